@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { text, time } from './fields.ts';
+import { limits } from './limits.ts';
+
+export const profile = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    email_verified: z.boolean(),
+    name: z.string(),
+    avatar_url: z.string().nullable(),
+    locale: z.string().nullable(),
+    time_zone: z.string().nullable(),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: 'Profile' });
+export type Profile = z.infer<typeof profile>;
+
+/** Members of the profile that a patch may not name. */
+export const readOnlyProfileFields = ['id', 'email', 'email_verified', 'created_at', 'updated_at'] as const;
+
+const isHttpsUrl = (value: string) => {
+  const url = URL.parse(value);
+  return url?.protocol === 'https:' && url.username === '' && url.password === '';
+};
+
+const canonicalLocale = (value: string) => {
+  try {
+    return Intl.getCanonicalLocales(value)[0];
+  } catch {
+    return undefined;
+  }
+};
+
+/** An IANA name such as Europe/Zurich; offsets such as +01:00, which `Intl` takes too, are not names. */
+const isTimeZoneName = (value: string) => {
+  if (!/^[A-Za-z]/.test(value)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** JSON merge patch of the profile: what is absent stays, `null` clears. @see RFC 7396 */
+export const profilePatch = z.object({
+  name: text(limits.profileName)
+    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must not hold control characters')
+    .refine((name) => name.trim() !== '', 'must not be blank')
+    .optional(),
+  avatar_url: text(limits.avatarUrl)
+    .refine(isHttpsUrl, 'must be an https URL')
+    .nullable()
+    .optional(),
+  locale: text(limits.locale)
+    .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
+    .nullable()
+    .optional(),
+  time_zone: text(limits.timeZone)
+    .refine(isTimeZoneName, 'must be an IANA time zone name')
+    .nullable()
+    .optional(),
+});
+export type ProfilePatch = z.infer<typeof profilePatch>;

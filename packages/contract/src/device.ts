@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { text, time, token } from './fields.ts';
+import { limits } from './limits.ts';
+
+const requesterText = text(limits.requesterText).optional();
+
+/** What a program may say of itself; shown to the person who approves, as unverified text. */
+export const deviceAuthorizationRequest = z.object({
+  client_id: requesterText,
+  client_name: requesterText,
+  device_name: requesterText,
+  scope: requesterText,
+});
+export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
+
+export const deviceAuthorization = z
+  .object({
+    device_code: z.string(),
+    user_code: z.string(),
+    verification_uri: z.url(),
+    verification_uri_complete: z.url(),
+    expires_in: z.int(),
+    interval: z.int(),
+  })
+  .meta({ id: 'DeviceAuthorization', description: 'RFC 8628 section 3.2' });
+
+export const deviceTokenRequest = z.object({ device_code: token });
+
+export const userCodeRequest = z.object({ user_code: text(limits.userCode) });
+
+export const pendingDevice = z
+  .object({
+    user_code: z.string(),
+    client_name: z.string().nullable(),
+    device_name: z.string().nullable(),
+    ip_address: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    requested_at: time,
+    expires_in: z.int(),
+    same_network: z.boolean(),
+  })
+  .meta({ id: 'PendingDevice', description: 'Who asks for a login. Names are unverified words of the requester.' });
+export type PendingDevice = z.infer<typeof pendingDevice>;

@@ -1,0 +1,233 @@
+import type { z } from 'zod';
+import { profile, profilePatch } from './account.ts';
+import {
+  deviceAuthorization,
+  deviceAuthorizationRequest,
+  deviceTokenRequest,
+  pendingDevice,
+  userCodeRequest,
+} from './device.ts';
+import type { ErrorCode } from './errors.ts';
+import { page } from './fields.ts';
+import { magicLinkRequest, magicLinkSent, magicLinkVerification } from './magic-links.ts';
+import { organizationList } from './organizations.ts';
+import { sessionList } from './sessions.ts';
+import {
+  cookieLogin,
+  grantForm,
+  loginQuery,
+  refreshRequest,
+  revokeForm,
+  revokeScope,
+  tokenSet,
+} from './tokens.ts';
+
+/**
+ * Who may call: anyone; a valid access token or cookie (`bearer`); one of a browser login (`browser`); and
+ * either of the two with a recent login, which only a browser login can be.
+ */
+export type Access = 'anyone' | 'bearer' | 'browser' | 'recent';
+
+/** One operation of the interface: validation, types, clients and the OpenAPI document all follow from it. */
+export interface Endpoint {
+  readonly id: string;
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  /** Parameters in braces, as in OpenAPI. */
+  readonly path: string;
+  readonly summary: string;
+  readonly access: Access;
+  readonly query?: z.ZodObject;
+  /** The JSON body. An endpoint without it takes none. */
+  readonly body?: z.ZodType;
+  /** The body may be left out; every member is then absent. */
+  readonly bodyOptional?: true;
+  /** The form-encoded dialect of the same operation. */
+  readonly form?: z.ZodType;
+  readonly status: 200 | 201 | 202 | 204;
+  readonly response?: z.ZodType;
+  readonly errors: readonly ErrorCode[];
+}
+
+const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
+
+const auth = '/api/v1/auth';
+
+export const endpoints = {
+  startDeviceAuthorization: define({
+    id: 'startDeviceAuthorization',
+    method: 'post',
+    path: `${auth}/device`,
+    summary: 'Start a device login: codes for the terminal and for the person (RFC 8628 section 3.1)',
+    access: 'anyone',
+    body: deviceAuthorizationRequest,
+    bodyOptional: true,
+    form: deviceAuthorizationRequest,
+    status: 200,
+    response: deviceAuthorization,
+    errors: ['invalid_request', 'rate_limited'],
+  }),
+  redeemDeviceCode: define({
+    id: 'redeemDeviceCode',
+    method: 'post',
+    path: `${auth}/token`,
+    summary: 'Poll for the tokens of a device login; as a form, the OAuth token endpoint',
+    access: 'anyone',
+    body: deviceTokenRequest,
+    form: grantForm,
+    status: 200,
+    response: tokenSet,
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'authorization_pending',
+      'slow_down',
+      'access_denied',
+      'expired_token',
+      'unsupported_grant_type',
+      'account_disabled',
+    ],
+  }),
+  verifyDevice: define({
+    id: 'verifyDevice',
+    method: 'post',
+    path: `${auth}/device/verify`,
+    summary: 'See who asks for a device login. Looking changes nothing',
+    access: 'browser',
+    body: userCodeRequest,
+    status: 200,
+    response: pendingDevice,
+    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+  }),
+  approveDevice: define({
+    id: 'approveDevice',
+    method: 'post',
+    path: `${auth}/device/approve`,
+    summary: 'Approve a pending device login, once',
+    access: 'recent',
+    body: userCodeRequest,
+    status: 204,
+    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+  }),
+  denyDevice: define({
+    id: 'denyDevice',
+    method: 'post',
+    path: `${auth}/device/deny`,
+    summary: 'Deny a pending device login, once',
+    access: 'browser',
+    body: userCodeRequest,
+    status: 204,
+    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+  }),
+  requestMagicLink: define({
+    id: 'requestMagicLink',
+    method: 'post',
+    path: `${auth}/magic_link`,
+    summary: 'Send a mail with a login link and a login code. Never tells whether the account exists',
+    access: 'anyone',
+    body: magicLinkRequest,
+    status: 202,
+    response: magicLinkSent,
+    errors: ['invalid_request', 'rate_limited'],
+  }),
+  verifyMagicLink: define({
+    id: 'verifyMagicLink',
+    method: 'post',
+    path: `${auth}/magic_link/verify`,
+    summary: 'Log in with the link, or with the code and the request it belongs to',
+    access: 'anyone',
+    query: loginQuery,
+    body: magicLinkVerification,
+    status: 200,
+    response: tokenSet.or(cookieLogin),
+    errors: ['invalid_request', 'invalid_grant', 'account_disabled', 'signup_disabled', 'origin_not_allowed'],
+  }),
+  refresh: define({
+    id: 'refresh',
+    method: 'post',
+    path: `${auth}/refresh`,
+    summary: 'Spend a refresh token for its one successor',
+    access: 'anyone',
+    body: refreshRequest,
+    form: grantForm,
+    status: 200,
+    response: tokenSet,
+    errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'account_disabled'],
+  }),
+  revoke: define({
+    id: 'revoke',
+    method: 'post',
+    path: `${auth}/revoke`,
+    summary: 'End every login of the user, or with scope=session this one; as a form, RFC 7009',
+    access: 'bearer',
+    query: revokeScope,
+    body: revokeScope,
+    bodyOptional: true,
+    form: revokeForm,
+    status: 204,
+    errors: ['invalid_request'],
+  }),
+  logout: define({
+    id: 'logout',
+    method: 'delete',
+    path: `${auth}/logout`,
+    summary: 'The same as revoke',
+    access: 'bearer',
+    query: revokeScope,
+    body: revokeScope,
+    bodyOptional: true,
+    status: 204,
+    errors: ['invalid_request'],
+  }),
+  getProfile: define({
+    id: 'getProfile',
+    method: 'get',
+    path: `${auth}/me`,
+    summary: 'The profile of the user, with an ETag',
+    access: 'bearer',
+    status: 200,
+    response: profile,
+    errors: [],
+  }),
+  updateProfile: define({
+    id: 'updateProfile',
+    method: 'patch',
+    path: `${auth}/me`,
+    summary: 'Change the profile by JSON merge patch (RFC 7396); If-Match is honoured',
+    access: 'bearer',
+    body: profilePatch,
+    status: 200,
+    response: profile,
+    errors: ['invalid_request', 'precondition_failed'],
+  }),
+  listOrganizations: define({
+    id: 'listOrganizations',
+    method: 'get',
+    path: `${auth}/organizations`,
+    summary: 'The organizations of the user, oldest membership first',
+    access: 'bearer',
+    query: page,
+    status: 200,
+    response: organizationList,
+    errors: ['invalid_request'],
+  }),
+  listSessions: define({
+    id: 'listSessions',
+    method: 'get',
+    path: `${auth}/sessions`,
+    summary: "The user's logins, newest first",
+    access: 'bearer',
+    query: page,
+    status: 200,
+    response: sessionList,
+    errors: ['invalid_request'],
+  }),
+  revokeSession: define({
+    id: 'revokeSession',
+    method: 'delete',
+    path: `${auth}/sessions/{id}`,
+    summary: 'End one login of the user',
+    access: 'bearer',
+    status: 204,
+    errors: ['not_found'],
+  }),
+} as const;

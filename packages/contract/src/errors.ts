@@ -1,0 +1,39 @@
+/**
+ * Every error code of the interface and the HTTP status it travels with. Stable: clients switch on the code.
+ * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 8628 section 3.5, RFC 9470
+ */
+export const errorStatus = {
+  invalid_request: 400,
+  invalid_grant: 400,
+  unknown_credential: 400,
+  authorization_pending: 400,
+  slow_down: 400,
+  access_denied: 400,
+  expired_token: 400,
+  unsupported_grant_type: 400,
+  invalid_client: 401,
+  invalid_token: 401,
+  insufficient_user_authentication: 401,
+  account_disabled: 403,
+  signup_disabled: 403,
+  origin_not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  precondition_failed: 412,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  server_error: 500,
+  temporarily_unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof errorStatus;
+
+/** The body of every 4xx and 5xx answer. `interval` (seconds) comes only with `slow_down`. */
+export interface ErrorBody {
+  error: ErrorCode;
+  error_description: string;
+  request_id: string;
+  interval?: number;
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { limits } from './limits.ts';
+
+/** A required, non-empty string of at most `max` characters. */
+export const text = (max: number) => z.string().min(1).max(max);
+
+/** A token, link or code as a client sends it back: any non-empty string; whether it is good is decided later. */
+export const token = text(limits.token);
+
+/** A moment: RFC 3339, UTC, with milliseconds. */
+export const time = z.iso.datetime({ precision: 3 });
+
+/** Paging of a list: how many, and where the previous page ended. */
+export const page = z.object({
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(limits.pageSize))
+    .default(limits.defaultPageSize)
+    .meta({ description: 'How many entries at most, 1-100.' }),
+  cursor: text(limits.cursor).optional().meta({ description: 'The next_cursor of the previous page.' }),
+});
+
+export const nextCursor = z.string().nullable().meta({ description: 'Null on the last page.' });
+
+/**
+ * A mail address as typed: one @, no space, control or separator character, the local part at most 64
+ * characters, the whole at most 254. Letters outside ASCII are taken as they are and never folded.
+ */
+export const emailAddress = z
+  .string()
+  .min(3)
+  .max(limits.emailAddress)
+  .regex(
+    /^[^\s@"(),:;<>[\]\\\p{C}\p{Z}]{1,64}@[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}.-]{0,251}[\p{L}\p{N}\p{M}])?$/u,
+    'must be one mail address, like ada@example.com',
+  )
+  .refine((address) => !/^\.|\.\.|\.@|@.*-\.|@.*\.-/.test(address), 'must be one mail address, like ada@example.com')
+  .meta({ description: 'A mail address. ASCII letter case does not matter.', examples: ['ada@example.com'] });

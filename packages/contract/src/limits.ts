@@ -1,0 +1,22 @@
+/**
+ * The greatest sizes the interface takes, in characters unless the name says otherwise. What is longer is
+ * `invalid_request` (or `payload_too_large` for a whole body); nothing is ever cut.
+ */
+export const limits = {
+  bodyBytes: 64 * 1024,
+  token: 1024,
+  emailAddress: 254,
+  emailLocalPart: 64,
+  requesterText: 100,
+  userCode: 64,
+  emailCode: 64,
+  profileName: 100,
+  avatarUrl: 2048,
+  locale: 64,
+  timeZone: 64,
+  idempotencyKey: 128,
+  requestId: 128,
+  cursor: 256,
+  pageSize: 100,
+  defaultPageSize: 50,
+} as const;

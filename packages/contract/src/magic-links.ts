@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { emailAddress, text, token } from './fields.ts';
+import { limits } from './limits.ts';
+
+export const magicLinkRequest = z.object({ email: emailAddress });
+
+export const magicLinkSent = z
+  .object({
+    status: z.literal('sent'),
+    expires_in: z.int(),
+    request: z.string().meta({ description: 'Only the asking client holds it; the mailed code works only with it.' }),
+  })
+  .meta({ id: 'MagicLinkSent' });
+
+/**
+ * Either the token of the link, or the code of the mail together with the request it belongs to. With `token`
+ * a page may send the address the person typed; a link for another address is then refused unspent.
+ */
+export const magicLinkVerification = z.union([
+  z.object({ token, email: text(limits.emailAddress).optional() }),
+  z.object({ request: token, code: text(limits.emailCode) }),
+]);

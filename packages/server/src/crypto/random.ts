@@ -1,0 +1,10 @@
+/** A source of unpredictable bytes; tests give their own. */
+export type Random = (bytes: number) => Buffer;
+
+export const systemRandom: Random = (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)));
+
+const idBytes = 16;
+
+/** A new opaque identifier, such as `usr_` and 128 random bits in base64url. */
+export const newId = (prefix: 'usr_' | 'org_' | 'evt_' | 'mail_', random: Random): string =>
+  prefix + random(idBytes).toString('base64url');
