@@ -17,8 +17,8 @@ export const profile = z
   .meta({ id: 'Profile' });
 export type Profile = z.infer<typeof profile>;
 
-/** Members of the profile that a patch may not name. */
-export const readOnlyProfileFields = ['id', 'email', 'email_verified', 'created_at', 'updated_at'] as const;
+/** A member of the profile that a patch may not name. */
+const readOnly = z.never('cannot be changed here').optional();
 
 const isHttpsUrl = (value: string) => {
   const url = URL.parse(value);
@@ -50,10 +50,7 @@ export const profilePatch = z.object({
     .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must not hold control characters')
     .refine((name) => name.trim() !== '', 'must not be blank')
     .optional(),
-  avatar_url: text(limits.avatarUrl)
-    .refine(isHttpsUrl, 'must be an https URL')
-    .nullable()
-    .optional(),
+  avatar_url: text(limits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),
   locale: text(limits.locale)
     .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
     .nullable()
@@ -62,5 +59,10 @@ export const profilePatch = z.object({
     .refine(isTimeZoneName, 'must be an IANA time zone name')
     .nullable()
     .optional(),
+  id: readOnly,
+  email: readOnly,
+  email_verified: readOnly,
+  created_at: readOnly,
+  updated_at: readOnly,
 });
 export type ProfilePatch = z.infer<typeof profilePatch>;

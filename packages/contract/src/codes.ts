@@ -13,7 +13,9 @@ export const formatCode = (code: string): string => `${code.slice(0, 4)}-${code.
  * undefined when it cannot be a code.
  */
 export function normalizeCode(typed: string): string | undefined {
-  const code = typed.replace(/[\s\p{Dash_Punctuation}]/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase());
+  const code = typed
+    .replace(/[\s\p{Dash_Punctuation}]/gu, '')
+    .replace(/[a-z]/g, (letter) => letter.toUpperCase());
   const wellFormed = code.length === codeLength && [...code].every((letter) => codeAlphabet.includes(letter));
   return wellFormed ? code : undefined;
 }

@@ -39,5 +39,8 @@ export const pendingDevice = z
     expires_in: z.int(),
     same_network: z.boolean(),
   })
-  .meta({ id: 'PendingDevice', description: 'Who asks for a login. Names are unverified words of the requester.' });
+  .meta({
+    id: 'PendingDevice',
+    description: 'Who asks for a login. Names are unverified words of the requester.',
+  });
 export type PendingDevice = z.infer<typeof pendingDevice>;

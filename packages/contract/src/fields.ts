@@ -36,5 +36,8 @@ export const emailAddress = z
     /^[^\s@"(),:;<>[\]\\\p{C}\p{Z}]{1,64}@[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}.-]{0,251}[\p{L}\p{N}\p{M}])?$/u,
     'must be one mail address, like ada@example.com',
   )
-  .refine((address) => !/^\.|\.\.|\.@|@.*-\.|@.*\.-/.test(address), 'must be one mail address, like ada@example.com')
+  .refine(
+    (address) => !/^\.|\.\.|\.@|@.*-\.|@.*\.-/.test(address),
+    'must be one mail address, like ada@example.com',
+  )
   .meta({ description: 'A mail address. ASCII letter case does not matter.', examples: ['ada@example.com'] });

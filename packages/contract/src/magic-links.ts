@@ -8,7 +8,9 @@ export const magicLinkSent = z
   .object({
     status: z.literal('sent'),
     expires_in: z.int(),
-    request: z.string().meta({ description: 'Only the asking client holds it; the mailed code works only with it.' }),
+    request: z
+      .string()
+      .meta({ description: 'Only the asking client holds it; the mailed code works only with it.' }),
   })
   .meta({ id: 'MagicLinkSent' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { text, token } from './fields.ts';
 import { profile } from './account.ts';
+import { text, token } from './fields.ts';
 
 /** What a login or refresh hands out. `expires_in` is the access token's remaining life in whole seconds. */
 export const tokenSet = z

@@ -34,7 +34,12 @@ const handleBytes = macAt + 32;
 const encoded = new RegExp(`^[A-Za-z0-9_-]{${(handleBytes / 3) * 4}}$`);
 
 /** Makes the one spelling of a handle under a key of the ring, the signing key unless another is named. */
-export function mintHandle(keys: KeyRing, kind: HandleKind, handle: Handle, key: ServerKey = keys.signing): string {
+export function mintHandle(
+  keys: KeyRing,
+  kind: HandleKind,
+  handle: Handle,
+  key: ServerKey = keys.signing,
+): string {
   const bytes = Buffer.allocUnsafe(handleBytes);
   bytes[0] = formatVersion;
   bytes.set(key.id, keyIdAt);

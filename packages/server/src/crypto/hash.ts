@@ -7,3 +7,7 @@ export function sha256(label: string, ...parts: (Uint8Array | string)[]): Buffer
   for (const part of parts) hasher.update(part);
   return hasher.digest();
 }
+
+/** What is stored of an idempotency key: enough to know it again together with the token it came with. */
+export const idempotencyHash = (secret: Uint8Array, key: string | undefined): string | null =>
+  key === undefined ? null : sha256('idempotency key', secret, key).toString('base64url');

@@ -1,0 +1,180 @@
+import type { Profile, ProfilePatch } from '@latchkey/contract/account';
+import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Context, Requester } from '../context.ts';
+import { newId } from '../crypto/random.ts';
+import type { Executor } from '../database/database.ts';
+import { AuthError } from '../errors.ts';
+import { recordEvent } from '../events/events.ts';
+import { createPersonalOrganization } from '../organizations/organizations.ts';
+import { cookieOf, type StartedSession, tokensOf } from '../sessions/sessions.ts';
+import { entityTagMatches } from './entity-tag.ts';
+import * as store from './store.ts';
+
+/** Random bytes of the WebAuthn user handle. @see WebAuthn Level 3 section 14.6.1 */
+const userHandleBytes = 64;
+
+/** How often a change of the profile is tried again when others change it at the same time. */
+const updateTries = 10;
+
+/** The address with ASCII letters in lower case: what decides whether two addresses are one. */
+export const emailKeyOf = (email: string): string =>
+  email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+type UserRow = Awaited<ReturnType<typeof store.findUser>>[number];
+
+const profileOf = (row: UserRow): Profile => ({
+  id: row.id,
+  email: row.email,
+  email_verified: row.email_verified === 1,
+  name: row.name,
+  avatar_url: row.avatar_url,
+  locale: row.locale,
+  time_zone: row.time_zone,
+  created_at: new Date(row.created_at).toISOString(),
+  updated_at: new Date(row.updated_at).toISOString(),
+});
+
+/** A profile and the strong entity tag of this state of it. */
+export interface TaggedProfile {
+  readonly profile: Profile;
+  readonly etag: string;
+}
+
+const tagged = (row: UserRow): TaggedProfile => ({ profile: profileOf(row), etag: `"${row.revision}"` });
+
+/** The user's profile, as a transaction or everyone sees it. */
+export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
+  const [row] = await store.findUser(on, { id: userId });
+  if (!row) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+  return tagged(row);
+}
+
+/**
+ * Applies a JSON merge patch to the profile. A patch that changes nothing leaves `updated_at` alone.
+ * @throws {AuthError} `precondition_failed` when `ifMatch` does not hold
+ * @see RFC 7396, RFC 9110 section 13.1.1
+ */
+export async function updateProfile(
+  ctx: Context,
+  userId: string,
+  patch: ProfilePatch,
+  ifMatch: string | null,
+  requester: Requester,
+): Promise<TaggedProfile> {
+  for (let tries = 0; tries < updateTries; tries++) {
+    const result = await ctx.db.transaction(async (tx) => {
+      const [row] = await store.findUser(tx, { id: userId });
+      if (!row) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+      if (ifMatch !== null && !entityTagMatches(ifMatch, tagged(row).etag)) {
+        throw new AuthError('precondition_failed', 'If-Match: the profile has been changed since.');
+      }
+      const next = {
+        name: patch.name ?? row.name,
+        avatar_url: patch.avatar_url === undefined ? row.avatar_url : patch.avatar_url,
+        locale: patch.locale === undefined ? row.locale : patch.locale,
+        time_zone: patch.time_zone === undefined ? row.time_zone : patch.time_zone,
+      };
+      const changed = (Object.keys(next) as (keyof typeof next)[]).filter((key) => next[key] !== row[key]);
+      if (changed.length === 0) return tagged(row);
+      const now = ctx.clock();
+      const [updated] = await store.updateProfile(tx, { id: userId, revision: row.revision, ...next, now });
+      if (!updated) return undefined;
+      await recordEvent(ctx, tx, {
+        type: 'profile_changed',
+        userId,
+        requester,
+        detail: { fields: changed.join(' ') },
+      });
+      return tagged(updated);
+    });
+    if (result) return result;
+  }
+  throw new AuthError('temporarily_unavailable', 'Too many changes at once. Try again.', {
+    headers: { 'Retry-After': '1' },
+  });
+}
+
+/** Whether a new account may be made for this address. */
+export function maySignUp(ctx: Context, email: string): boolean {
+  const { signup } = ctx.config;
+  if (signup === 'open') return true;
+  if (signup === 'closed') return false;
+  return signup.includes(emailKeyOf(email.slice(email.lastIndexOf('@') + 1)));
+}
+
+/**
+ * Refuses, before anything is spent, a person who proved an address but may not log in with it.
+ * @throws {AuthError} `account_disabled`, `signup_disabled`
+ */
+export async function requireAdmission(ctx: Context, tx: Executor, email: string): Promise<void> {
+  const [user] = await store.findUserByAddress(tx, { email_key: emailKeyOf(email) });
+  if (user && user.disabled_at !== null) {
+    throw new AuthError('account_disabled', 'This account has been disabled.');
+  }
+  if (!user && !maySignUp(ctx, email)) {
+    throw new AuthError('signup_disabled', 'New accounts cannot be made with this address.');
+  }
+}
+
+/** The account of a proven address; a new one, with its personal organization, if there is none. */
+export async function findOrCreateAccount(ctx: Context, tx: Executor, email: string): Promise<string> {
+  const email_key = emailKeyOf(email);
+  const [existing] = await store.findUserByAddress(tx, { email_key });
+  if (existing) return existing.id;
+  const name = email.slice(0, email.lastIndexOf('@'));
+  const [created] = await store.insertUser(tx, {
+    id: newId('usr_', ctx.random),
+    email,
+    email_key,
+    name,
+    webauthn_user_handle: ctx.random(userHandleBytes).toString('base64url'),
+    now: ctx.clock(),
+  });
+  if (created) {
+    await createPersonalOrganization(ctx, tx, { id: created.id, name });
+    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id });
+    return created.id;
+  }
+  const [other] = await store.findUserByAddress(tx, { email_key });
+  if (!other) throw new Error('an account that was there is gone');
+  return other.id;
+}
+
+/**
+ * The account of an address, for the operator.
+ * @throws {AuthError} `not_found`
+ */
+export async function accountByAddress(ctx: Context, email: string): Promise<string> {
+  const [user] = await store.findUserByAddress(ctx.db.read, { email_key: emailKeyOf(email) });
+  if (!user) throw new AuthError('not_found', 'There is no account with this address.');
+  return user.id;
+}
+
+/**
+ * Shuts or reopens an account, for the operator. Shutting ends every login for good; whoever is let in again
+ * logs in anew. Says whether anything changed.
+ * @throws {AuthError} `not_found`
+ */
+export async function setDisabled(ctx: Context, email: string, disabled: boolean): Promise<boolean> {
+  const userId = await accountByAddress(ctx, email);
+  const email_key = emailKeyOf(email);
+  return ctx.db.transaction(async (tx) => {
+    const [changed] = disabled
+      ? await store.disableUser(tx, { email_key, now: ctx.clock() })
+      : await store.enableUser(tx, { email_key });
+    if (!changed) return false;
+    await recordEvent(ctx, tx, { type: disabled ? 'account_disabled' : 'account_enabled', userId });
+    return true;
+  });
+}
+
+/** What a login hands out: its tokens, or in cookie mode the profile, the credential going into the cookie only. */
+export async function loginAnswer(
+  ctx: Context,
+  session: StartedSession,
+  inCookie: boolean,
+): Promise<{ body: TokenSet } | { body: { user: Profile }; cookie: { value: string } }> {
+  if (!inCookie) return { body: tokensOf(ctx, session) };
+  const { profile } = await getProfile(ctx.db.read, session.userId);
+  return { body: { user: profile }, cookie: { value: cookieOf(ctx, session) } };
+}

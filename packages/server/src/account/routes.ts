@@ -1,0 +1,14 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import type { Context } from '../context.ts';
+import type { Api } from '../http/api.ts';
+import { getProfile, type TaggedProfile, updateProfile } from './account.ts';
+
+const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
+
+export function accountRoutes(api: Api, ctx: Context): void {
+  api.on(endpoints.getProfile, async ({ login }) => reply(await getProfile(ctx.db.read, login.userId)));
+
+  api.on(endpoints.updateProfile, async ({ login, body, ifMatch, requester }) =>
+    reply(await updateProfile(ctx, login.userId, body, ifMatch, requester)),
+  );
+}

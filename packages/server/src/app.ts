@@ -1,0 +1,76 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import manifest from '../package.json' with { type: 'json' };
+import { accountRoutes } from './account/routes.ts';
+import type { Context } from './context.ts';
+import type { Sweep } from './database/sweep.ts';
+import { deviceCodeGrant, deviceRoutes } from './device/routes.ts';
+import { sweepAuthorizations } from './device/store.ts';
+import { type App, createApi, type RequestEnv } from './http/api.ts';
+import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
+import { documentRoute, healthRoutes } from './http/operations.ts';
+import { pageRoutes } from './http/pages.ts';
+import { signInMail, signInTemplate } from './magic-links/mail.ts';
+import { magicLinkRoutes } from './magic-links/routes.ts';
+import { sweepMagicLinks } from './magic-links/store.ts';
+import { mailboxRoutes } from './mail/mailbox.ts';
+import type { Templates } from './mail/message.ts';
+import { sweepOutbox } from './mail/outbox-store.ts';
+import { organizationRoutes } from './organizations/routes.ts';
+import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
+import {
+  authenticate,
+  credentialMissing,
+  requireBrowserLogin,
+  requireRecentLogin,
+} from './sessions/sessions.ts';
+import { sweepSessions } from './sessions/store.ts';
+
+/** What each mail is filled in by. */
+export const templates: Templates = { [signInTemplate]: signInMail };
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** How long rows are kept after they have ended: long enough to answer for them, and for mails to be looked at. */
+const keptMs = {
+  sessions: 31 * dayMs,
+  deviceAuthorizations: hourMs,
+  magicLinks: dayMs,
+  sentMails: dayMs,
+  deadMails: 30 * dayMs,
+};
+
+/** Every table that grows from requests of strangers, and what of it may go. */
+export const sweeps: readonly Sweep[] = [
+  (on, now, limit) => sweepSessions(on, { before: now - keptMs.sessions, limit }),
+  (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
+  (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
+  (on, now, limit) =>
+    sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),
+];
+
+/** Puts the capabilities together: the one place that knows them all. */
+export function createApp(ctx: Context, lifecycle: Lifecycle): App {
+  const app = new OpenAPIHono<RequestEnv>();
+  app.use(surround(ctx, lifecycle));
+  answerErrors(app, ctx);
+
+  const api = createApi(ctx, app, {
+    authenticate: (credential) => authenticate(ctx, credential),
+    credentialMissing,
+    requireBrowserLogin: (login) => requireBrowserLogin(ctx, login),
+    requireRecentLogin: (login) => requireRecentLogin(ctx, login),
+  });
+  deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
+  magicLinkRoutes(api, ctx);
+  sessionRoutes(api, ctx);
+  accountRoutes(api, ctx);
+  organizationRoutes(api, ctx);
+
+  healthRoutes(app, ctx, lifecycle);
+  documentRoute(app, ctx, manifest.version);
+  pageRoutes(app, { https: ctx.config.https });
+  if (ctx.config.devMailbox) mailboxRoutes(app, ctx, templates);
+  refuseOtherMethods(app, ctx);
+  return app;
+}

@@ -1,0 +1,260 @@
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { generateKey, type KeyRing, parseKeyRing } from './crypto/key-ring.ts';
+
+export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** The checked settings. Durations carry their unit in the name. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly databaseUrl: string;
+  /** Origin of the public address, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly https: boolean;
+  readonly rpId: string;
+  readonly allowedOrigins: readonly string[];
+  readonly trustedProxies: readonly CidrRange[];
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string;
+  /** Mails can be read at /dev/mailbox: only on a loopback address and without an SMTP server. */
+  readonly devMailbox: boolean;
+  readonly signup: 'open' | 'closed' | readonly string[];
+  readonly rateLimits: boolean;
+  readonly accessTokenTtlSeconds: number;
+  readonly refreshIdleTtlSeconds: number;
+  readonly sessionTtlSeconds: number;
+  readonly deviceCodeTtlSeconds: number;
+  readonly devicePollIntervalSeconds: number;
+  readonly magicLinkTtlSeconds: number;
+  readonly recentLoginTtlSeconds: number;
+  readonly refreshReuseLeewaySeconds: number;
+}
+
+/** A setting that cannot be used. The message is one sentence that names it. */
+export class ConfigError extends Error {}
+
+const day = 86_400;
+const greatestTtlSeconds = 10 * 365 * day;
+
+const seconds = (defaultValue: number, least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, `must be whole seconds from ${least} to ${most}`)
+    .transform(Number)
+    .pipe(z.int().min(least, `must be at least ${least} s`).max(most, `must be at most ${most} s`))
+    .default(defaultValue);
+
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+const isOrigin = (text: string): boolean => {
+  const url = URL.parse(text);
+  return (
+    url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase()
+  );
+};
+
+const parseRange = (text: string): CidrRange => {
+  if (text.includes('/')) return ipaddr.parseCIDR(text);
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+};
+
+/** Turns a parsing function's failure into a sentence of the setting. */
+const parsedBy =
+  <T>(parse: (text: string) => T, otherwise: string) =>
+  (text: string, ctx: z.RefinementCtx): T => {
+    try {
+      return parse(text);
+    } catch {
+      ctx.addIssue({ code: 'custom', message: otherwise });
+      return z.NEVER;
+    }
+  };
+
+const mailDomain = /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)*$/;
+
+const settings = z.object({
+  PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a port, 1-65535')
+    .transform(Number)
+    .pipe(z.int().min(1, 'must be a port, 1-65535').max(65_535, 'must be a port, 1-65535'))
+    .default(8787),
+  HOST: z.string().default('127.0.0.1'),
+  DATABASE_URL: z
+    .string()
+    .regex(
+      /^(sqlite:(?!:memory:).+|postgres(ql)?:\/\/.+)$/,
+      'must be sqlite: with the path of a file, or a postgres:// URL',
+    )
+    .default('sqlite:data/latchkey.db'),
+  LATCHKEY_BASE_URL: z
+    .string()
+    .refine(isOrigin, 'must be an http or https address without a path')
+    .optional(),
+  LATCHKEY_SMTP_URL: z
+    .string()
+    .refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an smtp:// or smtps:// URL')
+    .optional(),
+  LATCHKEY_MAIL_FROM: z
+    .string()
+    .regex(
+      /^([^<>\r\n]*<[^<>\s@]+@[^<>\s@]+>|[^<>\s@]+@[^<>\s@]+)$/,
+      'must be a mail address, like Name <a@example.com>',
+    )
+    .default('Latchkey <no-reply@localhost>'),
+  LATCHKEY_SIGNUP: z
+    .string()
+    .transform((text) => (text === 'open' || text === 'closed' ? text : list(text.toLowerCase())))
+    .refine(
+      (value) =>
+        typeof value === 'string' || (value.length > 0 && value.every((entry) => mailDomain.test(entry))),
+      'must be open, closed or a comma-separated list of mail domains',
+    )
+    .default('open'),
+  LATCHKEY_ALLOWED_ORIGINS: z
+    .string()
+    .transform((text) => list(text).map((origin) => origin.replace(/\/$/, '').toLowerCase()))
+    .refine(
+      (origins) => origins.every(isOrigin),
+      'must be a comma-separated list of origins, like https://a.example.com',
+    )
+    .default([]),
+  LATCHKEY_RP_ID: z.string().optional(),
+  LATCHKEY_TRUSTED_PROXIES: z
+    .string()
+    .transform(
+      parsedBy(
+        (text) => list(text).map(parseRange),
+        'must be a comma-separated list of addresses or CIDR ranges',
+      ),
+    )
+    .default([]),
+  LATCHKEY_RATE_LIMITS: z.enum(['on', 'off'], 'must be on or off').default('on'),
+  LATCHKEY_ACCESS_TOKEN_TTL: seconds(14_400, 1, 30 * day),
+  LATCHKEY_REFRESH_IDLE_TTL: seconds(30 * day, 1, greatestTtlSeconds),
+  LATCHKEY_SESSION_TTL: seconds(180 * day, 1, greatestTtlSeconds),
+  LATCHKEY_DEVICE_CODE_TTL: seconds(600, 1, day),
+  LATCHKEY_DEVICE_POLL_INTERVAL: seconds(5, 1, 300),
+  LATCHKEY_MAGIC_LINK_TTL: seconds(900, 1, day),
+  LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
+  LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
+});
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads and checks the settings. An empty variable counts as not set.
+ * @throws {ConfigError} naming the first setting that is wrong
+ */
+export function readConfig(env: Environment = process.env): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
+  const result = settings.safeParse(given);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw new ConfigError(`${String(issue?.path[0])} ${issue?.message}.`);
+  }
+  const s = result.data;
+  const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
+  const { hostname, protocol } = new URL(baseUrl);
+  const rpId = s.LATCHKEY_RP_ID ?? hostname;
+  if (rpId !== hostname && !hostname.endsWith(`.${rpId}`)) {
+    throw new ConfigError(
+      `LATCHKEY_RP_ID must be ${hostname}, the host of LATCHKEY_BASE_URL, or a domain above it.`,
+    );
+  }
+  if (s.LATCHKEY_REFRESH_IDLE_TTL > s.LATCHKEY_SESSION_TTL && given['LATCHKEY_REFRESH_IDLE_TTL']) {
+    throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
+  }
+  return Object.freeze({
+    host: s.HOST,
+    port: s.PORT,
+    databaseUrl: s.DATABASE_URL.replace(/^sqlite:\/\//, 'sqlite:'),
+    baseUrl,
+    https: protocol === 'https:',
+    rpId,
+    allowedOrigins: s.LATCHKEY_ALLOWED_ORIGINS,
+    trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
+    smtpUrl: s.LATCHKEY_SMTP_URL,
+    mailFrom: s.LATCHKEY_MAIL_FROM,
+    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopback(s.HOST),
+    signup: s.LATCHKEY_SIGNUP,
+    rateLimits: s.LATCHKEY_RATE_LIMITS === 'on',
+    accessTokenTtlSeconds: s.LATCHKEY_ACCESS_TOKEN_TTL,
+    refreshIdleTtlSeconds: s.LATCHKEY_REFRESH_IDLE_TTL,
+    sessionTtlSeconds: s.LATCHKEY_SESSION_TTL,
+    deviceCodeTtlSeconds: s.LATCHKEY_DEVICE_CODE_TTL,
+    devicePollIntervalSeconds: s.LATCHKEY_DEVICE_POLL_INTERVAL,
+    magicLinkTtlSeconds: s.LATCHKEY_MAGIC_LINK_TTL,
+    recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
+    refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
+  });
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+
+/** Settings that look like ours but are not: probably a slip of the pen. */
+export function unknownSettings(env: Environment = process.env): string[] {
+  const known = new Set([
+    ...Object.keys(settings.shape),
+    'LATCHKEY_KEYS',
+    'LATCHKEY_SERVER',
+    'LATCHKEY_CREDENTIALS',
+  ]);
+  return Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !known.has(name));
+}
+
+/**
+ * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database, made at the first start.
+ * @throws {ConfigError} when there is none or it cannot be used
+ */
+export function readKeys(config: Config, env: Environment = process.env): KeyRing {
+  const given = env['LATCHKEY_KEYS']?.trim();
+  if (given) return checkedKeys('LATCHKEY_KEYS', given);
+  if (!config.databaseUrl.startsWith('sqlite:')) {
+    throw new ConfigError(
+      'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
+    );
+  }
+  const database = config.databaseUrl.slice('sqlite:'.length);
+  const path = `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
+  try {
+    createKeyFile(path);
+    return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError(
+      `LATCHKEY_KEYS is not set, and the key file ${path} cannot be used: ${String(error)}.`,
+    );
+  }
+}
+
+const checkedKeys = (name: string, text: string): KeyRing => {
+  try {
+    return parseKeyRing(text.trim());
+  } catch (error) {
+    throw new ConfigError(`${name} cannot be used: ${(error as Error).message}.`);
+  }
+};
+
+/** Makes the key file unless it is there. Whole or not at all, also when two processes start at once. */
+function createKeyFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, `${generateKey()}\n`, { mode: 0o600, flush: true });
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(temporary);
+  }
+}

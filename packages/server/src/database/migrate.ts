@@ -1,0 +1,22 @@
+import { type Kysely, type Migration, Migrator } from 'kysely';
+import * as first from './migrations/0001-first.ts';
+
+/** Numbered and append-only: a migration that has been released is never changed. */
+const migrations: Record<string, Migration> = {
+  '0001-first': first,
+};
+
+/**
+ * Brings the schema up to date, all or nothing, under a lock that dies with the process: any number of nodes
+ * may start at once, and one that was killed halfway leaves nothing behind.
+ * @throws {Error} when a migration fails or the database is newer than this program
+ */
+export async function migrate(db: Kysely<unknown>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  const { error } = await migrator.migrateToLatest();
+  if (!error) return;
+  if (error instanceof Error && /previously executed migration .* is missing/.test(error.message)) {
+    throw new Error('the database was written by a newer release of Latchkey', { cause: error });
+  }
+  throw error;
+}

@@ -1,0 +1,135 @@
+import { type Kysely, sql } from 'kysely';
+
+const tables = [
+  // An account. `email_key` is the address with ASCII letters in lower case. `revision` counts changes of the
+  // profile. Raising `session_epoch` ends every session and approved device code of the user in one write.
+  `CREATE TABLE users (
+    id TEXT PRIMARY KEY,
+    email TEXT NOT NULL,
+    email_key TEXT NOT NULL UNIQUE,
+    email_verified INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    avatar_url TEXT,
+    locale TEXT,
+    time_zone TEXT,
+    webauthn_user_handle TEXT NOT NULL UNIQUE,
+    revision INTEGER NOT NULL,
+    session_epoch INTEGER NOT NULL,
+    disabled_at BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+  )`,
+
+  // A login is one row. Its id is a hash of the secret that only its tokens hold. `generation` names the one
+  // refresh token that is unspent; `rotated_at` and `idempotency_hash` tell of the exchange that made it.
+  `CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    session_epoch INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    method TEXT NOT NULL,
+    generation BIGINT NOT NULL,
+    rotated_at BIGINT NOT NULL,
+    idempotency_hash TEXT,
+    client_name TEXT,
+    device_name TEXT,
+    ip_address TEXT,
+    user_agent TEXT,
+    created_at BIGINT NOT NULL,
+    last_used_at BIGINT NOT NULL,
+    idle_expires_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    revoked_at BIGINT
+  )`,
+  'CREATE INDEX sessions_by_user ON sessions (user_id, created_at)',
+  'CREATE INDEX sessions_by_idle_expiry ON sessions (idle_expires_at)',
+
+  // A device login on its way. Its id is a hash of the device code's secret, `user_code_hash` a MAC of the
+  // user code; neither code is stored.
+  `CREATE TABLE device_authorizations (
+    id TEXT PRIMARY KEY,
+    user_code_hash TEXT NOT NULL UNIQUE,
+    status TEXT NOT NULL,
+    client_id TEXT,
+    client_name TEXT,
+    device_name TEXT,
+    scope TEXT,
+    ip_address TEXT,
+    user_agent TEXT,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    interval_seconds INTEGER NOT NULL,
+    last_poll_at BIGINT NOT NULL,
+    user_id TEXT REFERENCES users (id) ON DELETE CASCADE,
+    session_epoch INTEGER,
+    redeemed_at BIGINT,
+    idempotency_hash TEXT
+  )`,
+  'CREATE INDEX device_authorizations_by_expiry ON device_authorizations (expires_at)',
+  'CREATE INDEX device_authorizations_by_user ON device_authorizations (user_id)',
+
+  // A mail login on its way. Link, code and request handle are all computed from the id and the server key.
+  `CREATE TABLE magic_links (
+    id TEXT PRIMARY KEY,
+    email TEXT NOT NULL,
+    email_key TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    code_tries INTEGER NOT NULL,
+    spent_at BIGINT
+  )`,
+  'CREATE INDEX magic_links_by_address ON magic_links (email_key)',
+  'CREATE INDEX magic_links_by_expiry ON magic_links (expires_at)',
+
+  `CREATE TABLE organizations (
+    id TEXT PRIMARY KEY,
+    slug TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    personal INTEGER NOT NULL,
+    created_at BIGINT NOT NULL
+  )`,
+  `CREATE TABLE memberships (
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    joined_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, organization_id)
+  )`,
+  'CREATE INDEX memberships_by_organization ON memberships (organization_id)',
+
+  // Mails to be sent, written in the transaction of what they tell of. `reference` names the row that the
+  // template is filled from at the moment of sending; there is no text here. `next_attempt_at` doubles as the
+  // lease: a worker that claims a mail moves it into the future.
+  `CREATE TABLE outbox (
+    id TEXT PRIMARY KEY,
+    template TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    next_attempt_at BIGINT NOT NULL,
+    attempts INTEGER NOT NULL,
+    sent_at BIGINT,
+    dead_at BIGINT,
+    last_error TEXT
+  )`,
+  'CREATE INDEX outbox_waiting ON outbox (next_attempt_at) WHERE sent_at IS NULL AND dead_at IS NULL',
+  'CREATE INDEX outbox_by_creation ON outbox (created_at)',
+
+  // What happened to an account, for the person it belongs to. `detail` is a JSON object.
+  `CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    type TEXT NOT NULL,
+    session_id TEXT,
+    ip_address TEXT,
+    user_agent TEXT,
+    detail TEXT,
+    created_at BIGINT NOT NULL
+  )`,
+  'CREATE INDEX events_by_user ON events (user_id, created_at)',
+];
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const table of tables) await sql.raw(table).execute(db);
+}

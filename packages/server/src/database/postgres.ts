@@ -1,0 +1,99 @@
+import { Kysely } from 'kysely';
+import { PostgresJSDialect } from 'kysely-postgres-js';
+import postgres from 'postgres';
+import { temporarilyUnavailable } from '../errors.ts';
+import type { Database, DatabaseOptions, Executor, Value } from './database.ts';
+import { migrate } from './migrate.ts';
+
+const poolSize = 16;
+const connectTimeoutSeconds = 5;
+const statementTimeoutMs = 10_000;
+const lockTimeoutMs = 5_000;
+const idleInTransactionTimeoutMs = 10_000;
+const connectionLifeSeconds = 30 * 60;
+const int8Type = 20;
+
+/** Serialization failure and deadlock: the transaction left nothing behind and may simply run again. */
+const retryable = new Set(['40001', '40P01']);
+const greatestTries = 8;
+const retryPauseMs = 20;
+
+/** Class 08 connection, 53 resources, 57 operator intervention, 25006 a standby; 55P03 lock not available. */
+const isUnavailable = (code: string): boolean =>
+  /^(08|53|57)/.test(code) ||
+  ['25006', '55P03', '58030'].includes(code) ||
+  /^(CONNECTION_|CONNECT_|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|EAI_AGAIN)/.test(code);
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+const asStoreError = (error: unknown): unknown => {
+  const code = codeOf(error);
+  return isUnavailable(code) || retryable.has(code) ? temporarilyUnavailable(error) : error;
+};
+
+async function retrying<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!retryable.has(codeOf(error)) || tries === greatestTries) throw asStoreError(error);
+      await Bun.sleep(Math.random() * retryPauseMs * tries);
+    }
+  }
+}
+
+/** PostgreSQL 14 or later through a pool. READ COMMITTED; what must be decided once is one conditional statement. */
+export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
+  const pool = postgres(url, {
+    max: poolSize,
+    connect_timeout: connectTimeoutSeconds,
+    max_lifetime: connectionLifeSeconds,
+    onnotice: () => undefined,
+    connection: {
+      application_name: 'latchkey',
+      statement_timeout: statementTimeoutMs,
+      lock_timeout: lockTimeoutMs,
+      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    },
+    types: {
+      int8: { to: int8Type, from: [int8Type], serialize: String, parse: Number },
+    },
+  });
+
+  try {
+    const setup = postgres(url, {
+      max: 1,
+      connect_timeout: connectTimeoutSeconds,
+      onnotice: () => undefined,
+    });
+    const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
+    await migrate(kysely).finally(() => setup.end());
+  } catch (error) {
+    await pool.end({ timeout: 0 });
+    throw error;
+  }
+
+  const executor = (on: postgres.Sql | postgres.TransactionSql): Executor => ({
+    dialect: 'postgres',
+    run: async <Row>(text: string, values: readonly Value[]) => {
+      options.onStatement?.(text);
+      const rows = await on.unsafe(text, values as Value[], { prepare: true });
+      return [...rows] as unknown as Row[];
+    },
+  });
+  const direct = executor(pool);
+  const single: Executor = {
+    dialect: 'postgres',
+    run: <Row>(text: string, values: readonly Value[]) => retrying(() => direct.run<Row>(text, values)),
+  };
+
+  return {
+    dialect: 'postgres',
+    read: single,
+    single,
+    transaction: <T>(work: (tx: Executor) => Promise<T>) =>
+      retrying(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
+    close: () => pool.end({ timeout: 5 }),
+  };
+}

@@ -1,0 +1,160 @@
+import { Database as Connection, SQLiteError } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
+import { temporarilyUnavailable } from '../errors.ts';
+import type { Database, DatabaseOptions, Executor, Value } from './database.ts';
+import { migrate } from './migrate.ts';
+
+const busyTimeoutMs = 5_000;
+const cacheKiB = 64 * 1024;
+const mappedBytes = 1024 * 1024 * 1024;
+
+/** How many units of work share one commit at most, so that the first in line does not wait without end. */
+const greatestBatch = 256;
+
+interface Unit {
+  run(tx: Executor): Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+const connect = (path: string): Connection => {
+  const connection = new Connection(path, { create: true, strict: true });
+  connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  connection.run('PRAGMA journal_mode = WAL');
+  connection.run('PRAGMA synchronous = FULL');
+  connection.run('PRAGMA foreign_keys = ON');
+  connection.run(`PRAGMA cache_size = -${cacheKiB}`);
+  connection.run(`PRAGMA mmap_size = ${mappedBytes}`);
+  return connection;
+};
+
+/** A constraint that a statement broke is a defect of ours; everything else is the machine's state. */
+const asStoreError = (error: unknown): unknown =>
+  error instanceof SQLiteError &&
+  !error.code?.startsWith('SQLITE_CONSTRAINT') &&
+  error.code !== 'SQLITE_ERROR'
+    ? temporarilyUnavailable(error)
+    : error;
+
+/**
+ * SQLite with one writing and one reading connection. Units of work that arrive in the same turn of the event
+ * loop share one commit, each in a savepoint of its own, and are answered only when it is on disk. The reader
+ * sees nothing of a commit that is not.
+ */
+export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const writer = connect(path);
+  await migrate(new Kysely({ dialect: migrationDialect(writer) }));
+  const reader = connect(path);
+  reader.run('PRAGMA query_only = ON');
+
+  const executor = (connection: Connection): Executor => ({
+    dialect: 'sqlite',
+    run: async <Row>(text: string, values: readonly Value[]) => {
+      options.onStatement?.(text);
+      try {
+        return connection.query(text).all(...(values as Value[])) as Row[];
+      } catch (error) {
+        throw asStoreError(error);
+      }
+    },
+  });
+  const read = executor(reader);
+  const tx = executor(writer);
+
+  let queue: Unit[] = [];
+  let flushing: Promise<void> | undefined;
+
+  const runUnit = async (unit: Unit): Promise<() => void> => {
+    writer.run('SAVEPOINT unit');
+    try {
+      const value = await unit.run(tx);
+      writer.run('RELEASE unit');
+      return () => unit.resolve(value);
+    } catch (error) {
+      if (!writer.inTransaction) throw error;
+      writer.run('ROLLBACK TO unit');
+      writer.run('RELEASE unit');
+      return () => unit.reject(error);
+    }
+  };
+
+  const commitTogether = async (batch: readonly Unit[]): Promise<void> => {
+    const answers: (() => void)[] = [];
+    try {
+      writer.run('BEGIN IMMEDIATE');
+      for (const unit of batch) answers.push(await runUnit(unit));
+      writer.run('COMMIT');
+    } catch (error) {
+      if (writer.inTransaction) writer.run('ROLLBACK');
+      for (const unit of batch) unit.reject(asStoreError(error));
+      return;
+    }
+    for (const answer of answers) answer();
+  };
+
+  const flush = async (): Promise<void> => {
+    while (queue.length > 0) {
+      const batch = queue.slice(0, greatestBatch);
+      queue = queue.slice(greatestBatch);
+      await commitTogether(batch);
+      // Requests that arrived during the commit join the next one.
+      await new Promise(setImmediate);
+    }
+    flushing = undefined;
+  };
+
+  const transaction = <T>(work: (tx: Executor) => Promise<T>): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
+      flushing ??= new Promise(setImmediate).then(flush);
+    });
+
+  return {
+    dialect: 'sqlite',
+    read,
+    single: { dialect: 'sqlite', run: (text, values) => transaction((unit) => unit.run(text, values)) },
+    transaction,
+    close: async () => {
+      await flushing;
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
+/** Migrations run in one transaction, whose first statement takes the write lock; both die with the process. */
+function migrationDialect(connection: Connection): SqliteDialect {
+  class MigrationAdapter extends SqliteAdapter {
+    override get supportsTransactionalDdl(): boolean {
+      return true;
+    }
+    override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
+      await sql`UPDATE kysely_migration_lock SET is_locked = 1`.execute(db);
+    }
+    override async releaseMigrationLock(db: Kysely<unknown>): Promise<void> {
+      await sql`UPDATE kysely_migration_lock SET is_locked = 0`.execute(db);
+    }
+  }
+  class MigrationDialect extends SqliteDialect {
+    override createAdapter(): SqliteAdapter {
+      return new MigrationAdapter();
+    }
+  }
+  return new MigrationDialect({
+    database: {
+      close: () => undefined,
+      prepare: (text) => {
+        const prepared = connection.prepare(text);
+        return {
+          reader: prepared.columnNames.length > 0,
+          all: (parameters) => prepared.all(...(parameters as Value[])),
+          run: (parameters) => prepared.run(...(parameters as Value[])),
+          iterate: (parameters) => prepared.iterate(...(parameters as Value[])) as IterableIterator<unknown>,
+        };
+      },
+    },
+  });
+}

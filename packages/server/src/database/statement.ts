@@ -1,0 +1,69 @@
+import {
+  type Compilable,
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely';
+import type { Dialect, Executor, Value } from './database.ts';
+import type { Tables } from './schema.ts';
+
+/** Stands in a compiled statement where a named value goes at each run. */
+class Slot {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+type Slots<P> = { readonly [K in keyof P]-?: RawBuilder<P[K]> };
+
+const builders: Record<Dialect, Kysely<Tables>> = {
+  sqlite: new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  }),
+  postgres: new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  }),
+};
+
+const slots = new Proxy({}, { get: (_, name) => sql`${new Slot(String(name))}` });
+
+/**
+ * A statement of the store: built by Kysely once for each dialect, at its first run, and from then on only its
+ * values change. Returns the rows; a write without `returning` has none.
+ *
+ * @example const byId = statement<{ id: string }>()((db, p) => db.selectFrom('users').selectAll().where('id', '=', p.id));
+ */
+export function statement<P extends Record<string, Value>>() {
+  return <Row>(build: (db: Kysely<Tables>, p: Slots<P>, dialect: Dialect) => Compilable<Row>) => {
+    const compiled: Partial<Record<Dialect, { text: string; parameters: readonly unknown[] }>> = {};
+    const compile = (dialect: Dialect) => {
+      const query: CompiledQuery<Row> = build(builders[dialect], slots as Slots<P>, dialect).compile();
+      return { text: query.sql, parameters: query.parameters };
+    };
+    return (on: Executor, values: P): Promise<Row[]> => {
+      compiled[on.dialect] ??= compile(on.dialect);
+      const { text, parameters } = compiled[on.dialect]!;
+      const bound = parameters.map((p) => (p instanceof Slot ? values[p.name]! : p) as Value);
+      return on.run<Row>(text, bound);
+    };
+  };
+}

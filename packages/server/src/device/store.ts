@@ -1,0 +1,123 @@
+import { statement } from '../database/statement.ts';
+
+/** Adds a device login unless its user code is in use; no row then. */
+export const insertAuthorization = statement<{
+  id: string;
+  user_code_hash: string;
+  client_id: string | null;
+  client_name: string | null;
+  device_name: string | null;
+  scope: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+  now: number;
+  expires_at: number;
+  interval_seconds: number;
+}>()((db, p) =>
+  db
+    .insertInto('device_authorizations')
+    .values({
+      id: p.id,
+      user_code_hash: p.user_code_hash,
+      status: 'pending',
+      client_id: p.client_id,
+      client_name: p.client_name,
+      device_name: p.device_name,
+      scope: p.scope,
+      ip_address: p.ip_address,
+      user_agent: p.user_agent,
+      created_at: p.now,
+      expires_at: p.expires_at,
+      interval_seconds: p.interval_seconds,
+      last_poll_at: 0,
+    })
+    .onConflict((c) => c.column('user_code_hash').doNothing())
+    .returning('id'),
+);
+
+export const findAuthorization = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('device_authorizations').selectAll().where('id', '=', p.id),
+);
+
+/** The pending, unexpired login that a user code names. */
+export const findPending = statement<{ user_code_hash: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('device_authorizations')
+    .selectAll()
+    .where('user_code_hash', '=', p.user_code_hash)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now),
+);
+
+/** Accepts a poll if nobody polled since `last_poll_at`; a row for exactly one of the pollers that race. */
+export const acceptPoll = statement<{ id: string; last_poll_at: number; now: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ last_poll_at: p.now })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .where('last_poll_at', '=', p.last_poll_at)
+    .returning('id'),
+);
+
+/** Makes an early poller slower, and moves nothing else. */
+export const growInterval = statement<{ id: string; by_seconds: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set((e) => ({ interval_seconds: e('interval_seconds', '+', p.by_seconds) }))
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .returning('interval_seconds'),
+);
+
+/** Pending becomes approved for a user; a row for exactly one decision. */
+export const approve = statement<{ user_code_hash: string; user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set((e) => ({
+      status: 'approved' as const,
+      user_id: p.user_id,
+      session_epoch: e.selectFrom('users').select('session_epoch').where('id', '=', p.user_id),
+    }))
+    .where('user_code_hash', '=', p.user_code_hash)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now)
+    .returning(['client_name', 'device_name', 'ip_address']),
+);
+
+/** Pending becomes denied; a row for exactly one decision. */
+export const deny = statement<{ user_code_hash: string; user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'denied', user_id: p.user_id })
+    .where('user_code_hash', '=', p.user_code_hash)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now)
+    .returning(['client_name', 'device_name', 'ip_address']),
+);
+
+/** Approved becomes redeemed; a row for exactly one of the polls that race. */
+export const redeem = statement<{ id: string; now: number; idempotency_hash: string | null }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'redeemed', redeemed_at: p.now, idempotency_hash: p.idempotency_hash })
+    .where('id', '=', p.id)
+    .where('status', '=', 'approved')
+    .where('expires_at', '>', p.now)
+    .returning(['user_id', 'session_epoch', 'client_name', 'device_name', 'ip_address', 'user_agent']),
+);
+
+/** Deletes some device logins that expired before a moment. */
+export const sweepAuthorizations = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('device_authorizations')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('device_authorizations')
+        .select('id')
+        .where('expires_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .returning('id'),
+);

@@ -1,0 +1,227 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Endpoint } from '@latchkey/contract/endpoints';
+import { limits } from '@latchkey/contract/limits';
+import type { Context as HonoContext } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { z } from 'zod';
+import type { Context, Login, Requester } from '../context.ts';
+import { AuthError } from '../errors.ts';
+import { type BodyDialect, check, dialectOf, readBody, readQuery } from './body.ts';
+import { clientAddress } from './client-address.ts';
+import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
+import { requireOwnOrigin } from './origin.ts';
+
+/** What surrounds a request: the peer's address as the socket has it, and what the log will say of it. */
+export interface RequestEnv {
+  Bindings: { readonly peer: string | undefined };
+  Variables: { requestId: string; outcome: string | undefined; detail: string | undefined };
+}
+
+export type App = OpenAPIHono<RequestEnv>;
+
+type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
+type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' ? undefined : Login;
+type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name]: string } & ParametersOf<Rest>
+  : unknown;
+
+/** A request after everything that can be checked without a use case was checked. */
+export interface Call<E extends Endpoint, Body = OutputOf<E['body']>> extends CallFacts {
+  readonly login: LoginOf<E>;
+  readonly params: ParametersOf<E['path']>;
+  readonly query: OutputOf<E['query']>;
+  readonly body: Body;
+}
+
+export interface CallFacts {
+  readonly requester: Requester;
+  readonly idempotencyKey: string | undefined;
+  readonly ifMatch: string | null;
+  /** The browser's session cookie, whether or not it was what authenticated the request. */
+  readonly sessionCookie: string | undefined;
+}
+
+/** What a route answers. `detail` goes into the log; `cookie` sets or clears the browser session. */
+export interface Reply<Body> {
+  readonly body?: Body;
+  readonly status?: 200;
+  readonly headers?: Record<string, string>;
+  readonly cookie?: 'clear' | { readonly value: string };
+  readonly detail?: string;
+}
+
+type Handler<E extends Endpoint, Body> = (call: Call<E, Body>) => Promise<Reply<OutputOf<E['response']>>>;
+type FormHandler<E extends Endpoint> = (
+  call: CallFacts & { readonly body: OutputOf<E['form']> },
+) => Promise<Reply<OutputOf<E['response']>>>;
+
+/** One way to get tokens at the OAuth token endpoint. */
+export interface Grant {
+  readonly grantType: string;
+  /** The form parameter that carries what is redeemed. */
+  readonly parameter: 'device_code' | 'refresh_token';
+  redeem(ctx: Context, value: string, call: CallFacts): Promise<Reply<TokenSetLike>>;
+}
+
+interface TokenSetLike {
+  access_token: string;
+  token_type: 'Bearer';
+  expires_in: number;
+  refresh_token: string;
+}
+
+/** What the interface needs from the capability that knows sessions. */
+export interface Access {
+  authenticate(credential: { type: 'bearer' | 'cookie'; value: string }): Promise<Login>;
+  credentialMissing(): AuthError;
+  requireBrowserLogin(login: Login): void;
+  requireRecentLogin(login: Login): void;
+}
+
+export interface Api {
+  readonly app: App;
+  /** Adds an operation; an endpoint with a form dialect takes its handler third. */
+  on<const E extends Endpoint>(
+    endpoint: E,
+    handler: Handler<E, OutputOf<E['body']>>,
+    form?: FormHandler<E>,
+  ): void;
+  /** The form dialect of an endpoint that redeems grants: picks the grant by `grant_type`. */
+  formGrants(
+    grants: readonly Grant[],
+  ): (
+    call: CallFacts & {
+      body: { grant_type: string; device_code?: string | undefined; refresh_token?: string | undefined };
+    },
+  ) => Promise<Reply<TokenSetLike>>;
+}
+
+export function createApi(ctx: Context, app: App, access: Access): Api {
+  const authenticate = async (endpoint: Endpoint, c: HonoContext<RequestEnv>): Promise<Login | undefined> => {
+    if (endpoint.access === 'anyone') return undefined;
+    const headers = c.req.raw.headers;
+    const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
+    const cookie = readSessionCookie(ctx.config, headers.get('Cookie'));
+    if (!bearer && cookie === undefined) throw access.credentialMissing();
+    if (!bearer) requireOwnOrigin(ctx.config, headers);
+    const login = await access.authenticate(
+      bearer ? { type: 'bearer', value: bearer[1]?.trim() ?? '' } : { type: 'cookie', value: cookie! },
+    );
+    if (endpoint.access === 'browser') access.requireBrowserLogin(login);
+    if (endpoint.access === 'recent') access.requireRecentLogin(login);
+    return login;
+  };
+
+  const factsOf = (c: HonoContext<RequestEnv>): CallFacts => {
+    const headers = c.req.raw.headers;
+    return {
+      requester: {
+        ipAddress: clientAddress(c.env.peer, headers.get('X-Forwarded-For'), ctx.config.trustedProxies),
+        userAgent: userAgentOf(headers),
+      },
+      idempotencyKey: idempotencyKeyOf(headers),
+      ifMatch: headers.get('If-Match'),
+      sessionCookie: readSessionCookie(ctx.config, headers.get('Cookie')),
+    };
+  };
+
+  const answer = <Body>(
+    c: HonoContext<RequestEnv>,
+    endpoint: Endpoint,
+    reply: Reply<Body>,
+    login?: Login,
+  ) => {
+    c.set('detail', reply.detail);
+    for (const [name, value] of Object.entries(reply.headers ?? {})) c.header(name, value);
+    const cookie = reply.cookie ?? (login?.renewedCookie ? { value: login.renewedCookie } : undefined);
+    const clears = cookie === 'clear' && login?.credential === 'cookie';
+    if (clears) c.header('Set-Cookie', sessionCookieHeader(ctx.config, undefined));
+    if (cookie && cookie !== 'clear') c.header('Set-Cookie', sessionCookieHeader(ctx.config, cookie.value));
+    const status = reply.status ?? endpoint.status;
+    return reply.body === undefined
+      ? c.body(null, status)
+      : c.json(reply.body, status as ContentfulStatusCode);
+  };
+
+  const on: Api['on'] = (endpoint, handler, form) => {
+    const dialects: BodyDialect[] = [
+      ...(endpoint.body ? (['json'] as const) : []),
+      ...(form ? (['form'] as const) : []),
+    ];
+    app.openAPIRegistry.registerPath(describe(endpoint));
+    app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
+      if (form && endpoint.form && dialectOf(c.req.raw) === 'form') {
+        const body = check(endpoint.form, (await readBody(c.req.raw, dialects)) ?? {}, 'the body');
+        return answer(c, endpoint, await form({ ...factsOf(c), body: body as never }));
+      }
+      if (endpoint.query && 'session' in endpoint.query.shape && c.req.query('session') === 'cookie') {
+        requireOwnOrigin(ctx.config, c.req.raw.headers);
+      }
+      const login = await authenticate(endpoint, c);
+      const query = endpoint.query ? check(endpoint.query, readQuery(c.req.url), 'the query') : {};
+      const given = endpoint.body ? await readBody(c.req.raw, dialects) : undefined;
+      const absent = given === undefined && endpoint.bodyOptional ? {} : given;
+      const body = endpoint.body ? check(endpoint.body, absent, 'the body') : {};
+      const call = { ...factsOf(c), login, params: c.req.param(), query, body };
+      return answer(c, endpoint, await handler(call as never), login);
+    });
+  };
+
+  const formGrants: Api['formGrants'] = (grants) => (call) => {
+    const grant = grants.find((candidate) => candidate.grantType === call.body.grant_type);
+    if (!grant)
+      throw new AuthError('unsupported_grant_type', 'grant_type: is not one that this endpoint takes');
+    const value = call.body[grant.parameter];
+    if (value === undefined) throw new AuthError('invalid_request', `${grant.parameter}: is missing`);
+    return grant.redeem(ctx, value, call);
+  };
+
+  return { app, on, formGrants };
+}
+
+const greatestUserAgentLength = 512;
+
+/** For people to read in lists, so what is too long is cut and control characters are left out. */
+const userAgentOf = (headers: Headers): string | null =>
+  headers.get('User-Agent')?.replace(/\p{C}/gu, '').slice(0, greatestUserAgentLength) || null;
+
+/** @throws {AuthError} `invalid_request` for a key that is empty, too long or not printable */
+function idempotencyKeyOf(headers: Headers): string | undefined {
+  const key = headers.get('Idempotency-Key');
+  if (key === null) return undefined;
+  if (key.length === 0 || key.length > limits.idempotencyKey || !/^[\x20-\x7e]+$/.test(key)) {
+    throw new AuthError(
+      'invalid_request',
+      `Idempotency-Key: must be 1-${limits.idempotencyKey} printable characters`,
+    );
+  }
+  return key;
+}
+
+type RouteConfig = Parameters<App['openAPIRegistry']['registerPath']>[0];
+
+/** The operation in the words of OpenAPI. */
+function describe(endpoint: Endpoint): RouteConfig {
+  const content = {
+    ...(endpoint.body ? { 'application/json': { schema: endpoint.body } } : {}),
+    ...(endpoint.form ? { 'application/x-www-form-urlencoded': { schema: endpoint.form } } : {}),
+  };
+  const errors = [...endpoint.errors, ...(endpoint.access === 'anyone' ? [] : ['invalid_token'])];
+  return {
+    operationId: endpoint.id,
+    method: endpoint.method,
+    path: endpoint.path,
+    summary: endpoint.summary,
+    security: endpoint.access === 'anyone' ? [] : [{ bearer: [] }, { cookie: [] }],
+    request: {
+      ...(endpoint.query ? { query: endpoint.query } : {}),
+      ...(endpoint.body ? { body: { content, required: !endpoint.bodyOptional } } : {}),
+    },
+    responses: {
+      [endpoint.status]: endpoint.response
+        ? { description: 'Done', content: { 'application/json': { schema: endpoint.response } } }
+        : { description: 'Done' },
+      default: { description: `Errors: ${errors.join(', ') || 'those of every endpoint'}` },
+    },
+  } as RouteConfig;
+}

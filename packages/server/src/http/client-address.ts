@@ -1,0 +1,44 @@
+import ipaddr from 'ipaddr.js';
+import type { CidrRange } from '../config.ts';
+
+const ipv4NetworkBits = 24;
+const ipv6NetworkBits = 64;
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** An address without zone, IPv4 also where it came wrapped in IPv6; undefined for anything else. */
+const parse = (text: string): Address | undefined => {
+  const bare = text.trim().replace(/%.*$/, '');
+  return ipaddr.isValid(bare) && /[.:].*[.:]/.test(bare) ? ipaddr.process(bare) : undefined;
+};
+
+const isTrusted = (address: Address, proxies: readonly CidrRange[]): boolean =>
+  proxies.some(([range, bits]) => address.kind() === range.kind() && address.match(range as never, bits));
+
+/**
+ * The client's address: the peer, or, where the peer is a trusted proxy, the nearest address in
+ * `X-Forwarded-For` that is not one. What an untrusted peer says is never believed.
+ */
+export function clientAddress(
+  peer: string | undefined,
+  forwardedFor: string | null,
+  proxies: readonly CidrRange[],
+): string | null {
+  let address = peer === undefined ? undefined : parse(peer);
+  if (!address) return null;
+  const hops = forwardedFor?.split(',') ?? [];
+  while (hops.length > 0 && isTrusted(address, proxies)) {
+    const next = parse(hops.pop()!);
+    if (!next) break;
+    address = next;
+  }
+  return address.toString();
+}
+
+/** Whether two addresses lie in one network: the same /24 of IPv4 or the same /64 of IPv6. */
+export function sameNetwork(a: string | null, b: string | null): boolean {
+  const one = a === null ? undefined : parse(a);
+  const other = b === null ? undefined : parse(b);
+  if (!one || !other || one.kind() !== other.kind()) return false;
+  return one.match(other as never, one.kind() === 'ipv4' ? ipv4NetworkBits : ipv6NetworkBits);
+}

@@ -1,0 +1,19 @@
+/**
+ * The first member name that appears twice in one object, or undefined. `text` must be valid JSON: then a
+ * string that a colon follows is a name, and nothing else is.
+ */
+export function duplicateMember(text: string): string | undefined {
+  const tokens = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
+  const open: Set<string>[] = [];
+  for (const [match, colon] of text.matchAll(tokens)) {
+    if (match === '{') open.push(new Set());
+    else if (match === '}') open.pop();
+    else if (colon) {
+      const name = JSON.parse(match.slice(0, -colon.length)) as string;
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return undefined;
+}

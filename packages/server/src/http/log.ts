@@ -1,0 +1,24 @@
+import pino, { type Logger } from 'pino';
+
+/** Tokens and addresses inside a text, such as a driver's error message. */
+const secrets = /lk_[a-z]{2}_[\w-]+|[^\s"'<>()=@]+@[^\s"'<>()=@]+/g;
+
+export const redact = (text: string): string => text.replaceAll(secrets, '[redacted]');
+
+/** What the log may say of an error nobody expected: its kind, code and place, with secrets taken out. */
+export const describeError = (error: unknown): Record<string, unknown> =>
+  error instanceof Error
+    ? {
+        name: error.name,
+        code: 'code' in error ? String(error.code) : undefined,
+        stack: redact(error.stack ?? error.message),
+        cause: error.cause === undefined ? undefined : describeError(error.cause),
+      }
+    : { name: typeof error };
+
+/** One JSON object a line on standard output. */
+export const createLogger = (level: string): Logger =>
+  pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ dest: 1, sync: false }),
+  );

@@ -1,0 +1,111 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import type { Env, Hono } from 'hono';
+
+const dist = new URL('../../../dashboard/dist/', import.meta.url);
+
+/**
+ * What a page may do: run and call what this service itself serves, and nothing else. No inline script or style,
+ * no frame around it, no string that becomes markup.
+ */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const deniedFeatures = [
+  'accelerometer',
+  'autoplay',
+  'camera',
+  'display-capture',
+  'encrypted-media',
+  'fullscreen',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'picture-in-picture',
+  'screen-wake-lock',
+  'serial',
+  'usb',
+  'xr-spatial-tracking',
+];
+const permissionsPolicy = [
+  ...deniedFeatures.map((feature) => `${feature}=()`),
+  'publickey-credentials-create=(self)',
+  'publickey-credentials-get=(self)',
+].join(', ');
+
+const hstsMaxAgeSeconds = 63_072_000;
+const assetMaxAgeSeconds = 31_536_000;
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+interface Manifest {
+  /** By path segment: the HTML file. */
+  readonly pages: Readonly<Record<string, string>>;
+  readonly assets: readonly string[];
+}
+
+/**
+ * Serves the dashboard: its pages, never kept by any cache, and under `/assets/` the files they load, named by
+ * their content and kept for ever. All are read once, here; a request never reaches the file system.
+ */
+export function pageRoutes<E extends Env>(app: Hono<E>, options: { https: boolean }): void {
+  const { pages, assets } = readManifest();
+  const everywhere = {
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    ...(options.https ? { 'Strict-Transport-Security': `max-age=${hstsMaxAgeSeconds}` } : {}),
+  };
+  const pageHeaders = {
+    ...everywhere,
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': contentSecurityPolicy,
+    'Permissions-Policy': permissionsPolicy,
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'X-Frame-Options': 'DENY',
+    'Cache-Control': 'no-store',
+  };
+
+  app.get('/', (c) => c.body(null, 302, { ...pageHeaders, Location: '/account' }));
+  for (const [name, file] of Object.entries(pages)) {
+    const html = readFileSync(new URL(file, dist), 'utf8');
+    app.get(`/${name}`, (c) => c.body(html, 200, pageHeaders));
+  }
+
+  const files = new Map(assets.map((name) => [name, readFileSync(new URL(`assets/${name}`, dist), 'utf8')]));
+  app.get('/assets/:name', (c) => {
+    const name = c.req.param('name');
+    const content = files.get(name);
+    if (content === undefined) return c.notFound();
+    return c.body(content, 200, {
+      ...everywhere,
+      'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',
+      'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
+    });
+  });
+}
+
+function readManifest(): Manifest {
+  const manifest = new URL('manifest.json', dist);
+  if (!existsSync(manifest)) {
+    throw new Error('the dashboard is not built: run `bun packages/dashboard/build.ts` first');
+  }
+  return JSON.parse(readFileSync(manifest, 'utf8')) as Manifest;
+}

@@ -1,0 +1,19 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import { loginAnswer } from '../account/account.ts';
+import type { Context } from '../context.ts';
+import type { Api } from '../http/api.ts';
+import { loginWithCode, loginWithLink, requestMagicLink } from './magic-links.ts';
+
+export function magicLinkRoutes(api: Api, ctx: Context): void {
+  api.on(endpoints.requestMagicLink, async ({ body }) => ({ body: await requestMagicLink(ctx, body.email) }));
+
+  api.on(endpoints.verifyMagicLink, async ({ body, query, requester, sessionCookie }) => {
+    const inCookie = query.session === 'cookie';
+    const facts = { requester, replacesCookie: inCookie ? sessionCookie : undefined };
+    const session =
+      'token' in body
+        ? await loginWithLink(ctx, body.token, body.email, facts)
+        : await loginWithCode(ctx, body.request, body.code, facts);
+    return loginAnswer(ctx, session, inCookie);
+  });
+}

@@ -1,0 +1,73 @@
+import type { Context } from '../context.ts';
+import { AuthError } from '../errors.ts';
+import type { App } from '../http/api.ts';
+import { escapeHtml, type Templates } from './message.ts';
+import * as store from './outbox-store.ts';
+
+const greatestMessages = 100;
+
+interface MailboxMessage {
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  sent_at: string;
+}
+
+/** The mails that would have been sent, newest first, filled in at this moment: nothing of them is stored. */
+async function readMailbox(ctx: Context, templates: Templates): Promise<MailboxMessage[]> {
+  const mails = await store.listSent(ctx.db.read, { limit: greatestMessages });
+  const messages = await Promise.all(
+    mails.map(async (mail) => {
+      const message = await templates[mail.template]?.(ctx, mail);
+      return message && { to: mail.recipient, ...message, sent_at: new Date(mail.sent_at!).toISOString() };
+    }),
+  );
+  return messages.filter((message) => message !== undefined);
+}
+
+/** Text with its links made clickable. */
+const linked = (text: string): string =>
+  escapeHtml(text).replace(/https?:\/\/\S+/g, (url) => `<a href="${url}" rel="noreferrer">${url}</a>`);
+
+const page = (messages: readonly MailboxMessage[]): string => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Development mailbox</title>
+<h1>Development mailbox</h1>
+<p>Mails that would have been sent, newest first. This page exists only while the service listens on a loopback
+address and no SMTP server is set. Reload to see newer mails.</p>
+${messages
+  .map(
+    (message) => `<article>
+<h2>${escapeHtml(message.subject)}</h2>
+<p>To ${escapeHtml(message.to)}, ${escapeHtml(message.sent_at)}</p>
+<pre>${linked(message.text)}</pre>
+</article>`,
+  )
+  .join('\n')}
+</html>`;
+
+/** A forwarded request came from outside, whatever address the service listens on. */
+const refuseForwarded = (headers: Headers): void => {
+  if (['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host'].some((name) => headers.has(name))) {
+    throw new AuthError('not_found', 'There is nothing here.');
+  }
+};
+
+/** The development mailbox as a page and as JSON. */
+export function mailboxRoutes(app: App, ctx: Context, templates: Templates): void {
+  app.get('/dev/mailbox', async (c) => {
+    refuseForwarded(c.req.raw.headers);
+    return c.html(page(await readMailbox(ctx, templates)), 200, {
+      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    });
+  });
+  app.get('/dev/mailbox.json', async (c) => {
+    refuseForwarded(c.req.raw.headers);
+    return c.json({ messages: await readMailbox(ctx, templates) });
+  });
+}

@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import { statement } from '../database/statement.ts';
+
+/** Puts a mail into the outbox, in the transaction of what it tells of. */
+export const insertMail = statement<{
+  id: string;
+  template: string;
+  recipient: string;
+  reference: string;
+  now: number;
+  expires_at: number;
+}>()((db, p) =>
+  db.insertInto('outbox').values({
+    id: p.id,
+    template: p.template,
+    recipient: p.recipient,
+    reference: p.reference,
+    created_at: p.now,
+    expires_at: p.expires_at,
+    next_attempt_at: p.now,
+    attempts: 0,
+  }),
+);
+
+/** Claims mails that are due until the lease ends; of many workers one gets each. */
+export const claimMails = statement<{ now: number; lease_until: number; limit: number }>()((db, p, dialect) =>
+  db
+    .updateTable('outbox')
+    .set((e) => ({ next_attempt_at: p.lease_until, attempts: e('attempts', '+', 1) }))
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('outbox')
+        .select('id')
+        .where('sent_at', 'is', null)
+        .where('dead_at', 'is', null)
+        .where('next_attempt_at', '<=', p.now)
+        .orderBy('next_attempt_at')
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .where('next_attempt_at', '<=', p.now)
+    .returningAll(),
+);
+
+/** Extends the lease of a mail that is still being sent. */
+export const extendLease = statement<{ id: string; lease_until: number }>()((db, p) =>
+  db
+    .updateTable('outbox')
+    .set({ next_attempt_at: p.lease_until })
+    .where('id', '=', p.id)
+    .where('sent_at', 'is', null)
+    .where('dead_at', 'is', null),
+);
+
+export const markSent = statement<{ id: string; now: number }>()((db, p) =>
+  db.updateTable('outbox').set({ sent_at: p.now, last_error: null }).where('id', '=', p.id),
+);
+
+export const markFailed = statement<{ id: string; next_attempt_at: number; last_error: string }>()((db, p) =>
+  db
+    .updateTable('outbox')
+    .set({ next_attempt_at: p.next_attempt_at, last_error: p.last_error })
+    .where('id', '=', p.id)
+    .where('sent_at', 'is', null),
+);
+
+/** Gives a mail up. It stays in the outbox as a dead letter. */
+export const markDead = statement<{ id: string; now: number; last_error: string }>()((db, p) =>
+  db
+    .updateTable('outbox')
+    .set({ dead_at: p.now, last_error: sql<string>`coalesce(last_error, ${p.last_error})` })
+    .where('id', '=', p.id)
+    .where('sent_at', 'is', null),
+);
+
+/** When the next waiting mail is due; null when none waits. */
+export const nextDue = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('outbox')
+    .select((e) => e.fn.min('next_attempt_at').as('due'))
+    .where('sent_at', 'is', null)
+    .where('dead_at', 'is', null),
+);
+
+/** The mails that were delivered, newest first. */
+export const listSent = statement<{ limit: number }>()((db, p) =>
+  db
+    .selectFrom('outbox')
+    .selectAll()
+    .where('sent_at', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+/** The mails that wait or were given up, newest first. */
+export const listUnsent = statement<{ limit: number }>()((db, p) =>
+  db
+    .selectFrom('outbox')
+    .select([
+      'id',
+      'template',
+      'created_at',
+      'expires_at',
+      'next_attempt_at',
+      'attempts',
+      'dead_at',
+      'last_error',
+    ])
+    .where('sent_at', 'is', null)
+    .orderBy('created_at', 'desc')
+    .limit(p.limit),
+);
+
+/** Deletes some mails that were sent, or given up, before a moment. */
+export const sweepOutbox = statement<{ sent_before: number; dead_before: number; limit: number }>()(
+  (db, p, dialect) =>
+    db
+      .deleteFrom('outbox')
+      .where('id', 'in', (e) =>
+        e
+          .selectFrom('outbox')
+          .select('id')
+          .where('created_at', '<', p.sent_before)
+          .where((w) =>
+            w.or([
+              w('sent_at', 'is not', null),
+              w.and([w('dead_at', 'is not', null), w('created_at', '<', p.dead_before)]),
+            ]),
+          )
+          .limit(p.limit)
+          .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+      )
+      .returning('id'),
+);

@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import manifest from '../package.json' with { type: 'json' };
+import { type Config, ConfigError, readConfig, readKeys } from './config.ts';
+import type { Context } from './context.ts';
+import { systemRandom } from './crypto/random.ts';
+import { openDatabase } from './database/database.ts';
+import { AuthError } from './errors.ts';
+import { createLogger, redact } from './http/log.ts';
+import { organizationCommands } from './operator/organizations.ts';
+import { outboxCommand } from './operator/outbox.ts';
+import { serve } from './operator/serve.ts';
+import { userCommands } from './operator/users.ts';
+
+const print = (text: string): void => void (text !== '' && process.stdout.write(`${text}\n`));
+
+async function openContext(config: Config, logLevel: string): Promise<Context> {
+  const log = createLogger(logLevel);
+  const keys = readKeys(config);
+  const db = await openDatabase(config.databaseUrl, { log }).catch((error: Error) => {
+    throw new ConfigError(`DATABASE_URL cannot be opened: ${redact(error.message)}.`);
+  });
+  return { config, keys, db, log, clock: Date.now, random: systemRandom, wakeMailWorker: () => undefined };
+}
+
+/** Runs one command of the operator on the settings of the service, beside it or without it. */
+async function run(work: (ctx: Context) => Promise<string>): Promise<void> {
+  const ctx = await openContext(readConfig(), 'silent');
+  try {
+    print(await work(ctx));
+  } finally {
+    await ctx.db.close();
+  }
+}
+
+const program = new Command('latchkey-server')
+  .description(
+    'The Latchkey service and its operator’s commands. Settings come from the environment and .env.',
+  )
+  .version(manifest.version)
+  .showHelpAfterError();
+
+program
+  .command('serve')
+  .description('run the service')
+  .action(async () => serve(await openContext(readConfig(), 'info')));
+userCommands(program, run);
+organizationCommands(program, run);
+outboxCommand(program, run);
+
+try {
+  await program.parseAsync();
+  process.exit(0);
+} catch (error) {
+  const expected = error instanceof ConfigError || error instanceof AuthError;
+  process.stderr.write(
+    `latchkey-server: ${expected ? error.message : redact(String((error as Error).stack))}\n`,
+  );
+  process.exit(1);
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { listUnsent } from '../mail/outbox-store.ts';
+
+const greatestRows = 200;
+
+/** `outbox`: the mails that wait and the dead letters. Addresses are left out. */
+export function outboxCommand(
+  program: Command,
+  run: (work: (ctx: Context) => Promise<string>) => Promise<void>,
+): void {
+  program
+    .command('outbox')
+    .description(
+      `list mails that wait or were given up, newest first, ${greatestRows} at most, as JSON lines`,
+    )
+    .action(() =>
+      run(async (ctx) => {
+        const mails = await listUnsent(ctx.db.read, { limit: greatestRows });
+        return mails
+          .map((mail) =>
+            JSON.stringify({
+              id: mail.id,
+              template: mail.template,
+              state: mail.dead_at === null ? 'waiting' : 'dead',
+              created_at: new Date(mail.created_at).toISOString(),
+              next_attempt_at: mail.dead_at === null ? new Date(mail.next_attempt_at).toISOString() : null,
+              attempts: mail.attempts,
+              last_error: mail.last_error,
+            }),
+          )
+          .join('\n');
+      }),
+    );
+}

@@ -1,0 +1,98 @@
+import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Context, Requester } from '../context.ts';
+import { readHandle } from '../crypto/handle.ts';
+import { idempotencyHash } from '../crypto/hash.ts';
+import { AuthError } from '../errors.ts';
+import { recordEvent } from '../events/events.ts';
+import { type SessionState, standingOf } from './standing.ts';
+import * as store from './store.ts';
+import { sessionIdOf, tokenSetOf } from './tokens.ts';
+
+/** How long a repeated request gets the successor again that the first one made. */
+export const refreshRetryWindowSeconds = 600;
+
+/** Why a refresh token was not good for a new generation. */
+export type Refusal = 'retry' | 'race' | 'theft' | 'disabled' | 'over';
+
+interface Presented {
+  readonly generation: number;
+  readonly idempotencyHash: string | null;
+}
+
+/**
+ * Tells a repeated request, a lost race and a stolen token apart. Only the token spent last can be the first
+ * two; `leewaySeconds` 0 takes every spent token for stolen.
+ * @see RFC 9700 section 4.14.2
+ */
+export function classifyRefusal(
+  presented: Presented,
+  session: SessionState & { generation: number; rotated_at: number; idempotency_hash: string | null },
+  now: number,
+  leewaySeconds: number,
+): Refusal {
+  const standing = standingOf(session, now);
+  if (standing !== 'live') return standing;
+  if (presented.generation >= session.generation) return 'over';
+  if (presented.generation < session.generation - 1) return 'theft';
+  const ageMs = now - session.rotated_at;
+  const sameRequest =
+    presented.idempotencyHash !== null && presented.idempotencyHash === session.idempotency_hash;
+  if (sameRequest && ageMs <= refreshRetryWindowSeconds * 1000) return 'retry';
+  return leewaySeconds > 0 && ageMs <= leewaySeconds * 1000 ? 'race' : 'theft';
+}
+
+const refused = (detail: string) =>
+  new AuthError('invalid_grant', 'The refresh token is unknown, expired, revoked or already used.', {
+    detail,
+  });
+
+/**
+ * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same
+ * successor again. A spent token in strange hands ends its session, and only that.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`
+ */
+export async function refresh(
+  ctx: Context,
+  refreshToken: string,
+  idempotencyKey: string | undefined,
+  requester: Requester,
+): Promise<{ tokens: TokenSet; detail: 'rotated' | 'retry' }> {
+  const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
+  if (!handle) throw refused('malformed');
+  const now = ctx.clock();
+  const id = sessionIdOf(handle.subject);
+  const presented = {
+    generation: handle.value,
+    idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
+  };
+  const [rotated] = await store.rotate(ctx.db.single, {
+    id,
+    generation: presented.generation,
+    idempotency_hash: presented.idempotencyHash,
+    now,
+    idle_expires_at: now + ctx.config.refreshIdleTtlSeconds * 1000,
+  });
+  if (rotated) return { tokens: tokenSetOf(ctx, handle.subject, rotated), detail: 'rotated' };
+
+  const [session] = await store.findSession(ctx.db.read, { id });
+  if (!session) throw refused('unknown');
+  const refusal = classifyRefusal(presented, session, now, ctx.config.refreshReuseLeewaySeconds);
+  switch (refusal) {
+    case 'retry':
+      return { tokens: tokenSetOf(ctx, handle.subject, session), detail: 'retry' };
+    case 'disabled':
+      throw new AuthError('account_disabled', 'This account has been disabled.');
+    case 'theft':
+      await endStolenSession(ctx, id, session.user_id, requester);
+      throw refused('theft');
+    default:
+      throw refused(refusal);
+  }
+}
+
+/** Commits before the refusal is answered; of many who present stolen tokens at once, one records it. */
+const endStolenSession = (ctx: Context, id: string, userId: string, requester: Requester): Promise<void> =>
+  ctx.db.transaction(async (tx) => {
+    const [ended] = await store.revokeSession(tx, { id, user_id: userId, now: ctx.clock() });
+    if (ended) await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
+  });

@@ -1,0 +1,283 @@
+import type { Session } from '@latchkey/contract/sessions';
+import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Context, Login, Requester } from '../context.ts';
+import { readHandle, subjectBytes } from '../crypto/handle.ts';
+import type { Executor } from '../database/database.ts';
+import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
+import { AuthError } from '../errors.ts';
+import { recordEvent } from '../events/events.ts';
+import { standingOf } from './standing.ts';
+import * as store from './store.ts';
+import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
+
+/** How often the use of a session is written down at most. */
+const touchIntervalMs = 5 * 60 * 1000;
+
+export interface NewSession {
+  readonly userId: string;
+  readonly kind: Session['kind'];
+  readonly method: Session['method'];
+  readonly requester: Requester;
+  readonly clientName?: string | null;
+  readonly deviceName?: string | null;
+  /** Start it only if nobody has ended all logins since this epoch. */
+  readonly sinceEpoch?: number;
+  /** Derived from what the client holds, so that a repeated request finds the same session; random otherwise. */
+  readonly secret?: Buffer;
+  /** The cookie of the browser's former session, which the new one replaces if it is of the same user. */
+  readonly replacesCookie?: string | undefined;
+}
+
+/** A session that was just started, with the secret that its tokens are made from. */
+export interface StartedSession {
+  readonly id: string;
+  readonly userId: string;
+  readonly secret: Buffer;
+  readonly rotation: Rotation;
+}
+
+/**
+ * Starts a session: the last step of every login, whatever the grant.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` when the account is gone or all logins were ended
+ */
+export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
+  const now = ctx.clock();
+  const secret = session.secret ?? ctx.random(subjectBytes);
+  const expiresAt = now + ctx.config.sessionTtlSeconds * 1000;
+  const [row] = await store.insertSession(tx, {
+    id: sessionIdOf(secret),
+    user_id: session.userId,
+    session_epoch: session.sinceEpoch ?? null,
+    kind: session.kind,
+    method: session.method,
+    client_name: session.clientName ?? null,
+    device_name: session.deviceName ?? null,
+    ip_address: session.requester.ipAddress,
+    user_agent: session.requester.userAgent,
+    now,
+    idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
+    expires_at: expiresAt,
+  });
+  if (!row) throw await refusalOf(tx, session.userId);
+  await endReplaced(ctx, tx, session);
+  await recordEvent(ctx, tx, {
+    type: 'login',
+    userId: session.userId,
+    sessionId: row.id,
+    requester: session.requester,
+    detail: { method: session.method },
+  });
+  return { id: row.id, userId: session.userId, secret, rotation: row };
+}
+
+async function refusalOf(tx: Executor, userId: string): Promise<AuthError> {
+  const [user] = await store.findAccountState(tx, { id: userId });
+  return user && user.disabled_at !== null
+    ? new AuthError('account_disabled', 'This account has been disabled.')
+    : new AuthError('invalid_grant', 'The login was ended before it was picked up.', { detail: 'over' });
+}
+
+async function endReplaced(ctx: Context, tx: Executor, session: NewSession): Promise<void> {
+  const former = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
+  if (!former) return;
+  await store.revokeSession(tx, {
+    id: sessionIdOf(former.subject),
+    user_id: session.userId,
+    now: ctx.clock(),
+  });
+}
+
+export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
+  tokenSetOf(ctx, session.secret, session.rotation);
+
+export const cookieOf = (ctx: Context, session: StartedSession): string =>
+  sessionCookieOf(ctx, session.secret);
+
+/**
+ * The tokens that starting a session with this secret gave, as long as its first refresh token is unspent.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`
+ */
+export async function repeatFirstTokens(ctx: Context, secret: Buffer): Promise<TokenSet> {
+  const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
+  const standing = session ? standingOf(session, ctx.clock()) : 'over';
+  if (standing === 'disabled') throw new AuthError('account_disabled', 'This account has been disabled.');
+  if (!session || standing === 'over' || session.generation !== 1) {
+    throw new AuthError('invalid_grant', 'The tokens of this login were already used.', { detail: 'over' });
+  }
+  return tokenSetOf(ctx, secret, session);
+}
+
+export interface Credential {
+  readonly type: 'bearer' | 'cookie';
+  readonly value: string;
+}
+
+const challenge = 'Bearer realm="latchkey"';
+
+/** The answer to a request without any credential. @see RFC 6750 section 3 */
+export const credentialMissing = (): AuthError =>
+  new AuthError('invalid_token', 'An access token is needed.', {
+    detail: 'no_credential',
+    headers: { 'WWW-Authenticate': challenge },
+  });
+
+const credentialRefused = (detail: string): AuthError => {
+  const description = 'The access token is malformed, expired or revoked.';
+  return new AuthError('invalid_token', description, {
+    detail,
+    headers: {
+      'WWW-Authenticate': `${challenge}, error="invalid_token", error_description="${description}"`,
+    },
+  });
+};
+
+/**
+ * Who presents this access token or session cookie. Garbage is refused without a statement; a revocation holds
+ * from the moment it is committed.
+ * @throws {AuthError} `invalid_token`
+ */
+export async function authenticate(ctx: Context, credential: Credential): Promise<Login> {
+  const isCookie = credential.type === 'cookie';
+  const handle = readHandle(ctx.keys, isCookie ? 'browserSession' : 'accessToken', credential.value);
+  if (!handle) throw credentialRefused('malformed');
+  const now = ctx.clock();
+  if (!isCookie && handle.value <= now) throw credentialRefused('expired');
+  const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(handle.subject) });
+  if (!session) throw credentialRefused('unknown');
+  // An access token lives to its own end, also where the refresh token idles out before it.
+  const ends = isCookie ? session.idle_expires_at : session.expires_at;
+  const standing = standingOf({ ...session, idle_expires_at: ends }, now);
+  if (standing !== 'live') throw credentialRefused(standing);
+
+  const touched = now - session.last_used_at >= touchIntervalMs;
+  if (touched) noteUse(ctx, session.id, isCookie, now);
+  const renew = isCookie && (touched || handle.key !== ctx.keys.signing);
+  return {
+    sessionId: session.id,
+    userId: session.user_id,
+    kind: session.kind,
+    authenticatedAt: session.created_at,
+    credential: credential.type,
+    renewedCookie: renew ? sessionCookieOf(ctx, handle.subject) : undefined,
+  };
+}
+
+/** Not awaited: losing the note of one use harms nobody, waiting for it would slow every first request. */
+function noteUse(ctx: Context, id: string, extendsIdleLife: boolean, now: number): void {
+  store
+    .touchSession(ctx.db.single, {
+      id,
+      now,
+      unless_since: now - touchIntervalMs + 1,
+      idle_expires_at: extendsIdleLife ? now + ctx.config.refreshIdleTtlSeconds * 1000 : 0,
+    })
+    .catch(() => ctx.log.warn('the use of a session could not be noted'));
+}
+
+/**
+ * The answer where a login is too old or of the wrong kind.
+ * @see RFC 9470 section 3
+ */
+export function requireRecentLogin(ctx: Context, login: Login): void {
+  const maxAge = ctx.config.recentLoginTtlSeconds;
+  if (login.kind === 'browser' && ctx.clock() - login.authenticatedAt <= maxAge * 1000) return;
+  throw loginInsufficient('This needs a login by passkey or mail that is recent.', maxAge);
+}
+
+/** Refuses logins that came from a device code: what a person decides in a browser, a program may not. */
+export function requireBrowserLogin(ctx: Context, login: Login): void {
+  if (login.kind === 'browser') return;
+  throw loginInsufficient('This needs a login in a browser.', ctx.config.recentLoginTtlSeconds);
+}
+
+const loginInsufficient = (description: string, maxAge: number): AuthError =>
+  new AuthError('insufficient_user_authentication', description, {
+    headers: {
+      'WWW-Authenticate': `${challenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
+    },
+  });
+
+/** The live logins of a user, newest first. */
+export async function listSessions(
+  ctx: Context,
+  login: Login,
+  page: PageRequest,
+): Promise<{ sessions: Session[]; next_cursor: string | null }> {
+  const before = cursorAfter(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const rows = await store.listSessions(ctx.db.read, {
+    user_id: login.userId,
+    now: ctx.clock(),
+    before_time: before.time,
+    before_id: before.id,
+    limit: page.limit + 1,
+  });
+  const { entries, next_cursor } = takePage(rows, page.limit, (row) => ({
+    time: row.created_at,
+    id: row.id,
+  }));
+  const sessions = entries.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    method: row.method,
+    client_name: row.client_name,
+    device_name: row.device_name,
+    ip_address: row.ip_address,
+    user_agent: row.user_agent,
+    created_at: new Date(row.created_at).toISOString(),
+    last_used_at: new Date(row.last_used_at).toISOString(),
+    current: row.id === login.sessionId,
+  }));
+  return { sessions, next_cursor };
+}
+
+/**
+ * Ends one login of the user.
+ * @throws {AuthError} `not_found`, also for another user's session
+ */
+export async function revokeSession(
+  ctx: Context,
+  owner: { userId: string },
+  sessionId: string,
+  requester: Requester,
+): Promise<void> {
+  const ended = await ctx.db.transaction(async (tx) => {
+    const [row] = await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
+    if (row)
+      await recordEvent(ctx, tx, { type: 'session_revoked', userId: owner.userId, sessionId, requester });
+    return row !== undefined;
+  });
+  if (!ended) throw new AuthError('not_found', 'There is no such session.');
+}
+
+/** Ends the login that was presented; ending it twice at once is no error. */
+export const revokeOwnSession = (ctx: Context, login: Login, requester: Requester): Promise<void> =>
+  revokeSession(ctx, login, login.sessionId, requester).catch((error) => {
+    if (!(error instanceof AuthError && error.code === 'not_found')) throw error;
+  });
+
+/** Ends every login of the user, device logins approved but not picked up included. */
+export const revokeAllSessions = (ctx: Context, login: Login, requester: Requester): Promise<void> =>
+  ctx.db.transaction(async (tx) => {
+    await store.revokeAllSessions(tx, { user_id: login.userId });
+    await recordEvent(ctx, tx, {
+      type: 'all_sessions_revoked',
+      userId: login.userId,
+      sessionId: login.sessionId,
+      requester,
+    });
+  });
+
+/**
+ * Ends the session of a refresh or access token, and does nothing for any other string.
+ * @see RFC 7009 section 2.2
+ */
+export async function revokeByToken(ctx: Context, token: string, requester: Requester): Promise<void> {
+  const handle = readHandle(ctx.keys, 'refreshToken', token) ?? readHandle(ctx.keys, 'accessToken', token);
+  if (!handle) return;
+  const id = sessionIdOf(handle.subject);
+  const [session] = await store.findSession(ctx.db.read, { id });
+  if (!session) return;
+  await revokeSession(ctx, { userId: session.user_id }, id, requester).catch((error) => {
+    if (!(error instanceof AuthError && error.code === 'not_found')) throw error;
+  });
+}

@@ -1,0 +1,230 @@
+import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import type { Tables } from '../database/schema.ts';
+import { statement } from '../database/statement.ts';
+
+const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
+
+/** The later idle expiry, but never past the end of the session. */
+const extendedIdleExpiry = (idle: Expression<number>) =>
+  sql<number>`case when ${idle} < idle_expires_at then idle_expires_at when expires_at < ${idle} then expires_at else ${idle} end`;
+
+/** The one gate: the account may receive tokens, and nobody has ended all its logins since. */
+const admits = (e: ExpressionBuilder<Tables, 'sessions'>) =>
+  e.exists(
+    e
+      .selectFrom('users')
+      .select(sql`1`.as('one'))
+      .whereRef('users.id', '=', 'sessions.user_id')
+      .whereRef('users.session_epoch', '=', 'sessions.session_epoch')
+      .where('users.disabled_at', 'is', null),
+  );
+
+/**
+ * Starts a session if the account passes the gate; no row otherwise. With `session_epoch` also only if nobody
+ * has ended all logins since that epoch.
+ */
+export const insertSession = statement<{
+  id: string;
+  user_id: string;
+  session_epoch: number | null;
+  kind: 'browser' | 'device';
+  method: Tables['sessions']['method'];
+  client_name: string | null;
+  device_name: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+  now: number;
+  idle_expires_at: number;
+  expires_at: number;
+}>()((db, p) =>
+  db
+    .insertInto('sessions')
+    .columns([
+      'id',
+      'user_id',
+      'session_epoch',
+      'kind',
+      'method',
+      'generation',
+      'rotated_at',
+      'client_name',
+      'device_name',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'last_used_at',
+      'idle_expires_at',
+      'expires_at',
+    ])
+    .expression(
+      db
+        .selectFrom('users')
+        .select((e) => [
+          p.id.as('id'),
+          'users.id as user_id',
+          'users.session_epoch',
+          p.kind.as('kind'),
+          p.method.as('method'),
+          e.lit(1).as('generation'),
+          bigint(p.now).as('rotated_at'),
+          p.client_name.as('client_name'),
+          p.device_name.as('device_name'),
+          p.ip_address.as('ip_address'),
+          p.user_agent.as('user_agent'),
+          bigint(p.now).as('created_at'),
+          bigint(p.now).as('last_used_at'),
+          bigint(p.idle_expires_at).as('idle_expires_at'),
+          bigint(p.expires_at).as('expires_at'),
+        ])
+        .where('users.id', '=', p.user_id)
+        .where('users.disabled_at', 'is', null)
+        .where(
+          sql<boolean>`users.session_epoch = coalesce(cast(${p.session_epoch} as integer), users.session_epoch)`,
+        ),
+    )
+    .returning(['id', 'generation', 'rotated_at', 'expires_at']),
+);
+
+/**
+ * Spends the refresh token of one generation and makes the next one current. At most one caller ever gets a
+ * row for a generation, and only while session and account are good.
+ */
+export const rotate = statement<{
+  id: string;
+  generation: number;
+  idempotency_hash: string | null;
+  now: number;
+  idle_expires_at: number;
+}>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set((e) => ({
+      generation: e('generation', '+', 1),
+      rotated_at: p.now,
+      last_used_at: p.now,
+      idempotency_hash: p.idempotency_hash,
+      idle_expires_at: extendedIdleExpiry(p.idle_expires_at),
+    }))
+    .where('id', '=', p.id)
+    .where('generation', '=', p.generation)
+    .where('revoked_at', 'is', null)
+    .where('idle_expires_at', '>', p.now)
+    .where(admits)
+    .returning(['generation', 'rotated_at', 'expires_at']),
+);
+
+/** A session beside the state of its account, whatever state both are in. */
+export const findSession = statement<{ id: string }>()((db, p) =>
+  db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select([
+      's.id',
+      's.user_id',
+      's.kind',
+      's.generation',
+      's.rotated_at',
+      's.idempotency_hash',
+      's.created_at',
+      's.last_used_at',
+      's.idle_expires_at',
+      's.expires_at',
+      's.revoked_at',
+      's.session_epoch',
+      'u.session_epoch as user_epoch',
+      'u.disabled_at',
+    ])
+    .where('s.id', '=', p.id),
+);
+
+/** The live sessions of a user before a place in their order: newest first. */
+export const listSessions = statement<{
+  user_id: string;
+  now: number;
+  before_time: number;
+  before_id: string;
+  limit: number;
+}>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select([
+      'id',
+      'kind',
+      'method',
+      'client_name',
+      'device_name',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'last_used_at',
+    ])
+    .where('user_id', '=', p.user_id)
+    .where('revoked_at', 'is', null)
+    .where('idle_expires_at', '>', p.now)
+    .where(admits)
+    .where((e) =>
+      e.or([
+        e('created_at', '<', p.before_time),
+        e.and([e('created_at', '=', p.before_time), e('id', '<', p.before_id)]),
+      ]),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+/** Ends one live session of the user; a row for exactly one caller. */
+export const revokeSession = statement<{ id: string; user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now })
+    .where('id', '=', p.id)
+    .where('user_id', '=', p.user_id)
+    .where('revoked_at', 'is', null)
+    .where('idle_expires_at', '>', p.now)
+    .where(admits)
+    .returning('id'),
+);
+
+/** Ends every session of the user and every device login approved but not picked up, in one write. */
+export const revokeAllSessions = statement<{ user_id: string }>()((db, p) =>
+  db
+    .updateTable('users')
+    .set((e) => ({ session_epoch: e('session_epoch', '+', 1) }))
+    .where('id', '=', p.user_id),
+);
+
+/** Notes that a session is in use, unless someone has noted it since; extends its idle life up to a moment. */
+export const touchSession = statement<{
+  id: string;
+  now: number;
+  unless_since: number;
+  idle_expires_at: number;
+}>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ last_used_at: p.now, idle_expires_at: extendedIdleExpiry(p.idle_expires_at) })
+    .where('id', '=', p.id)
+    .where('last_used_at', '<', p.unless_since)
+    .where('revoked_at', 'is', null),
+);
+
+/** Deletes some sessions that ended before a moment. */
+export const sweepSessions = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('sessions')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('sessions')
+        .select('id')
+        .where('idle_expires_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .returning('id'),
+);
+
+/** Whether an account is disabled; no row when it is gone. */
+export const findAccountState = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('users').select(['disabled_at']).where('id', '=', p.id),
+);
