@@ -18,7 +18,11 @@ export const profile = z
 export type Profile = z.infer<typeof profile>;
 
 /** A member of the profile that a patch may not name. */
-const readOnly = z.never('cannot be changed here').optional();
+const readOnly = z
+  .unknown()
+  .refine((value) => value === undefined, 'cannot be changed here')
+  .optional()
+  .meta({ readOnly: true });
 
 const isHttpsUrl = (value: string) => {
   const url = URL.parse(value);

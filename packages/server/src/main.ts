@@ -53,7 +53,7 @@ try {
 } catch (error) {
   const expected = error instanceof ConfigError || error instanceof AuthError;
   process.stderr.write(
-    `latchkey-server: ${expected ? error.message : redact(String((error as Error).stack))}\n`,
+    `latchkey-server: ${expected ? error.message : redact(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`,
   );
   process.exit(1);
 }

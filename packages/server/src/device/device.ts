@@ -204,7 +204,8 @@ export async function decideDevice(
 ): Promise<void> {
   await byUserCode(ctx, typed, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
-      const decided = await store[decision](tx, { user_code_hash, user_id: login.userId, now: ctx.clock() });
+      const decide = decision === 'approve' ? store.approve : store.deny;
+      const decided = await decide(tx, { user_code_hash, user_id: login.userId, now: ctx.clock() });
       if (decided.length > 0) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',
