@@ -87,9 +87,7 @@ export interface Api {
     form?: FormHandler<E>,
   ): void;
   /** The form dialect of an endpoint that redeems grants: picks the grant by `grant_type`. */
-  formGrants(
-    grants: readonly Grant[],
-  ): (
+  formGrants(grants: readonly Grant[]): (
     call: CallFacts & {
       body: { grant_type: string; device_code?: string | undefined; refresh_token?: string | undefined };
     },

@@ -1,0 +1,73 @@
+import { readdir, rm } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+
+/** The pages: what each is called in the browser, and the script that draws it. */
+const pages = {
+  login: 'Sign in',
+  'magic-link': 'Sign in with a link',
+  device: 'Sign in a terminal',
+  account: 'Your account',
+} as const;
+
+const root = import.meta.dir;
+const dist = join(root, 'dist');
+const names = Object.keys(pages) as (keyof typeof pages)[];
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='5.5' r='4' fill='%230b57b4'/%3E%3Cpath d='M6.5 8h3l1.5 7H5z' fill='%230b57b4'/%3E%3C/svg%3E";
+
+const html = (title: string, script: string, style: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} - Latchkey</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="/assets/${style}">
+<script type="module" src="/assets/${script}"></script>
+</head>
+<body>
+<header><a href="/account">Latchkey</a></header>
+<main><noscript><p>This page needs JavaScript.</p></noscript></main>
+</body>
+</html>
+`;
+
+const result = await Bun.build({
+  entrypoints: [
+    ...names.map((name) => join(root, 'src', name, `${name}.tsx`)),
+    join(root, 'src', 'style.css'),
+  ],
+  target: 'browser',
+  format: 'esm',
+  splitting: true,
+  minify: true,
+  sourcemap: 'none',
+  naming: { entry: '[name]-[hash].[ext]', chunk: 'shared-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+  define: { 'process.env.NODE_ENV': '"production"' },
+  jsx: { runtime: 'automatic', importSource: 'preact', development: false },
+});
+
+const assets = result.outputs.map(({ path }) => basename(path)).sort();
+const asset = (name: string, extension: string) => {
+  const found = assets.filter((file) => file.startsWith(`${name}-`) && file.endsWith(extension));
+  if (found.length !== 1) throw new Error(`expected one ${name}${extension} among ${assets.join(', ')}`);
+  return found[0] as string;
+};
+
+const style = asset('style', '.css');
+const files = new Map<string, string | Blob>(
+  result.outputs.map((output) => [join('assets', basename(output.path)), output]),
+);
+for (const name of names) files.set(`${name}.html`, html(pages[name], asset(name, '.js'), style));
+const manifest = { pages: Object.fromEntries(names.map((name) => [name, `${name}.html`])), assets };
+files.set('manifest.json', `${JSON.stringify(manifest, null, 2)}\n`);
+
+// The manifest comes last and old files go after it: what a manifest names is there, also when two builds meet.
+for (const [path, content] of files) await Bun.write(join(dist, path), content);
+for (const entry of await readdir(dist, { recursive: true, withFileTypes: true })) {
+  const path = join(entry.parentPath, entry.name);
+  if (entry.isFile() && !files.has(relative(dist, path))) await rm(path, { force: true });
+}

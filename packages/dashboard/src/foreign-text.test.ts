@@ -1,0 +1,20 @@
+import { expect, test } from 'bun:test';
+import { foreignText } from './foreign-text.ts';
+
+test('ordinary names come through as they are', () => {
+  for (const name of ["Ada's laptop", 'Zürich 東京 حاسوب', '<b>bold</b> & "quoted"', 'phone 📱']) {
+    expect(foreignText(name)).toBe(name);
+  }
+});
+
+test('a name cannot reorder, hide or break the text around it', () => {
+  expect(foreignText('evil\u202Etxt.exe\u202C')).toBe('evil[U+202E]txt.exe[U+202C]');
+  expect(foreignText('a\u2066b\u2069c\u200Bd\u0000e\u001B[31m')).toBe(
+    'a[U+2066]b[U+2069]c[U+200B]d[U+0000]e[U+001B][31m',
+  );
+  expect(foreignText('one\ntwo\u2028three')).toBe('one[U+000A]two[U+2028]three');
+  expect(foreignText('far\u00A0\u00A0\u2003 away')).toBe('far away');
+  expect(foreignText('\u3164')).toBe('[U+3164]');
+  expect(foreignText(`z${'\u0300'.repeat(90)}`)).toBe(`z${'\u0300'.repeat(3)}`);
+  expect(foreignText('half \uD800 pair')).toBe('half \uFFFD pair');
+});

@@ -1,0 +1,189 @@
+import { limits } from '@latchkey/contract/limits';
+import { signal } from '@preact/signals';
+import { getProfile, requestMagicLink, verifyMagicLink } from '../api.ts';
+import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
+import { safeNext } from '../next.ts';
+import { busyState } from '../ui/busy.ts';
+import { CodeField, EmailField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
+import { Heading } from '../ui/heading.tsx';
+import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { mount } from '../ui/mount.tsx';
+import { duration, explain } from '../words.ts';
+
+/** The `request` of a sent mail is a secret of this page: it lives here, in memory, and nowhere else. */
+type Step =
+  | { at: 'address' }
+  | { at: 'sent'; email: string; request: string; expiresInSeconds: number }
+  | { at: 'signedInElsewhere' };
+
+const query = new URLSearchParams(location.search);
+const next = safeNext(query.get('next'), location.origin);
+const confirming = query.get('reason') === 'confirm';
+
+const step = signal<Step>({ at: 'address' });
+const email = signal('');
+const code = signal('');
+const error = signal('');
+const status = signal('');
+const busy = busyState();
+
+const askWords = {
+  invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
+};
+const codeWords = {
+  invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
+  invalid_grant:
+    'That code did not work. Check it against the newest mail; if it still fails, its time may be over: send a new mail.',
+};
+
+/** Sends a mail to `address`; a failure leaves the page, and what was typed, as it is. */
+const ask = (address: string) =>
+  busy.run(async () => {
+    error.value = '';
+    status.value = '';
+    if (address === '') {
+      error.value = 'Type your mail address first.';
+      return undefined;
+    }
+    const again = step.value.at === 'sent';
+    const result = await requestMagicLink(address);
+    if (!result.ok) {
+      error.value = explain(result.problem, askWords);
+      return undefined;
+    }
+    const { request, expires_in } = result.value;
+    rememberAsked({ email: address, until: Date.now() + expires_in * 1000, next });
+    code.value = '';
+    step.value = { at: 'sent', email: address, request, expiresInSeconds: expires_in };
+    status.value = again ? 'A new mail is on its way. Use the code of the newest one.' : '';
+    return undefined;
+  });
+
+const enter = (request: string) =>
+  busy.run(async () => {
+    error.value = '';
+    status.value = '';
+    const typed = code.value.trim();
+    if (typed === '') {
+      error.value = 'Type the code from the mail first.';
+      return undefined;
+    }
+    const result = await verifyMagicLink({ request, code: typed });
+    if (!result.ok) {
+      error.value = explain(result.problem, codeWords);
+      return undefined;
+    }
+    forgetAsked();
+    status.value = 'Signed in.';
+    location.replace(next);
+    return 'leaving';
+  });
+
+function AddressStep() {
+  return (
+    <>
+      <Heading key="address">{confirming ? 'Confirm it is you' : 'Sign in'}</Heading>
+      <p>
+        {confirming
+          ? 'What you are about to do needs a fresh login. We send you a mail with a link and a code; then you go on where you were.'
+          : 'We send you a mail with a link and a code. There is no password.'}
+      </p>
+      <ErrorMessage text={error.value} />
+      <Form onSubmit={() => ask(email.value.trim())}>
+        <EmailField
+          id="email"
+          label="Mail address"
+          value={email}
+          error={error.value}
+          takesFocus
+          maxLength={limits.emailAddress}
+        />
+        <button type="submit" class="primary" disabled={busy.now.value}>
+          {busy.now.value ? 'Sending…' : 'Send me a mail'}
+        </button>
+      </Form>
+    </>
+  );
+}
+
+function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
+  return (
+    <>
+      <Heading key="sent" takesFocus>
+        Check your mail
+      </Heading>
+      <p>
+        We sent a mail to <strong>{sent.email}</strong>. Click the link in it, or type its code here. Both
+        work for {duration(sent.expiresInSeconds)}.
+      </p>
+      <ErrorMessage text={error.value} />
+      <Form onSubmit={() => enter(sent.request)}>
+        <CodeField
+          id="code"
+          label="Code from the mail"
+          value={code}
+          error={error.value}
+          autoComplete="one-time-code"
+          maxLength={limits.emailCode}
+        />
+        <button type="submit" class="primary" disabled={busy.now.value}>
+          {busy.now.value ? 'One moment…' : 'Sign in'}
+        </button>
+      </Form>
+      <StatusMessage>{status.value}</StatusMessage>
+      <p class="row">
+        <button type="button" class="plain" disabled={busy.now.value} onClick={() => void ask(sent.email)}>
+          Send a new mail
+        </button>
+        <button
+          type="button"
+          class="plain"
+          disabled={busy.now.value}
+          onClick={() => {
+            error.value = '';
+            status.value = '';
+            step.value = { at: 'address' };
+          }}
+        >
+          Use another address
+        </button>
+      </p>
+    </>
+  );
+}
+
+function LoginPage() {
+  const now = step.value;
+  if (now.at === 'address') return <AddressStep />;
+  if (now.at === 'sent') return <SentStep sent={now} />;
+  return (
+    <>
+      <Heading key="elsewhere" takesFocus>
+        You are signed in
+      </Heading>
+      <p>You signed in with the link, in another tab. You can close this one, or go on here.</p>
+      <p>
+        <a class="button" href={next}>
+          Continue
+        </a>
+      </p>
+    </>
+  );
+}
+
+// The page behind the mail's link takes the marker away when it has signed in.
+window.addEventListener('storage', (event) => {
+  if (event.key !== askedKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value) return;
+  void getProfile().then((me) => {
+    if (me.ok && step.value.at === 'sent') step.value = { at: 'signedInElsewhere' };
+  });
+});
+
+if (confirming) {
+  void getProfile().then((me) => {
+    if (me.ok && email.value === '') email.value = me.value.email;
+  });
+}
+
+mount(LoginPage);

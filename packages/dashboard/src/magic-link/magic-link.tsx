@@ -1,0 +1,156 @@
+import { limits } from '@latchkey/contract/limits';
+import { signal } from '@preact/signals';
+import { type Problem, verifyMagicLink } from '../api.ts';
+import { forgetAsked, recallAsked } from '../asked.ts';
+import { home, loginPath } from '../next.ts';
+import { busyState } from '../ui/busy.ts';
+import { EmailField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
+import { Heading } from '../ui/heading.tsx';
+import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { mount } from '../ui/mount.tsx';
+import { explain } from '../words.ts';
+
+/**
+ * A person who asked in this browser clicks once; anybody else shows by typing the address that the link is
+ * theirs. Opening this page, and running its script, spends nothing: the token leaves only with a click.
+ */
+type Step = { at: 'incomplete' } | { at: 'oneClick'; email: string } | { at: 'address' };
+
+const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
+const asked = recallAsked(Date.now());
+const next = asked?.next ?? home;
+
+const step = signal<Step>(firstStep());
+const email = signal('');
+const error = signal('');
+const failed = signal<Problem['code'] | undefined>(undefined);
+const status = signal('');
+const busy = busyState();
+
+function firstStep(): Step {
+  if (!/^lk_ml_./.test(token) || token.length > limits.token) return { at: 'incomplete' };
+  return asked === undefined ? { at: 'address' } : { at: 'oneClick', email: asked.email };
+}
+
+const signIn = (address: string) =>
+  busy.run(async () => {
+    error.value = '';
+    failed.value = undefined;
+    if (address === '') {
+      error.value = 'Type your mail address first.';
+      return undefined;
+    }
+    const result = await verifyMagicLink({ token, email: address });
+    if (!result.ok) {
+      const oneClick = step.value.at === 'oneClick';
+      failed.value = result.problem.code;
+      error.value = explain(result.problem, {
+        invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
+        invalid_grant: oneClick
+          ? `This link did not work for ${address}. It may have been used, its time may be over, or it was sent to another address of yours: then type that one.`
+          : 'This link did not work. It was sent to another address than this one, or it has been used, or its time is over. Check the address, or ask for a new link.',
+      });
+      if (oneClick && result.problem.code === 'invalid_grant') step.value = { at: 'address' };
+      return undefined;
+    }
+    history.replaceState(null, '', location.pathname);
+    forgetAsked();
+    status.value = 'Signed in.';
+    location.replace(next);
+    return 'leaving';
+  });
+
+/** Ways on for someone whose link is of no use. */
+const AskAgain = () => (
+  <p>
+    <a class="button" href={loginPath(next)}>
+      Ask for a new link
+    </a>
+  </p>
+);
+
+function OneClickStep({ address }: { address: string }) {
+  return (
+    <>
+      <Heading key="oneClick">Sign in</Heading>
+      <p>You asked for this link in this browser.</p>
+      <ErrorMessage text={error.value} />
+      <Form onSubmit={() => signIn(address)}>
+        <button type="submit" class="primary" disabled={busy.now.value}>
+          {busy.now.value ? (
+            'One moment…'
+          ) : (
+            <>
+              Sign in as <bdi>{address}</bdi>
+            </>
+          )}
+        </button>
+      </Form>
+      <p>
+        <button
+          type="button"
+          class="plain"
+          disabled={busy.now.value}
+          onClick={() => {
+            error.value = '';
+            step.value = { at: 'address' };
+          }}
+        >
+          This is not my address
+        </button>
+      </p>
+    </>
+  );
+}
+
+function AddressStep() {
+  return (
+    <>
+      <Heading key="address">Is this link yours?</Heading>
+      <p>
+        To sign in <strong>here</strong>, type the mail address that the link was sent to. To sign in on the
+        screen where you asked for it, type the code of the same mail there; you can then close this page.
+      </p>
+      <ErrorMessage text={error.value} />
+      <Form onSubmit={() => signIn(email.value.trim())}>
+        <EmailField
+          id="email"
+          label="Mail address"
+          value={email}
+          error={error.value}
+          takesFocus
+          maxLength={limits.emailAddress}
+        />
+        <button type="submit" class="primary" disabled={busy.now.value}>
+          {busy.now.value ? 'One moment…' : 'Sign in'}
+        </button>
+      </Form>
+    </>
+  );
+}
+
+function MagicLinkPage() {
+  const now = step.value;
+  if (now.at === 'incomplete') {
+    return (
+      <>
+        <Heading key="incomplete">This link is incomplete</Heading>
+        <ErrorMessage text="A part of the link is missing. Copy all of it from the mail, or ask for a new one." />
+        <AskAgain />
+      </>
+    );
+  }
+  return (
+    <>
+      {now.at === 'oneClick' ? <OneClickStep address={now.email} /> : <AddressStep />}
+      <StatusMessage>{status.value}</StatusMessage>
+      {failed.value === 'invalid_grant' ? <AskAgain /> : null}
+    </>
+  );
+}
+
+// A second link opened in the same tab changes nothing but the fragment.
+window.addEventListener('hashchange', () => location.reload());
+
+mount(MagicLinkPage);

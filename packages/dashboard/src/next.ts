@@ -1,0 +1,24 @@
+/** Where a person goes who did not come from anywhere. */
+export const home = '/account';
+
+const maxNextLength = 2048;
+
+/**
+ * The page to go on to after signing in: `wanted` when it is a path on this very origin, else the account page.
+ * Whatever a browser could read as another host or scheme (`//evil`, `/\evil`, `/.//evil`, `javascript:`) is refused.
+ */
+export function safeNext(wanted: string | null | undefined, origin: string): string {
+  if (!wanted?.startsWith('/') || wanted.length > maxNextLength) return home;
+  if (/[\\\p{C}\p{Z}]/u.test(wanted)) return home;
+  const url = URL.canParse(wanted, origin) ? new URL(wanted, origin) : undefined;
+  if (url?.origin !== origin || url.pathname.startsWith('//')) return home;
+  if (url.pathname === '/login' || url.pathname === '/magic-link') return home;
+  return url.pathname + url.search + url.hash;
+}
+
+/** The address of the login page that comes back to `next`; `confirm` asks a signed-in person to do it afresh. */
+export function loginPath(next: string, reason?: 'confirm'): string {
+  const query = new URLSearchParams({ next });
+  if (reason !== undefined) query.set('reason', reason);
+  return `/login?${query}`;
+}

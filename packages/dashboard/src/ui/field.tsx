@@ -1,0 +1,68 @@
+import type { Signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+
+interface FieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: Signal<string>;
+  /** The page's message is about this field: it takes the focus and says so to assistive software. */
+  readonly error: string;
+  readonly takesFocus?: boolean;
+  readonly maxLength: number;
+}
+
+/**
+ * A mail address. Not `type="email"`: some browsers then hand over another spelling of the address than the one
+ * typed, and one person would end up with two accounts.
+ */
+export const EmailField = (props: FieldProps) => (
+  <Field {...props} inputMode="email" autoComplete="email" class="address" placeholder="" />
+);
+
+/** A code from a mail or a terminal, typed as freely as people type. */
+export const CodeField = ({
+  autoComplete,
+  ...props
+}: FieldProps & { autoComplete: 'one-time-code' | 'off' }) => (
+  <Field {...props} inputMode="text" autoComplete={autoComplete} class="code" placeholder="BCDF-GHJK" />
+);
+
+type Kind = { inputMode: 'email' | 'text'; autoComplete: string; class: string; placeholder: string };
+
+function Field({ id, label, hint, value, error, takesFocus = false, maxLength, ...kind }: FieldProps & Kind) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (takesFocus || error !== '') input.current?.focus();
+  }, [takesFocus, error]);
+  const describedBy = [error === '' ? '' : 'error', hint === undefined ? '' : `${id}-hint`]
+    .filter(Boolean)
+    .join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <input
+        ref={input}
+        id={id}
+        name={id}
+        type="text"
+        required
+        spellcheck={false}
+        autoCapitalize={kind.class === 'code' ? 'characters' : 'none'}
+        maxLength={maxLength}
+        value={value.value}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+        aria-invalid={error !== ''}
+        {...(describedBy === '' ? {} : { 'aria-describedby': describedBy })}
+        {...kind}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+/**
+ * The heading of a step. With `takesFocus` it is read out when the step appears, so that nobody is left on a
+ * button that is gone. Give each step its own `key`.
+ */
+export function Heading({
+  children,
+  takesFocus = false,
+}: {
+  children: ComponentChildren;
+  takesFocus?: boolean;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (takesFocus) heading.current?.focus();
+  }, [takesFocus]);
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {children}
+    </h1>
+  );
+}

@@ -1,0 +1,221 @@
+// The service in this process, on a real database, with a clock that tests move.
+
+import { describe } from 'bun:test';
+import { join } from 'node:path';
+import pino from 'pino';
+import { createApp, sweeps, templates } from '../../packages/server/src/app.ts';
+import { type Config, readConfig } from '../../packages/server/src/config.ts';
+import type { Context } from '../../packages/server/src/context.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
+import { systemRandom } from '../../packages/server/src/crypto/random.ts';
+import { type Dialect, openDatabase } from '../../packages/server/src/database/database.ts';
+import { sweepOnce } from '../../packages/server/src/database/sweep.ts';
+import type { App } from '../../packages/server/src/http/api.ts';
+import type { Lifecycle } from '../../packages/server/src/http/conventions.ts';
+import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
+import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
+import { startPostgres } from './postgres.ts';
+import { temporaryDirectory } from './service.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The JSON body; undefined where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
+  readonly body: any;
+}
+
+export interface Ask {
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as a form. */
+  readonly form?: Record<string, string> | string;
+  /** Sent as it is. */
+  readonly raw?: BodyInit;
+  readonly token?: string;
+  readonly cookie?: string;
+  readonly headers?: Record<string, string>;
+  /** The address of the socket's other end. */
+  readonly peer?: string;
+}
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly token: string;
+  readonly code: string;
+}
+
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly expires_in: number;
+  readonly token_type: string;
+}
+
+export interface TestApp {
+  readonly app: App;
+  readonly ctx: Context;
+  readonly databaseUrl: string;
+  readonly keys: string;
+  readonly lifecycle: Lifecycle;
+  /** The texts of all statements so far. */
+  readonly statements: string[];
+  /** What was logged so far, one JSON line each. */
+  readonly logs: string[];
+  /** Moves the clock, in seconds. */
+  pass(seconds: number): void;
+  /** One request; a path that starts with a slash is below /api/v1/auth, others are from the root. */
+  ask(method: string, path: string, ask?: Ask): Promise<Answer>;
+  /** The mails delivered so far, newest first, once nothing waits any more. */
+  mails(): Promise<Mail[]>;
+  /** Logs a person in by mail. */
+  login(email?: string): Promise<Tokens>;
+  /** Logs a program in by device flow, approved by the holder of a browser login's access token. */
+  deviceLogin(approver: Tokens): Promise<Tokens>;
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface AppOptions {
+  readonly settings?: Record<string, string>;
+  /** Another node on the database of an earlier app; it shares keys and clock. */
+  readonly beside?: TestApp;
+}
+
+/** Declares the same tests for SQLite and for PostgreSQL. */
+export function onBothDatabases(
+  what: string,
+  tests: (open: (options?: AppOptions) => Promise<TestApp>, dialect: Dialect) => void,
+): void {
+  for (const dialect of ['sqlite', 'postgres'] as const) {
+    describe(`${what} (${dialect})`, () => tests((options) => openApp(dialect, options), dialect));
+  }
+}
+
+const offsets = new WeakMap<TestApp, { ms: number }>();
+
+export async function openApp(
+  dialect: Dialect,
+  { settings = {}, beside }: AppOptions = {},
+): Promise<TestApp> {
+  const databaseUrl =
+    beside?.databaseUrl ??
+    (dialect === 'sqlite'
+      ? `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`
+      : await (await startPostgres()).createDatabase());
+  const keys = settings['LATCHKEY_KEYS'] ?? beside?.keys ?? generateKey();
+  const config: Config = readConfig({ ...settings, DATABASE_URL: databaseUrl });
+  const statements: string[] = [];
+  const logs: string[] = [];
+  const log = pino({ base: null }, { write: (line) => void logs.push(line) });
+  const db = await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) });
+  const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
+  let worker: MailWorker | undefined;
+  const ctx: Context = {
+    config,
+    db,
+    log,
+    keys: parseKeyRing(keys),
+    clock: () => Date.now() + offset.ms,
+    random: systemRandom,
+    wakeMailWorker: () => worker?.wake(),
+  };
+  const lifecycle: Lifecycle = { draining: false };
+  const app = createApp(ctx, lifecycle);
+
+  const ask: TestApp['ask'] = async (
+    method,
+    path,
+    { json, form, raw, token, cookie, headers, peer } = {},
+  ) => {
+    const sent = new Headers(headers);
+    if (token !== undefined) sent.set('Authorization', `Bearer ${token}`);
+    if (cookie !== undefined) sent.set('Cookie', cookie);
+    if (json !== undefined && !sent.has('Content-Type')) sent.set('Content-Type', 'application/json');
+    if (form !== undefined) sent.set('Content-Type', 'application/x-www-form-urlencoded');
+    const body =
+      raw ??
+      (json !== undefined
+        ? JSON.stringify(json)
+        : form !== undefined
+          ? new URLSearchParams(form).toString()
+          : null);
+    const url = `${config.baseUrl}${path.startsWith('/') ? `/api/v1/auth${path}` : `/${path}`}`;
+    const request = new Request(url, { method, headers: sent, body });
+    const response = await app.fetch(request, { peer: peer ?? '192.0.2.1' });
+    const text = await response.text();
+    const isJson = response.headers.get('Content-Type')?.startsWith('application/json');
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : undefined,
+    };
+  };
+
+  /** The mail worker runs only here, so that tests which count statements see their own. */
+  const mails: TestApp['mails'] = async () => {
+    worker = startMailWorker(ctx, templates, mailboxTransport);
+    for (;;) {
+      const { body } = await ask('GET', 'dev/mailbox.json');
+      const waiting = await db.read.run(
+        'SELECT id FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL',
+        [],
+      );
+      if (waiting.length === 0) {
+        await worker.stop();
+        worker = undefined;
+        return body.messages.map((mail: Mail) => ({
+          ...mail,
+          token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1],
+          code: /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail.text)?.[0],
+        }));
+      }
+      await Bun.sleep(5);
+    }
+  };
+
+  const login: TestApp['login'] = async (email = 'ada@example.com') => {
+    await ask('POST', '/magic_link', { json: { email } });
+    const [mail] = await mails();
+    const answer = await ask('POST', '/magic_link/verify', { json: { token: mail?.token } });
+    if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+
+  const deviceLogin: TestApp['deviceLogin'] = async (approver) => {
+    const { body } = await ask('POST', '/device');
+    await ask('POST', '/device/approve', {
+      json: { user_code: body.user_code },
+      token: approver.access_token,
+    });
+    const answer = await ask('POST', '/token', { json: { device_code: body.device_code } });
+    if (answer.status !== 200) throw new Error(`device login: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+
+  const test: TestApp = {
+    app,
+    ctx,
+    databaseUrl,
+    keys,
+    lifecycle,
+    statements,
+    logs,
+    pass: (seconds) => {
+      offset.ms += seconds * 1000;
+    },
+    ask,
+    mails,
+    login,
+    deviceLogin,
+    sweep: () => sweepOnce(db, sweeps, ctx.clock()),
+    close: () => db.close(),
+  };
+  offsets.set(test, offset);
+  return test;
+}
