@@ -4,7 +4,7 @@ import { safeNext } from './next.ts';
  * What this browser remembers of having asked for a mail: no secret, only enough for the page behind the link to
  * know that it opened where it was asked for, and where to go on.
  */
-export interface Asked {
+interface Asked {
   readonly email: string;
   /** Milliseconds since 1970. */
   readonly until: number;

@@ -42,7 +42,11 @@ const program = new Command('latchkey-server')
 program
   .command('serve')
   .description('run the service')
-  .action(async () => serve(await openContext(readConfig(), 'info')));
+  .action(async () => {
+    const ctx = await openContext(readConfig(), 'info');
+    await serve(ctx);
+    await new Promise<void>((resolve) => ctx.log.flush(() => resolve()));
+  });
 userCommands(program, run);
 organizationCommands(program, run);
 outboxCommand(program, run);

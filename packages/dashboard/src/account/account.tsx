@@ -23,10 +23,10 @@ const busy = busyState();
 
 const kinds = { browser: 'Browser', device: 'Terminal' } satisfies Record<Session['kind'], string>;
 const methods = {
-  device_code: 'approved in a browser',
-  magic_link: 'link in a mail',
-  email_code: 'code in a mail',
-  passkey: 'passkey',
+  device_code: 'by approval in a browser',
+  magic_link: 'by a link in a mail',
+  email_code: 'by a code in a mail',
+  passkey: 'with a passkey',
 } satisfies Record<Session['method'], string>;
 
 /** Shows the problem, or goes to the login page when the login is over. */
@@ -89,11 +89,11 @@ function Login({ session }: { session: Session }) {
         <p class="quiet">
           {session.client_name === null ? null : (
             <>
-              <Claimed text={session.client_name} />,{' '}
+              <Claimed text={session.client_name} />{' '}
             </>
           )}
-          {methods[session.method]}, from {session.ip_address ?? 'an unknown address'}. Signed in{' '}
-          <Moment at={session.created_at} />, last used <Moment at={session.last_used_at} />.
+          Signed in <Moment at={session.created_at} /> {methods[session.method]}, from{' '}
+          {session.ip_address ?? 'an unknown address'}. Last used <Moment at={session.last_used_at} />.
         </p>
         {session.user_agent === null ? null : (
           <p class="quiet">

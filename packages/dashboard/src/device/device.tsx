@@ -37,7 +37,6 @@ const codeWords = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
     'No login is waiting with this code. Check it against your terminal. If it is the same, its time is over or it has been used: start the login again in the terminal.',
-  insufficient_user_authentication: 'This login may not approve others. Sign in here by mail first.',
 };
 
 /** This page, with the code, as the place to come back to. */

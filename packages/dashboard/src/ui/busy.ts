@@ -4,7 +4,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
  * At most one piece of work at a time: `run` ignores a second click while the first is under way. Work that ends
  * by leaving the page returns `leaving`, and everything stays disabled until the next page is there.
  */
-export interface Busy {
+interface Busy {
   readonly now: ReadonlySignal<boolean>;
   run(work: () => Promise<'leaving' | undefined>): Promise<void>;
 }

@@ -11,6 +11,7 @@ const statementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
 const idleInTransactionTimeoutMs = 10_000;
 const connectionLifeSeconds = 30 * 60;
+const closeTimeoutSeconds = 1;
 const int8Type = 20;
 
 /** Serialization failure and deadlock: the transaction left nothing behind and may simply run again. */
@@ -94,6 +95,6 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) =>
       retrying(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
-    close: () => pool.end({ timeout: 5 }),
+    close: () => pool.end({ timeout: closeTimeoutSeconds }),
   };
 }

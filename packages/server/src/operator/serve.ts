@@ -55,10 +55,23 @@ async function drain(server: Server<undefined>): Promise<void> {
   await server.stop(true);
 }
 
-/** Says in the log where the service is, and what a person should know before relying on it. */
+/** Says where the service is: in the log for machines, on standard error for the person who started it. */
 function announce({ config, log }: Context): void {
   log.info({ url: config.baseUrl, host: config.host, port: config.port }, 'Latchkey is ready');
   for (const warning of warnings(config)) log.warn(warning);
+  process.stderr.write(nextSteps(config));
+}
+
+function nextSteps({ baseUrl, devMailbox }: Config): string {
+  const mails = devMailbox ? `  Mails:    ${baseUrl}/dev/mailbox (until LATCHKEY_SMTP_URL is set)\n` : '';
+  return `
+Latchkey is ready at ${baseUrl}
+
+  Sign in:  ${baseUrl}/login
+${mails}  A device: curl -X POST ${baseUrl}/api/v1/auth/device
+  API:      ${baseUrl}/openapi.json
+
+`;
 }
 
 function warnings(config: Config): string[] {
