@@ -13,7 +13,12 @@ export interface HttpAsk {
 }
 
 /** One request below /api/v1/auth of the service at `url`. */
-export async function request(url: string, method: string, path: string, ask: HttpAsk = {}): Promise<HttpAnswer> {
+export async function request(
+  url: string,
+  method: string,
+  path: string,
+  ask: HttpAsk = {},
+): Promise<HttpAnswer> {
   const headers = new Headers(ask.headers);
   if (ask.json !== undefined) headers.set('Content-Type', 'application/json');
   if (ask.token !== undefined) headers.set('Authorization', `Bearer ${ask.token}`);

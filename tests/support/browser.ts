@@ -1,0 +1,46 @@
+// A real Chromium for tests: one a process, started at the first page.
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { removeAtExit } from './cleanup.ts';
+
+const flags = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage'],
+];
+
+let browser: Promise<Browser> | undefined;
+
+/** A page in a context of its own: no cookie, no storage. `page.context().close()` frees it early. */
+export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
+  browser ??= launch();
+  const context = await (await browser).newContext(options);
+  return context.newPage();
+}
+
+/** Chromium ends by itself when the pipe to this process does; only its files need removing. */
+async function launch(): Promise<Browser> {
+  const directory = mkdtempSync(join(tmpdir(), 'latchkey-browser-'));
+  removeAtExit(directory);
+  const before = process.env['TMPDIR'];
+  process.env['TMPDIR'] = directory;
+  try {
+    const { chromium } = await import('playwright-core');
+    return await chromium.launch({ executablePath: chromiumPath(), args: flags });
+  } finally {
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+  }
+}
+
+function chromiumPath(): string {
+  const named = process.env['CHROMIUM_PATH'];
+  if (named) return named;
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    const found = Bun.which(name);
+    if (found) return found;
+  }
+  throw new Error('no Chromium found: install it, or set CHROMIUM_PATH');
+}

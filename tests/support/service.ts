@@ -1,0 +1,162 @@
+// The real service as a process of its own, on a free port, for tests.
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+import { freePort } from './free-port.ts';
+
+export interface ServiceOptions {
+  /** Settings beyond the test defaults; they win over them. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default: SQLite in `directory`. */
+  readonly databaseUrl?: string;
+  /** Where it keeps its files: an earlier service's, to go on with its data. Default: a fresh one. */
+  readonly directory?: string;
+}
+
+export interface TestService {
+  /** The address as people and browsers use it: `http://localhost:port`. */
+  readonly url: string;
+  readonly pid: number;
+  readonly directory: string;
+  /** The settings it runs with, for `runOperator`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The lines on its standard output so far. */
+  logs(): string[];
+  /** Asks it to stop with SIGTERM and resolves with the exit code. */
+  stop(): Promise<number>;
+  /** Ends it with SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export interface OperatorResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const mainFile = join(import.meta.dir, '../../packages/server/src/main.ts');
+const startDeadlineMs = 15_000;
+const stopDeadlineMs = 15_000;
+const pollMs = 20;
+/** The same ring for every node, so that several can share a PostgreSQL database. */
+const testKeys = Buffer.alloc(32, 'latchkey test key').toString('base64url');
+
+/** Starts `latchkey-server serve` and resolves when it answers 200 on /readyz. */
+export async function startService(options: ServiceOptions = {}): Promise<TestService> {
+  const directory = options.directory ?? temporaryDirectory();
+  const port = freePort();
+  const databaseUrl = options.databaseUrl ?? `sqlite:${join(directory, 'latchkey.db')}`;
+  const env = {
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    DATABASE_URL: databaseUrl,
+    ...(databaseUrl.startsWith('sqlite:') ? {} : { LATCHKEY_KEYS: testKeys }),
+    ...options.env,
+  };
+  // The working directory is a temporary one, so that no .env file of a developer's is read.
+  const child = spawn([process.execPath, mainFile, 'serve'], {
+    cwd: directory,
+    env: cleanEnvironment(env),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  child.exited.then(() => hasEnded(child.pid));
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
+    child.kill(signal);
+    const code = await Promise.race([child.exited, Bun.sleep(stopDeadlineMs)]);
+    if (typeof code === 'number') return code;
+    child.kill('SIGKILL');
+    throw new Error(`the service did not stop within ${stopDeadlineMs} ms\n${stdout.text()}${stderr.text()}`);
+  };
+
+  const url = `http://localhost:${env.PORT}`;
+  const readyAddress = `http://127.0.0.1:${env.PORT}/readyz`;
+  const deadline = Date.now() + startDeadlineMs;
+  while (!(await isReady(readyAddress))) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      await Promise.all([stdout.done, stderr.done]);
+      throw new Error(`the service ended with ${child.exitCode}\n${stdout.text()}${stderr.text()}`);
+    }
+    if (Date.now() > deadline) {
+      await end('SIGKILL');
+      throw new Error(`the service was not ready in ${startDeadlineMs} ms\n${stdout.text()}${stderr.text()}`);
+    }
+    await Bun.sleep(pollMs);
+  }
+
+  return {
+    url,
+    pid: child.pid,
+    directory,
+    env,
+    logs: () => stdout.text().split('\n').filter(Boolean),
+    stop: async () => {
+      const code = await end('SIGTERM');
+      await stdout.done;
+      return code;
+    },
+    kill: async () => {
+      await end('SIGKILL');
+    },
+  };
+}
+
+/** Runs one `latchkey-server` command with these settings and nothing else from the environment. */
+export async function runOperator(
+  env: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<OperatorResult> {
+  const child = spawn([process.execPath, mainFile, ...args], {
+    cwd: temporaryDirectory(),
+    env: cleanEnvironment(env),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  hasEnded(child.pid);
+  return { code, stdout, stderr };
+}
+
+/** An empty directory that is gone after the tests. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'latchkey-service-'));
+  removeAtExit(directory);
+  return directory;
+}
+
+function cleanEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env };
+}
+
+async function isReady(address: string): Promise<boolean> {
+  try {
+    const response = await fetch(address, { signal: AbortSignal.timeout(1000) });
+    await response.arrayBuffer();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+function collect(stream: ReadableStream<Uint8Array>): { text(): string; done: Promise<void> } {
+  let text = '';
+  const decoder = new TextDecoder();
+  const read = async () => {
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+  };
+  return { text: () => text, done: read() };
+}

@@ -1,0 +1,86 @@
+// A real SMTP server for tests: it keeps what it accepts and refuses what it is told to.
+
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** The whole message as it came over the wire, headers first. */
+  readonly raw: string;
+}
+
+export interface TestSmtp {
+  /** `smtp://127.0.0.1:port`, for LATCHKEY_SMTP_URL. */
+  readonly url: string;
+  /** What was accepted so far, oldest first. */
+  readonly messages: readonly ReceivedMail[];
+  /** How many connections were accepted so far. */
+  connections(): number;
+  /** Resolves with all messages once there are at least `count`, rejects after `timeoutMs`. */
+  received(count: number, timeoutMs?: number): Promise<readonly ReceivedMail[]>;
+  /** Answers the next `count` attempts with this code, at RCPT or after DATA. */
+  failNext(count: number, code: 451 | 550, message: string, at?: 'rcpt' | 'data'): void;
+  close(): Promise<void>;
+}
+
+const pollMs = 10;
+
+/** Starts the server on a free port of 127.0.0.1; it wants no login and offers no TLS. */
+export async function startSmtp(): Promise<TestSmtp> {
+  const messages: ReceivedMail[] = [];
+  let connections = 0;
+  let failure = { left: 0, code: 451, message: '', at: 'rcpt' };
+
+  const refusal = (at: 'rcpt' | 'data'): Error | undefined => {
+    if (failure.left === 0 || failure.at !== at) return undefined;
+    failure.left -= 1;
+    return Object.assign(new Error(failure.message), { responseCode: failure.code });
+  };
+
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    closeTimeout: 100,
+    onConnect(_session, done) {
+      connections += 1;
+      done();
+    },
+    onRcptTo(_address, _session, done) {
+      done(refusal('rcpt'));
+    },
+    async onData(stream, session, done) {
+      const raw = await new Response(stream as unknown as BodyInit).text();
+      const refused = refusal('data');
+      if (refused) return done(refused);
+      const { mailFrom, rcptTo } = session.envelope;
+      messages.push({ from: mailFrom ? mailFrom.address : '', to: rcptTo.map((one) => one.address), raw });
+      done();
+    },
+  });
+  // A client that goes away in mid-conversation is no failure of the server's.
+  server.on('error', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.server.address() as AddressInfo;
+
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    messages,
+    connections: () => connections,
+    received: async (count, timeoutMs = 5000) => {
+      const deadline = Date.now() + timeoutMs;
+      while (messages.length < count) {
+        if (Date.now() > deadline) {
+          throw new Error(`${messages.length} of ${count} mails came within ${timeoutMs} ms`);
+        }
+        await Bun.sleep(pollMs);
+      }
+      return messages;
+    },
+    failNext: (count, code, message, at = 'rcpt') => {
+      failure = { left: count, code, message, at };
+    },
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}

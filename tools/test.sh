@@ -1,0 +1,57 @@
+#!/bin/sh
+# `npm test`: everything, or with arguments (`npm test -- tests/x.test.ts`) what `bun test` makes of them.
+# The last line is always `N passed, N failed`.
+cd "$(dirname "$0")/.." || exit 1
+
+finish() {
+  echo "$1 passed, $2 failed"
+  [ "$1" -gt 0 ] && [ "$2" -eq 0 ]
+  exit
+}
+
+find_chromium() {
+  for name in ${CHROMIUM_PATH:+"$CHROMIUM_PATH"} chromium chromium-browser google-chrome; do
+    command -v "$name" && return
+  done
+}
+
+(. tools/install.sh) || finish 0 1
+
+CHROMIUM_PATH=$(find_chromium)
+if [ -z "$CHROMIUM_PATH" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  echo 'latchkey: installing Chromium for the tests ...' >&2
+  DEBIAN_FRONTEND=noninteractive
+  export DEBIAN_FRONTEND
+  { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } >&2
+  CHROMIUM_PATH=$(find_chromium)
+fi
+if [ -z "$CHROMIUM_PATH" ]; then
+  echo 'latchkey: the tests need Chromium: install it, or set CHROMIUM_PATH' >&2
+  finish 0 1
+fi
+export CHROMIUM_PATH
+
+[ $# -gt 0 ] || set -- ./packages ./tests
+[ ! -t 2 ] || { FORCE_COLOR=1 && export FORCE_COLOR; }
+mkdir -p artifacts
+rm -f artifacts/junit.xml artifacts/status
+log=artifacts/tests.log
+
+# Bun's own summary counts files that do not load; its JUnit report does not. Reading to the end of the pipe
+# also waits until everything that the tests started is gone.
+{
+  node_modules/.bin/bun test --timeout 30000 --reporter=junit --reporter-outfile=artifacts/junit.xml "$@" 2>&1
+  echo $? >artifacts/status
+} | tee "$log"
+status=$(cat artifacts/status)
+rm -f artifacts/status
+
+# The last `N pass` and the `N fail` after it; none when Bun itself broke down.
+escape=$(printf '\033')
+counts=$(sed "s/$escape\[[0-9;]*m//g" "$log" |
+  awk 'NF == 2 && $2 == "pass" { pass = $1 } NF == 2 && $2 == "fail" { fail = $1 }
+    /^Ran [0-9]+ tests? across/ { print pass + 0, fail + 0 }' | tail -n 1)
+passed=${counts% *}
+failed=${counts#* }
+[ "$status" -eq 0 ] || [ "${failed:-0}" -gt 0 ] || failed=1
+finish "${passed:-0}" "${failed:-0}"
