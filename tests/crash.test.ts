@@ -57,7 +57,9 @@ test('a mail that was promised while the mail server was away is sent after kill
   await away.close();
   const env = { LATCHKEY_SMTP_URL: away.url };
   const first = await startService({ env });
-  const { status } = await request(first.url, 'POST', '/magic_link', { json: { email: 'later@example.com' } });
+  const { status } = await request(first.url, 'POST', '/magic_link', {
+    json: { email: 'later@example.com' },
+  });
   expect(status).toBe(202);
   await first.kill();
 
