@@ -1,4 +1,4 @@
-import { Database as Connection, SQLiteError } from 'bun:sqlite';
+import { Database as Connection, SQLiteError, type Statement } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
@@ -50,17 +50,26 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
   const reader = connect(path);
   reader.run('PRAGMA query_only = ON');
 
-  const executor = (connection: Connection): Executor => ({
-    dialect: 'sqlite',
-    run: async <Row>(text: string, values: readonly Value[]) => {
-      options.onStatement?.(text);
-      try {
-        return connection.query(text).all(...(values as Value[])) as Row[];
-      } catch (error) {
-        throw asStoreError(error);
-      }
-    },
-  });
+  const executor = (connection: Connection): Executor => {
+    // The store has a fixed set of statements, so every one of them stays prepared.
+    const prepared = new Map<string, Statement>();
+    const prepare = (text: string): Statement => {
+      const statement = prepared.get(text) ?? connection.prepare(text);
+      prepared.set(text, statement);
+      return statement;
+    };
+    return {
+      dialect: 'sqlite',
+      run: async <Row>(text: string, values: readonly Value[]) => {
+        options.onStatement?.(text);
+        try {
+          return prepare(text).all(...(values as Value[])) as Row[];
+        } catch (error) {
+          throw asStoreError(error);
+        }
+      },
+    };
+  };
   const read = executor(reader);
   const tx = executor(writer);
 
@@ -84,12 +93,18 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
   const commitTogether = async (batch: readonly Unit[]): Promise<void> => {
     const answers: (() => void)[] = [];
     try {
+      // Left open only where the disk refused even to roll back the batch before.
+      if (writer.inTransaction) writer.run('ROLLBACK');
       writer.run('BEGIN IMMEDIATE');
       for (const unit of batch) answers.push(await runUnit(unit));
       writer.run('COMMIT');
     } catch (error) {
-      if (writer.inTransaction) writer.run('ROLLBACK');
       for (const unit of batch) unit.reject(asStoreError(error));
+      try {
+        if (writer.inTransaction) writer.run('ROLLBACK');
+      } catch {
+        options.log.warn('a failed batch could not be rolled back yet');
+      }
       return;
     }
     for (const answer of answers) answer();

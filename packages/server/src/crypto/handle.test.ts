@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test';
+import { type Handle, type HandleKind, handlePrefix, mintHandle, readHandle } from './handle.ts';
+import { generateKey, parseKeyRing } from './key-ring.ts';
+
+const ring = parseKeyRing(generateKey());
+const kinds = Object.keys(handlePrefix) as HandleKind[];
+const subject = Buffer.from('0123456789abcdef');
+const handle: Handle = { subject, value: 1_800_000_000_123 };
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+describe.each(kinds)('a handle of kind %s', (kind) => {
+  const text = mintHandle(ring, kind, handle);
+  const read = (spelling: string, keys = ring) => readHandle(keys, kind, spelling);
+
+  test('says what it was made with', () => {
+    expect(read(text)).toEqual({ ...handle, key: ring.signing });
+    for (const value of [0, 1, 2 ** 48 - 1]) {
+      expect(read(mintHandle(ring, kind, { subject, value }))?.value).toBe(value);
+    }
+  });
+
+  test('is made only of its prefix and characters that need no escaping', () => {
+    expect(text).toMatch(new RegExp(`^${handlePrefix[kind]}[A-Za-z0-9_-]{80}$`));
+  });
+
+  test('has one spelling: no character can be exchanged for any other', () => {
+    for (let at = 0; at < text.length; at++) {
+      for (const other of alphabet) {
+        if (other === text[at]) continue;
+        expect(read(text.slice(0, at) + other + text.slice(at + 1))).toBeUndefined();
+      }
+    }
+  });
+
+  test('is refused when cut, extended, padded, spaced out or spelled in other alphabets', () => {
+    for (let length = 0; length < text.length; length++) expect(read(text.slice(0, length))).toBeUndefined();
+    for (let cut = 1; cut < text.length; cut++) expect(read(text.slice(cut))).toBeUndefined();
+    const around = ['=', '==', 'A', '-', '.', '%00', '\0', ' ', '\n', '\r\n', '\t', '\u00a0', '\ufeff'];
+    for (const extra of around) {
+      expect(read(text + extra)).toBeUndefined();
+      expect(read(extra + text)).toBeUndefined();
+      expect(read(text.slice(0, 20) + extra + text.slice(20))).toBeUndefined();
+    }
+    expect(read(text + text)).toBeUndefined();
+    expect(read(text.toUpperCase())).toBeUndefined();
+    expect(read(text.toLowerCase())).toBeUndefined();
+    const plainBase64 = text.slice(6).replaceAll('-', '+').replaceAll('_', '/');
+    if (plainBase64 !== text.slice(6)) expect(read(text.slice(0, 6) + plainBase64)).toBeUndefined();
+  });
+
+  test('never passes for another kind, whatever prefix it is given', () => {
+    for (const other of kinds.filter((candidate) => candidate !== kind)) {
+      expect(readHandle(ring, other, text)).toBeUndefined();
+      expect(readHandle(ring, other, handlePrefix[other] + text.slice(6))).toBeUndefined();
+    }
+  });
+
+  test('means nothing to another key ring', () => {
+    expect(read(text, parseKeyRing(generateKey()))).toBeUndefined();
+  });
+
+  test('is made of its subject, its value and its key, all three', () => {
+    const otherSubject = Buffer.from('0123456789abcdeF');
+    expect(mintHandle(ring, kind, handle)).toBe(text);
+    expect(mintHandle(ring, kind, { ...handle, value: handle.value + 1 })).not.toBe(text);
+    expect(mintHandle(ring, kind, { ...handle, subject: otherSubject })).not.toBe(text);
+    expect(mintHandle(parseKeyRing(generateKey()), kind, handle)).not.toBe(text);
+  });
+});
+
+test('the prefixes are those of the contract, each of its own', () => {
+  expect(handlePrefix).toMatchObject({
+    accessToken: 'lk_at_',
+    refreshToken: 'lk_rt_',
+    deviceCode: 'lk_dc_',
+    magicLink: 'lk_ml_',
+    magicLinkRequest: 'lk_mr_',
+  });
+  expect(new Set(Object.values(handlePrefix)).size).toBe(kinds.length);
+});
