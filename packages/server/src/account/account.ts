@@ -95,7 +95,7 @@ export async function updateProfile(
 }
 
 /** Whether a new account may be made for this address. */
-export function maySignUp(ctx: Context, email: string): boolean {
+function maySignUp(ctx: Context, email: string): boolean {
   const { signup } = ctx.config;
   if (signup === 'open') return true;
   if (signup === 'closed') return false;

@@ -1,9 +1,9 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
-import * as first from './migrations/0001-first.ts';
+import { up as first } from './migrations/0001-first.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
 const migrations: Record<string, Migration> = {
-  '0001-first': first,
+  '0001-first': { up: first },
 };
 
 /**

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { AuthError } from '../errors.ts';
 
-export const isAllowedOrigin = (config: Config, origin: string | null): origin is string =>
+const isAllowedOrigin = (config: Config, origin: string | null): origin is string =>
   origin !== null && (origin === config.baseUrl || config.allowedOrigins.includes(origin));
 
 /**
