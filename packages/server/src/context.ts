@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { KeyRing } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
-import type { Database } from './database/database.ts';
+import type { Database } from './database/executor.ts';
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;

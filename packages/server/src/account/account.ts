@@ -2,7 +2,7 @@ import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
-import type { Executor } from '../database/database.ts';
+import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
 import { createPersonalOrganization } from '../organizations/organizations.ts';

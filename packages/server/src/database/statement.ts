@@ -12,7 +12,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import type { Dialect, Executor, Value } from './database.ts';
+import type { Dialect, Executor, Value } from './executor.ts';
 import type { Tables } from './schema.ts';
 
 /** Stands in a compiled statement where a named value goes at each run. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Database, Executor } from './database.ts';
+import type { Database, Executor } from './executor.ts';
 
 const sweepIntervalMs = 60_000;
 const batchSize = 500;

@@ -1,6 +1,6 @@
 import type { Context, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
-import type { Executor } from '../database/database.ts';
+import type { Executor } from '../database/executor.ts';
 import { insertEvent } from './store.ts';
 
 export type EventType =

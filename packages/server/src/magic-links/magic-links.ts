@@ -3,7 +3,7 @@ import { emailKeyOf, findOrCreateAccount, requireAdmission } from '../account/ac
 import type { Context, Requester } from '../context.ts';
 import { sameCode } from '../crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
-import type { Executor } from '../database/database.ts';
+import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { type StartedSession, startSession } from '../sessions/sessions.ts';

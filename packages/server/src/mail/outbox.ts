@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
-import type { Executor } from '../database/database.ts';
+import type { Executor } from '../database/executor.ts';
 import { insertMail } from './outbox-store.ts';
 
 export interface Mail {

@@ -1,7 +1,7 @@
 import type { Organization } from '@latchkey/contract/organizations';
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
-import type { Executor } from '../database/database.ts';
+import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
 import { AuthError } from '../errors.ts';
 import * as store from './store.ts';

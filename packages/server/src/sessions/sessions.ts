@@ -2,7 +2,7 @@ import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Login, Requester } from '../context.ts';
 import { readHandle, subjectBytes } from '../crypto/handle.ts';
-import type { Executor } from '../database/database.ts';
+import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
