@@ -78,7 +78,7 @@ const parsedBy =
     }
   };
 
-const mailDomain = /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)*$/;
+const mailDomain = /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/;
 
 const settings = z.object({
   PORT: z

@@ -1,0 +1,124 @@
+// The operator's commands beside a running service, on both databases.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { loginByMail, request } from './support/http.ts';
+import { startPostgres } from './support/postgres.ts';
+import { runOperator, startService, type TestService } from './support/service.ts';
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  describe(`the operator (${dialect})`, () => {
+    let service: TestService;
+    const operator = (...args: string[]) => runOperator(service.env, ...args);
+
+    beforeAll(async () => {
+      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
+      service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
+    });
+
+    afterAll(async () => {
+      await service.stop();
+    });
+
+    test('makes an organization and a member of it, who sees it at once', async () => {
+      const { access_token: token } = await loginByMail(service.url, 'member@example.com');
+      const made = await operator('organizations', 'create', '--slug', 'acme', '--name', 'Acme Inc.');
+      expect(made).toMatchObject({ code: 0, stderr: '' });
+      const added = ['organizations', 'add-member', '--slug', 'acme', '--email', 'MEMBER@example.com'];
+      expect((await operator(...added, '--role', 'member')).code).toBe(0);
+      expect((await operator(...added, '--role', 'admin')).code).toBe(0);
+      const { body } = await request(service.url, 'GET', '/organizations', { token });
+      expect(body.organizations).toHaveLength(2);
+      expect(body.organizations[1]).toMatchObject({
+        slug: 'acme',
+        name: 'Acme Inc.',
+        role: 'admin',
+        personal: false,
+      });
+    });
+
+    test('is told in one sentence what is wrong, and nothing happens', async () => {
+      const wrong: [string[], string][] = [
+        [['organizations', 'create', '--slug', 'Bad Slug', '--name', 'x'], 'The slug must be'],
+        [['organizations', 'create', '--slug', 'acme', '--name', 'x'], 'acme is taken'],
+        [
+          [
+            'organizations',
+            'add-member',
+            '--slug',
+            'none',
+            '--email',
+            'member@example.com',
+            '--role',
+            'member',
+          ],
+          'no organization',
+        ],
+        [
+          [
+            'organizations',
+            'add-member',
+            '--slug',
+            'acme',
+            '--email',
+            'nobody@example.com',
+            '--role',
+            'member',
+          ],
+          'no account',
+        ],
+        [
+          [
+            'organizations',
+            'add-member',
+            '--slug',
+            'acme',
+            '--email',
+            'member@example.com',
+            '--role',
+            'king',
+          ],
+          '--role',
+        ],
+        [['users', 'disable', 'nobody@example.com'], 'no account'],
+        [['users', 'explode', 'nobody@example.com'], 'unknown command'],
+      ];
+      for (const [args, sentence] of wrong) {
+        const { code, stderr } = await operator(...args);
+        expect(code).not.toBe(0);
+        expect(stderr).toContain(sentence);
+      }
+    });
+
+    test('disables an account: its logins end at once and for good; enabled again, its owner logs in anew', async () => {
+      const tokens = await loginByMail(service.url, 'shut@example.com');
+      const refresh = { json: { refresh_token: tokens.refresh_token } };
+      expect((await operator('users', 'disable', 'Shut@example.com')).code).toBe(0);
+      expect((await request(service.url, 'GET', '/me', { token: tokens.access_token })).status).toBe(401);
+      expect((await request(service.url, 'POST', '/refresh', refresh)).body.error).toBe('account_disabled');
+      await expect(loginByMail(service.url, 'shut@example.com')).rejects.toThrow('login: 403');
+      expect((await operator('users', 'enable', 'shut@example.com')).code).toBe(0);
+      expect((await request(service.url, 'POST', '/refresh', refresh)).body.error).toBe('invalid_grant');
+      expect((await loginByMail(service.url, 'shut@example.com')).access_token).toStartWith('lk_at_');
+    });
+  });
+}
+
+test('a mail that was given up is listed for the operator, without its address', async () => {
+  const env = { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1', LATCHKEY_MAGIC_LINK_TTL: '1' };
+  const service = await startService({ env });
+  await request(service.url, 'POST', '/magic_link', { json: { email: 'given-up@example.com' } });
+  const list = async () => (await runOperator(service.env, 'outbox')).stdout;
+  const deadline = Date.now() + 20_000;
+  while (!(await list()).includes('"dead"') && Date.now() < deadline) await Bun.sleep(100);
+  const line = await list();
+  expect(JSON.parse(line)).toMatchObject({ template: 'sign_in', state: 'dead', attempts: 2 });
+  expect(line).not.toContain('given-up');
+  await service.stop();
+});
+
+test('a wrong setting stops the start with a sentence that names it', async () => {
+  const wrong = { LATCHKEY_SIGNUP: 'sometimes, maybe', DATABASE_URL: 'sqlite:unused.db' };
+  const { code, stderr } = await runOperator(wrong, 'serve');
+  expect(code).toBe(1);
+  expect(stderr).toContain('LATCHKEY_SIGNUP must be open, closed or');
+});
