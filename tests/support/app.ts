@@ -154,7 +154,7 @@ export async function openApp(
       status: response.status,
       headers: response.headers,
       text,
-      body: isJson ? JSON.parse(text) : undefined,
+      body: isJson && text !== '' ? JSON.parse(text) : undefined,
     };
   };
 
@@ -162,12 +162,12 @@ export async function openApp(
   const mails: TestApp['mails'] = async () => {
     worker = startMailWorker(ctx, templates, mailboxTransport);
     for (;;) {
-      const { body } = await ask('GET', 'dev/mailbox.json');
       const waiting = await db.read.run(
         'SELECT id FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL',
         [],
       );
       if (waiting.length === 0) {
+        const { body } = await ask('GET', 'dev/mailbox.json');
         await worker.stop();
         worker = undefined;
         return body.messages.map((mail: Mail) => ({

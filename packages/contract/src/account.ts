@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, time } from './fields.ts';
+import { text, time, visibleText } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const profile = z
@@ -24,7 +24,9 @@ const readOnly = z
   .optional()
   .meta({ readOnly: true });
 
+/** An https URL as it is: without the spaces, control characters and slips that URL parsers mend silently. */
 const isHttpsUrl = (value: string) => {
+  if (!/^https:\/\/[^\s\\\p{C}]+$/u.test(value)) return false;
   const url = URL.parse(value);
   return url?.protocol === 'https:' && url.username === '' && url.password === '';
 };
@@ -50,10 +52,7 @@ const isTimeZoneName = (value: string) => {
 
 /** JSON merge patch of the profile: what is absent stays, `null` clears. @see RFC 7396 */
 export const profilePatch = z.object({
-  name: text(limits.profileName)
-    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must not hold control characters')
-    .refine((name) => name.trim() !== '', 'must not be blank')
-    .optional(),
+  name: visibleText(limits.profileName).optional(),
   avatar_url: text(limits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),
   locale: text(limits.locale)
     .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { text, time, token } from './fields.ts';
+import { text, time, token, visibleText } from './fields.ts';
 import { limits } from './limits.ts';
 
-const requesterText = text(limits.requesterText).optional();
+const requesterText = visibleText(limits.requesterText).optional();
 
 /** What a program may say of itself; shown to the person who approves, as unverified text. */
 export const deviceAuthorizationRequest = z.object({

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * Every error code of the interface and the HTTP status it travels with. Stable: clients switch on the code.
  * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 8628 section 3.5, RFC 9470
@@ -31,9 +33,12 @@ export const errorStatus = {
 export type ErrorCode = keyof typeof errorStatus;
 
 /** The body of every 4xx and 5xx answer. `interval` (seconds) comes only with `slow_down`. */
-export interface ErrorBody {
-  error: ErrorCode;
-  error_description: string;
-  request_id: string;
-  interval?: number;
-}
+export const errorBody = z
+  .object({
+    error: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
+    error_description: z.string(),
+    request_id: z.string(),
+    interval: z.int().optional(),
+  })
+  .meta({ id: 'Error', description: 'RFC 6749 section 5.2' });
+export type ErrorBody = z.infer<typeof errorBody>;

@@ -1,8 +1,22 @@
 import { z } from 'zod';
 import { limits } from './limits.ts';
 
-/** A required, non-empty string of at most `max` characters. */
-export const text = (max: number) => z.string().min(1).max(max);
+/** A required, non-empty string of at most `max` characters that every database can keep. */
+export const text = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .refine(
+      (value) => value.isWellFormed() && !value.includes('\0'),
+      'must be well-formed text without U+0000',
+    );
+
+/** Text for people: also without control characters, and with something to see. */
+export const visibleText = (max: number) =>
+  text(max)
+    .refine((value) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value), 'must not hold control characters')
+    .refine((value) => /[^\p{C}\p{Z}]/u.test(value), 'must not be blank');
 
 /** A token, link or code as a client sends it back: any non-empty string; whether it is good is decided later. */
 export const token = text(limits.token);
@@ -37,7 +51,7 @@ export const emailAddress = z
     'must be one mail address, like ada@example.com',
   )
   .refine(
-    (address) => !/^\.|\.\.|\.@|@.*-\.|@.*\.-/.test(address),
+    (address) => !/^\.|\.\.|\.@|@.*-\.|@.*\.-|@(?:.*\.)?[^.]{64}/.test(address),
     'must be one mail address, like ada@example.com',
   )
   .meta({ description: 'A mail address. ASCII letter case does not matter.', examples: ['ada@example.com'] });

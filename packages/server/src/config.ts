@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
@@ -56,13 +56,17 @@ const list = (text: string): string[] =>
 const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
   return (
-    url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase()
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    !url.hostname.includes('*') &&
+    url.origin === text.replace(/\/$/, '').toLowerCase()
   );
 };
 
 const parseRange = (text: string): CidrRange => {
   if (text.includes('/')) return ipaddr.parseCIDR(text);
-  const address = ipaddr.parse(text);
+  if (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)) throw new Error('not an address');
+  const address = ipaddr.process(text);
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 };
 
@@ -101,7 +105,10 @@ const settings = z.object({
     .optional(),
   LATCHKEY_SMTP_URL: z
     .string()
-    .refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an smtp:// or smtps:// URL')
+    .refine(
+      (text) => /^smtps?:\/\/./.test(text) && !!URL.parse(text)?.hostname,
+      'must be an smtp:// or smtps:// URL',
+    )
     .optional(),
   LATCHKEY_MAIL_FROM: z
     .string()
@@ -198,7 +205,8 @@ export function readConfig(env: Environment = process.env): Config {
   });
 }
 
-const isLoopback = (host: string): boolean =>
+/** Whether a host name or address means this machine. */
+export const isLoopback = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 
 /** Settings that look like ours but are not: probably a slip of the pen. */
@@ -227,7 +235,7 @@ export function readKeys(config: Config, env: Environment = process.env): KeyRin
   const database = config.databaseUrl.slice('sqlite:'.length);
   const path = `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
   try {
-    createKeyFile(path);
+    if (!existsSync(path)) createKeyFile(path);
     return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, readFileSync(path, 'utf8'));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
@@ -248,7 +256,7 @@ const checkedKeys = (name: string, text: string): KeyRing => {
 /** Makes the key file unless it is there. Whole or not at all, also when two processes start at once. */
 function createKeyFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   writeFileSync(temporary, `${generateKey()}\n`, { mode: 0o600, flush: true });
   try {
     linkSync(temporary, path);

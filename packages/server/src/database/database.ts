@@ -1,6 +1,6 @@
+import type { Database, DatabaseOptions } from './executor.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
-import type { Database, DatabaseOptions } from './executor.ts';
 
 /**
  * Opens the store that a database URL names and brings its schema up to date.

@@ -12,6 +12,10 @@ const lockTimeoutMs = 5_000;
 const idleInTransactionTimeoutMs = 10_000;
 const connectionLifeSeconds = 30 * 60;
 const closeTimeoutSeconds = 1;
+const reconnectPauseSeconds = 0.05;
+
+/** A server that says nothing at all is out of reach, too. Longer than what the server itself allows. */
+const silenceTimeoutMs = 12_000;
 const int8Type = 20;
 
 /** Serialization failure and deadlock: the transaction left nothing behind and may simply run again. */
@@ -33,10 +37,26 @@ const asStoreError = (error: unknown): unknown => {
   return isUnavailable(code) || retryable.has(code) ? temporarilyUnavailable(error) : error;
 };
 
+/** Gives up waiting for a server that does not answer. */
+async function answered<T>(work: Promise<T>): Promise<T> {
+  let timer: Timer | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(temporarilyUnavailable(new Error('no answer from PostgreSQL'))),
+      silenceTimeoutMs,
+    );
+  });
+  try {
+    return await Promise.race([work, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function retrying<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await attempt();
+      return await answered(attempt());
     } catch (error) {
       if (!retryable.has(codeOf(error)) || tries === greatestTries) throw asStoreError(error);
       await Bun.sleep(Math.random() * retryPauseMs * tries);
@@ -50,6 +70,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     max: poolSize,
     connect_timeout: connectTimeoutSeconds,
     max_lifetime: connectionLifeSeconds,
+    backoff: () => reconnectPauseSeconds,
     onnotice: () => undefined,
     connection: {
       application_name: 'latchkey',

@@ -6,7 +6,13 @@ import { temporarilyUnavailable } from '../errors.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 
-const busyTimeoutMs = 5_000;
+/** How long the start may wait for another process that migrates. */
+const startBusyTimeoutMs = 10_000;
+
+/** How long a statement may block the event loop while another process writes; after that we wait without blocking. */
+const busyTimeoutMs = 20;
+const busyPauseMs = 10;
+const busyDeadlineMs = 5_000;
 const cacheKiB = 64 * 1024;
 const mappedBytes = 1024 * 1024 * 1024;
 
@@ -21,7 +27,7 @@ interface Unit {
 
 const connect = (path: string): Connection => {
   const connection = new Connection(path, { create: true, strict: true });
-  connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  connection.run(`PRAGMA busy_timeout = ${startBusyTimeoutMs}`);
   connection.run('PRAGMA journal_mode = WAL');
   connection.run('PRAGMA synchronous = FULL');
   connection.run('PRAGMA foreign_keys = ON');
@@ -49,6 +55,7 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
   await migrate(new Kysely({ dialect: migrationDialect(writer) }));
   const reader = connect(path);
   reader.run('PRAGMA query_only = ON');
+  for (const connection of [writer, reader]) connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
 
   const executor = (connection: Connection): Executor => {
     // The store has a fixed set of statements, so every one of them stays prepared.
@@ -90,12 +97,25 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     }
   };
 
+  const begin = async (): Promise<void> => {
+    for (const deadline = Date.now() + busyDeadlineMs; ; ) {
+      try {
+        writer.run('BEGIN IMMEDIATE');
+        return;
+      } catch (error) {
+        const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
+        if (!busy || Date.now() > deadline) throw error;
+        await Bun.sleep(busyPauseMs);
+      }
+    }
+  };
+
   const commitTogether = async (batch: readonly Unit[]): Promise<void> => {
     const answers: (() => void)[] = [];
     try {
       // Left open only where the disk refused even to roll back the batch before.
       if (writer.inTransaction) writer.run('ROLLBACK');
-      writer.run('BEGIN IMMEDIATE');
+      await begin();
       for (const unit of batch) answers.push(await runUnit(unit));
       writer.run('COMMIT');
     } catch (error) {

@@ -205,7 +205,7 @@ export async function decideDevice(
   await byUserCode(ctx, typed, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
       const decide = decision === 'approve' ? store.approve : store.deny;
-      const decided = await decide(tx, { user_code_hash, user_id: login.userId, now: ctx.clock() });
+      const decided = await decide(tx, { user_code_hash, session_id: login.sessionId, now: ctx.clock() });
       if (decided.length > 0) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',

@@ -1,4 +1,18 @@
+import type { Expression, ExpressionBuilder } from 'kysely';
+import type { Tables } from '../database/schema.ts';
 import { statement } from '../database/statement.ts';
+
+/** The session has not been revoked, alone or with all others of its user. */
+const stands = (e: ExpressionBuilder<Tables, 'device_authorizations'>, sessionId: Expression<string>) =>
+  e.exists(
+    e
+      .selectFrom('sessions as s')
+      .innerJoin('users as u', 'u.id', 's.user_id')
+      .select('s.id')
+      .where('s.id', '=', sessionId)
+      .where('s.revoked_at', 'is', null)
+      .whereRef('s.session_epoch', '=', 'u.session_epoch'),
+  );
 
 /** Adds a device login unless its user code is in use; no row then. */
 export const insertAuthorization = statement<{
@@ -70,26 +84,31 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
     .returning('interval_seconds'),
 );
 
-/** Pending becomes approved for a user; a row for exactly one decision. */
-export const approve = statement<{ user_code_hash: string; user_id: string; now: number }>()((db, p) =>
+/**
+ * Pending becomes approved for the user of a session that stands at this very moment; a row for exactly one
+ * decision. The epoch is the session's, so that ending all logins ends this one too, whichever comes first.
+ */
+export const approve = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
     .set((e) => ({
       status: 'approved' as const,
-      user_id: p.user_id,
-      session_epoch: e.selectFrom('users').select('session_epoch').where('id', '=', p.user_id),
+      user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
+      session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
     }))
+    .where((e) => stands(e, p.session_id))
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
     .returning(['client_name', 'device_name', 'ip_address']),
 );
 
-/** Pending becomes denied; a row for exactly one decision. */
-export const deny = statement<{ user_code_hash: string; user_id: string; now: number }>()((db, p) =>
+/** Pending becomes denied, under the same conditions. */
+export const deny = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
-    .set({ status: 'denied', user_id: p.user_id })
+    .set({ status: 'denied' })
+    .where((e) => stands(e, p.session_id))
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)

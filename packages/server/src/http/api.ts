@@ -1,12 +1,13 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Endpoint } from '@latchkey/contract/endpoints';
+import { errorBody } from '@latchkey/contract/errors';
 import { limits } from '@latchkey/contract/limits';
 import type { Context as HonoContext } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Context, Login, Requester } from '../context.ts';
 import { AuthError } from '../errors.ts';
-import { type BodyDialect, check, dialectOf, readBody, readQuery } from './body.ts';
+import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
 import { requireOwnOrigin } from './origin.ts';
@@ -148,16 +149,22 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     ];
     app.openAPIRegistry.registerPath(describe(endpoint));
     app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
-      if (form && endpoint.form && dialectOf(c.req.raw) === 'form') {
-        const body = check(endpoint.form, (await readBody(c.req.raw, dialects)) ?? {}, 'the body');
+      const taken = await takeBody(c.req.raw);
+      const isEmpty = !(taken instanceof AuthError) && taken.length === 0;
+      if (
+        form &&
+        endpoint.form &&
+        dialectOf(c.req.raw) === 'form' &&
+        !(isEmpty && endpoint.access !== 'anyone')
+      ) {
+        const body = check(endpoint.form, readBody(c.req.raw, taken, dialects) ?? {}, 'the body');
         return answer(c, endpoint, await form({ ...factsOf(c), body: body as never }));
       }
-      if (endpoint.query && 'session' in endpoint.query.shape && c.req.query('session') === 'cookie') {
-        requireOwnOrigin(ctx.config, c.req.raw.headers);
-      }
+      const parameters = endpoint.query ? readQuery(c.req.url) : {};
+      if (parameters['session'] === 'cookie') requireOwnOrigin(ctx.config, c.req.raw.headers);
       const login = await authenticate(endpoint, c);
-      const query = endpoint.query ? check(endpoint.query, readQuery(c.req.url), 'the query') : {};
-      const given = endpoint.body ? await readBody(c.req.raw, dialects) : undefined;
+      const query = endpoint.query ? check(endpoint.query, parameters, 'the query') : {};
+      const given = endpoint.body ? readBody(c.req.raw, taken, dialects) : undefined;
       const absent = given === undefined && endpoint.bodyOptional ? {} : given;
       const body = endpoint.body ? check(endpoint.body, absent, 'the body') : {};
       const call = { ...factsOf(c), login, params: c.req.param(), query, body };
@@ -212,6 +219,7 @@ function describe(endpoint: Endpoint): RouteConfig {
     summary: endpoint.summary,
     security: endpoint.access === 'anyone' ? [] : [{ bearer: [] }, { cookie: [] }],
     request: {
+      ...pathParameters(endpoint.path),
       ...(endpoint.query ? { query: endpoint.query } : {}),
       ...(endpoint.body ? { body: { content, required: !endpoint.bodyOptional } } : {}),
     },
@@ -219,7 +227,17 @@ function describe(endpoint: Endpoint): RouteConfig {
       [endpoint.status]: endpoint.response
         ? { description: 'Done', content: { 'application/json': { schema: endpoint.response } } }
         : { description: 'Done' },
-      default: { description: `Errors: ${errors.join(', ') || 'those of every endpoint'}` },
+      default: {
+        description: `Errors: ${errors.join(', ') || 'those of every endpoint'}`,
+        content: { 'application/json': { schema: errorBody } },
+      },
     },
   } as RouteConfig;
+}
+
+function pathParameters(path: string): { params?: z.ZodObject } {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+  return names.length === 0
+    ? {}
+    : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
 }

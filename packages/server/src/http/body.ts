@@ -10,23 +10,33 @@ const tooLarge = () =>
     headers: { Connection: 'close' },
   });
 
+const malformed = (what: string) => new AuthError('invalid_request', what);
+
+/** A body as it came: its bytes, or why they were not taken. */
+export type RawBody = Uint8Array | AuthError;
+
 /**
- * Reads a body up to the limit, which holds also where no length was announced.
- * @throws {AuthError} `payload_too_large`
+ * Takes in a body up to the limit, which holds also where no length was announced. A refusal is returned and
+ * not thrown: credentials are checked after the body has come, so that nobody holds a checked credential open
+ * by sending slowly, but before it is looked at.
  */
-async function readBytes(request: Request): Promise<Uint8Array> {
+export async function takeBody(request: Request): Promise<RawBody> {
   const announced = request.headers.get('Content-Length');
-  if (announced !== null && Number(announced) > limits.bodyBytes) throw tooLarge();
+  if (announced !== null && Number(announced) > limits.bodyBytes) return tooLarge();
   if (!request.body) return new Uint8Array();
-  if (announced !== null) return new Uint8Array(await request.arrayBuffer());
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.body) {
-    length += chunk.length;
-    if (length > limits.bodyBytes) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    if (announced !== null) return new Uint8Array(await request.arrayBuffer());
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of request.body) {
+      length += chunk.length;
+      if (length > limits.bodyBytes) return tooLarge();
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } catch {
+    return malformed('The body was cut short.');
   }
-  return Buffer.concat(chunks);
 }
 
 /** The body's dialect by its media type; parameters and letter case do not matter. */
@@ -41,26 +51,24 @@ export function dialectOf(request: Request): BodyDialect | undefined {
   return type === 'application/x-www-form-urlencoded' ? 'form' : undefined;
 }
 
-const malformed = (what: string) => new AuthError('invalid_request', what);
-
 /**
  * The members of the body, or undefined where there is none.
  * @throws {AuthError} `payload_too_large`, `unsupported_media_type`, `invalid_request`
  */
-export async function readBody(request: Request, dialects: readonly BodyDialect[]): Promise<unknown> {
-  const bytes = await readBytes(request);
-  if (bytes.length === 0) return undefined;
+export function readBody(request: Request, taken: RawBody, dialects: readonly BodyDialect[]): unknown {
+  if (taken instanceof AuthError) throw taken;
+  if (taken.length === 0) return undefined;
   const dialect = dialectOf(request);
   if (!dialect || !dialects.includes(dialect)) {
     throw new AuthError('unsupported_media_type', 'The Content-Type must be application/json.');
   }
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = new TextDecoder('utf-8', { fatal: true }).decode(taken);
   } catch {
     throw malformed('The body is not valid UTF-8.');
   }
-  return dialect === 'json' ? parseJson(text) : parseForm(text);
+  return dialect === 'json' ? parseJson(text) : withoutEmpty(parseForm(text));
 }
 
 function parseJson(text: string): unknown {
@@ -84,13 +92,25 @@ function parseForm(text: string): Record<string, string> {
   return members;
 }
 
+/** In a form, a parameter without a value counts as left out. @see RFC 6749 section 3.2 */
+const withoutEmpty = (members: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''));
+
 /** A name out of the body, fit to be shown: its harmless characters, at most 64 of them. */
 const printable = (name: string): string => name.replace(/[^\w.-]/g, '?').slice(0, 64);
 
 /** Parameters of the query; one that appears twice is refused. */
 export function readQuery(url: string): Record<string, string> {
   const start = url.indexOf('?');
-  return start < 0 ? {} : parseForm(url.slice(start + 1).replace(/#.*$/, ''));
+  // URLSearchParams would drop a second question mark, which belongs to the first name.
+  return start < 0
+    ? {}
+    : parseForm(
+        url
+          .slice(start + 1)
+          .replace(/#.*$/, '')
+          .replace(/^\?/, '%3F'),
+      );
 }
 
 /**
@@ -100,16 +120,24 @@ export function readQuery(url: string): Record<string, string> {
 export function check<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = clearestIssue(result.error.issues);
+  const issue = clearestIssue(result.error.issues, value);
   const field = issue.path.map((part) => printable(String(part))).join('.') || what;
   throw new AuthError('invalid_request', `${field}: ${issue.message}`);
 }
 
-/** Of a union, the alternative that came closest says best what is wrong. */
-function clearestIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
+/** Of a union, the alternative whose members were sent, then the one that came closest, says best what is wrong. */
+function clearestIssue(issues: readonly z.core.$ZodIssue[], value: unknown): z.core.$ZodIssue {
   const [issue] = issues;
   if (!issue) throw new Error('a failed check without an issue');
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const closest = issue.errors.reduce((best, errors) => (errors.length < best.length ? errors : best));
-  return clearestIssue(closest);
+  const absent = (errors: readonly z.core.$ZodIssue[]) =>
+    errors.filter((error) => !isSent(value, error.path)).length;
+  const closest = issue.errors.reduce((best, errors) => {
+    const fewer = absent(errors) - absent(best) || errors.length - best.length;
+    return fewer < 0 ? errors : best;
+  });
+  return clearestIssue(closest, value);
 }
+
+const isSent = (value: unknown, [member]: readonly PropertyKey[]): boolean =>
+  typeof value === 'object' && value !== null && member !== undefined && Object.hasOwn(value, member);

@@ -6,9 +6,12 @@ const ipv6NetworkBits = 64;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address without zone, IPv4 also where it came wrapped in IPv6; undefined for anything else. */
+/** An address without port and zone, IPv4 also where it came wrapped in IPv6; undefined for anything else. */
 const parse = (text: string): Address | undefined => {
-  const bare = text.trim().replace(/%.*$/, '');
+  const bare = text
+    .trim()
+    .replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+    .replace(/%.*$/, '');
   return ipaddr.isValid(bare) && /[.:].*[.:]/.test(bare) ? ipaddr.process(bare) : undefined;
 };
 

@@ -22,7 +22,8 @@ const enter = (t: TestApp, request: string, code: string): Promise<Answer> =>
 const follow = (t: TestApp, token: string): Promise<Answer> =>
   t.ask('POST', '/magic_link/verify', { json: { token } });
 
-const outcome = (answer: Answer): string => (answer.status === 200 ? 'in' : `${answer.status} ${answer.body.error}`);
+const outcome = (answer: Answer): string =>
+  answer.status === 200 ? 'in' : `${answer.status} ${answer.body.error}`;
 
 /** A code of the right form that is not this one. */
 const otherThan = (code: string, shift = 1): string =>
@@ -48,10 +49,12 @@ onBothDatabases('mailed codes', (open) => {
   test('a code works only with its own request, and a foreign request never counts against it', async () => {
     const t = await open();
     const [one, two] = [await ask(t), await ask(t, 'bob@example.com')];
-    for (let n = 0; n < 6; n++) expect(outcome(await enter(t, two.request, one.mail.code))).toBe('400 invalid_grant');
+    for (let n = 0; n < 6; n++)
+      expect(outcome(await enter(t, two.request, one.mail.code))).toBe('400 invalid_grant');
     const forged = one.request.slice(0, -1) + (one.request.endsWith('A') ? 'B' : 'A');
     for (const request of [forged, one.mail.token, one.mail.token.replace('lk_ml_', 'lk_mr_'), 'x']) {
-      for (let n = 0; n < 6; n++) expect(outcome(await enter(t, request, one.mail.code))).toBe('400 invalid_grant');
+      for (let n = 0; n < 6; n++)
+        expect(outcome(await enter(t, request, one.mail.code))).toBe('400 invalid_grant');
     }
     expect(outcome(await enter(t, one.request, one.mail.code))).toBe('in');
     await t.close();
@@ -78,7 +81,10 @@ onBothDatabases('mailed codes', (open) => {
     const t = await open();
     for (const [how, spell] of spellings) {
       const { request, mail } = await ask(t);
-      expect({ how, outcome: outcome(await enter(t, request, spell(mail.code))) }).toEqual({ how, outcome: 'in' });
+      expect({ how, outcome: outcome(await enter(t, request, spell(mail.code))) }).toEqual({
+        how,
+        outcome: 'in',
+      });
     }
     await t.close();
   });
@@ -133,7 +139,10 @@ onBothDatabases('mailed codes', (open) => {
   test('wrong, dead, spent, expired and unknown codes look alike', async () => {
     const t = await open();
     const wrong = await ask(t);
-    const seen = [await enter(t, wrong.request, otherThan(wrong.mail.code)), await enter(t, 'lk_mr_x', 'BCDF-GHJK')];
+    const seen = [
+      await enter(t, wrong.request, otherThan(wrong.mail.code)),
+      await enter(t, 'lk_mr_x', 'BCDF-GHJK'),
+    ];
     for (let n = 0; n < 5; n++) await enter(t, wrong.request, otherThan(wrong.mail.code));
     seen.push(await enter(t, wrong.request, wrong.mail.code));
     await follow(t, wrong.mail.token);
@@ -150,7 +159,8 @@ onBothDatabases('mailed codes', (open) => {
   test('a right code of an address that may not sign up is not spent', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'closed' } });
     const { request, mail } = await ask(t);
-    for (let n = 0; n < 6; n++) expect(outcome(await enter(t, request, mail.code))).toBe('403 signup_disabled');
+    for (let n = 0; n < 6; n++)
+      expect(outcome(await enter(t, request, mail.code))).toBe('403 signup_disabled');
     const opened = await open({ beside: t });
     expect(outcome(await enter(opened, request, mail.code))).toBe('in');
     await opened.close();

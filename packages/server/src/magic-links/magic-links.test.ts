@@ -37,7 +37,12 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.login('shut@example.com');
     await setDisabled(t.ctx, 'shut@example.com', true);
     const seen = [];
-    for (const email of ['known@example.com', 'new@example.com', 'shut@example.com', 'out@elsewhere.example']) {
+    for (const email of [
+      'known@example.com',
+      'new@example.com',
+      'shut@example.com',
+      'out@elsewhere.example',
+    ]) {
       const before = t.statements.length;
       const { status, body, headers } = await request(t, email);
       expect(body).toEqual({ status: 'sent', expires_in: 900, request: expect.stringMatching(/^lk_mr_/) });
@@ -214,7 +219,12 @@ onBothDatabases('magic links', (open, dialect) => {
     for (const email of ['a@example.com', 'b@EXAMPLE.COM', 'c@corp.example']) {
       expect((await verify(t, await linkFor(t, email))).status).toBe(200);
     }
-    for (const email of ['a@sub.example.com', 'b@notexample.com', 'c@example.com.evil.example', 'd@example.co']) {
+    for (const email of [
+      'a@sub.example.com',
+      'b@notexample.com',
+      'c@example.com.evil.example',
+      'd@example.co',
+    ]) {
       expect(outcomes([await verify(t, await linkFor(t, email))])).toEqual(['403 signup_disabled']);
     }
     expect(await rows(t, 'users')).toBe(3);
@@ -241,7 +251,9 @@ onBothDatabases('magic links', (open, dialect) => {
         expect.objectContaining({ role: 'owner', personal: true, slug: expect.stringMatching(/^ada-/) }),
       ]);
     }
-    expect([await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')]).toEqual([1, 1, 3]);
+    expect([await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')]).toEqual([
+      1, 1, 3,
+    ]);
     await t.close();
   });
 

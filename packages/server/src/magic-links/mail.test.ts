@@ -51,8 +51,12 @@ test('neither the link nor the address tells the code: only the server key does'
 });
 
 test('codes of many mails are all of the alphabet, and hardly ever the same', () => {
-  const key = parseKeyRing(Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')).signing;
-  const codes = Array.from({ length: 2000 }, (_, n) => emailCodeOf(key, Buffer.from(`link ${n}`).toString('base64url')));
+  const key = parseKeyRing(
+    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'),
+  ).signing;
+  const codes = Array.from({ length: 2000 }, (_, n) =>
+    emailCodeOf(key, Buffer.from(`link ${n}`).toString('base64url')),
+  );
   for (const code of codes) expect(formatCode(code)).toMatch(codePattern);
   expect(new Set(codes).size).toBe(2000);
   expect(new Set(codes.map((code) => code[0])).size).toBe(codeAlphabet.length);

@@ -1,3 +1,4 @@
+import { type Config, isLoopback } from '../config.ts';
 import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { App } from '../http/api.ts';
@@ -49,17 +50,30 @@ ${messages
   .join('\n')}
 </html>`;
 
-/** A forwarded request came from outside, whatever address the service listens on. */
-const refuseForwarded = (headers: Headers): void => {
-  if (['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host'].some((name) => headers.has(name))) {
-    throw new AuthError('not_found', 'There is nothing here.');
-  }
-};
+const forwardingHeaders = [
+  'Forwarded',
+  'Via',
+  'X-Forwarded-For',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-Real-IP',
+];
+
+/**
+ * The mailbox is for the person at this machine: not for what a proxy hands on, nor for a foreign page whose
+ * name was made to point here.
+ */
+function requireLocal(config: Config, { url, headers }: Request): void {
+  const host = new URL(url).hostname;
+  const isOurs = isLoopback(host.replace(/^\[|\]$/g, '')) || host === new URL(config.baseUrl).hostname;
+  if (isOurs && !forwardingHeaders.some((name) => headers.has(name))) return;
+  throw new AuthError('not_found', 'There is nothing here.');
+}
 
 /** The development mailbox as a page and as JSON. */
 export function mailboxRoutes(app: App, ctx: Context, templates: Templates): void {
   app.get('/dev/mailbox', async (c) => {
-    refuseForwarded(c.req.raw.headers);
+    requireLocal(ctx.config, c.req.raw);
     return c.html(page(await readMailbox(ctx, templates)), 200, {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
       'Referrer-Policy': 'no-referrer',
@@ -67,7 +81,7 @@ export function mailboxRoutes(app: App, ctx: Context, templates: Templates): voi
     });
   });
   app.get('/dev/mailbox.json', async (c) => {
-    refuseForwarded(c.req.raw.headers);
+    requireLocal(ctx.config, c.req.raw);
     return c.json({ messages: await readMailbox(ctx, templates) });
   });
 }

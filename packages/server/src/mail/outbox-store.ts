@@ -112,7 +112,7 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** Deletes some mails that were sent, or given up, before a moment. */
+/** Deletes some mails that were sent, or of no more use, before a moment. */
 export const sweepOutbox = statement<{ sent_before: number; dead_before: number; limit: number }>()(
   (db, p, dialect) =>
     db
@@ -122,12 +122,7 @@ export const sweepOutbox = statement<{ sent_before: number; dead_before: number;
           .selectFrom('outbox')
           .select('id')
           .where('created_at', '<', p.sent_before)
-          .where((w) =>
-            w.or([
-              w('sent_at', 'is not', null),
-              w.and([w('dead_at', 'is not', null), w('created_at', '<', p.dead_before)]),
-            ]),
-          )
+          .where((w) => w.or([w('sent_at', 'is not', null), w('expires_at', '<', p.dead_before)]))
           .limit(p.limit)
           .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
       )

@@ -1,6 +1,6 @@
 import type { Server } from 'bun';
 import { createApp, sweeps, templates } from '../app.ts';
-import { type Config, unknownSettings } from '../config.ts';
+import { type Config, ConfigError, unknownSettings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { startSweeper } from '../database/sweep.ts';
 import type { Lifecycle } from '../http/conventions.ts';
@@ -9,6 +9,10 @@ import { type MailWorker, startMailWorker } from '../mail/worker.ts';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const drainDeadlineMs = 10_000;
+const drainPollMs = 10;
+
+/** How long answers that were just made may take to leave. */
+const closeGraceMs = 500;
 const idleTimeoutSeconds = 30;
 
 /** Larger bodies than any endpoint takes still reach the size check, which answers in the contract's words. */
@@ -25,35 +29,66 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
     ? smtpTransport(config, config.smtpUrl)
     : config.devMailbox && mailboxTransport;
 
-  const server = Bun.serve({
-    hostname: config.host,
-    port: config.port,
-    idleTimeout: idleTimeoutSeconds,
-    maxRequestBodySize: greatestRequestBytes,
-    development: false,
-    fetch: (request, self) => app.fetch(request, { peer: self.requestIP(request)?.address }),
+  const signal = nextSignal();
+  let inFlight = 0;
+  const server = listen(config, async (request, peer) => {
+    inFlight += 1;
+    try {
+      return await app.fetch(request, { peer });
+    } finally {
+      inFlight -= 1;
+    }
   });
   if (transport) mailWorker = startMailWorker(ctx, templates, transport);
   const sweeper = startSweeper(ctx.db, sweeps, ctx.clock, log);
   announce(ctx);
 
-  const signal = await new Promise<string>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
-  });
-  log.info({ signal }, 'draining');
+  log.info({ signal: await signal }, 'draining');
   lifecycle.draining = true;
-  await drain(server);
-  await mailWorker?.stop();
+  const deadline = Bun.sleep(drainDeadlineMs);
+  // Still listening, so that whoever comes now is told to go elsewhere.
+  for (let waited = 0; inFlight > 0 && waited < drainDeadlineMs; waited += drainPollMs)
+    await Bun.sleep(drainPollMs);
+  await Promise.race([server.stop(), Bun.sleep(closeGraceMs)]);
+  await server.stop(true);
+  // What is still being sent is sent again by whoever finds its lease over.
+  await Promise.race([mailWorker?.stop(), deadline]);
   await sweeper.stop();
   await ctx.db.close();
   log.info('stopped');
 }
 
-async function drain(server: Server<undefined>): Promise<void> {
-  const finished = server.stop();
-  await Promise.race([finished, Bun.sleep(drainDeadlineMs)]);
-  await server.stop(true);
+/** The first signal that asks the process to stop. Later ones change nothing: it is stopping. */
+const nextSignal = (): Promise<string> =>
+  new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+  });
+
+/** @throws {ConfigError} when the address cannot be listened on */
+function listen(
+  config: Config,
+  answer: (request: Request, peer: string | undefined) => Promise<Response>,
+): Server<undefined> {
+  try {
+    return Bun.serve({
+      hostname: config.host,
+      port: config.port,
+      // Two services on one port would each get some of the requests.
+      reusePort: false,
+      idleTimeout: idleTimeoutSeconds,
+      maxRequestBodySize: greatestRequestBytes,
+      development: false,
+      fetch: (request, self) => answer(withAbsoluteUrl(request, config), self.requestIP(request)?.address),
+    });
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be used';
+    throw new ConfigError(`HOST ${config.host} and PORT ${config.port} cannot be listened on: ${reason}.`);
+  }
 }
+
+/** HTTP/1.0 clients, such as simple health checks, may name no host. */
+const withAbsoluteUrl = (request: Request, config: Config): Request =>
+  request.url.startsWith('http') ? request : new Request(config.baseUrl + request.url, request);
 
 /** Says where the service is: in the log for machines, on standard error for the person who started it. */
 function announce({ config, log }: Context): void {

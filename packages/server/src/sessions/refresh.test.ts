@@ -1,19 +1,227 @@
-import { expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../../tests/support/app.ts';
-onBothDatabases('probe', (open) => {
-  test('x', async () => {
-    let s = performance.now();
-    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-    process.stderr.write(`open ${performance.now() - s}\n`); 
-    let now = app.ctx.clock();
-    Object.assign(app.ctx, { clock: () => now });
-    for (let i = 0; i < 3; i++) { s = performance.now();
-    const t = await app.login();
-    process.stderr.write(`login ${performance.now() - s}\n`); s = performance.now(); await app.deviceLogin(t);
-    process.stderr.write(`device ${performance.now() - s}\n`); now += 1000; }
-    const a = await app.ask('GET', '/me');
-    process.stderr.write(`${a.headers.get('WWW-Authenticate')}\n`);
-    expect(1).toBe(1);
-    await app.close();
-  }, 30000);
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { classifyRefusal, refreshRetryWindowSeconds } from './refresh.ts';
+
+setDefaultTimeout(30_000);
+
+const settings = { LATCHKEY_RATE_LIMITS: 'off' };
+let people = 0;
+const someone = () => `person-${people++}@example.com`;
+
+const refresh = (app: TestApp, refresh_token: string): Promise<Answer> =>
+  app.ask('POST', '/refresh', { json: { refresh_token } });
+const outcome = ({ status, body }: Answer) => (status === 200 ? 'ok' : `${status} ${body.error}`);
+const statusOf = async (app: TestApp, { access_token }: Tokens) =>
+  (await app.ask('GET', '/me', { token: access_token })).status;
+
+/** What the log says of the requests since `from`, in the order of their answers. */
+const details = (app: TestApp, from: number): (string | undefined)[] =>
+  app.logs.slice(from).map((line) => JSON.parse(line).detail);
+const count = <T>(values: readonly T[], value: T) => values.filter((one) => one === value).length;
+
+async function thefts(app: TestApp, sessionId: string): Promise<number> {
+  const rows = await app.ctx.db.read.run<{ type: string; session_id: string }>('SELECT * FROM events', []);
+  return rows.filter((row) => row.type === 'refresh_theft' && row.session_id === sessionId).length;
+}
+async function sessionIdOf(app: TestApp, { access_token }: Tokens): Promise<string> {
+  const { body } = await app.ask('GET', '/sessions', { token: access_token });
+  return body.sessions.find((session: { current: boolean }) => session.current).id;
+}
+
+onBothDatabases('refresh', (open, dialect) => {
+  let app: TestApp;
+  let nodes: TestApp[];
+  beforeAll(async () => {
+    app = await open({ settings });
+    // SQLite has one writing process; PostgreSQL is shared by several nodes.
+    nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
+  });
+  afterAll(async () => {
+    for (const node of nodes.toReversed()) await node.close();
+  });
+
+  const together = (times: number, refresh_token: string): Promise<Answer[]> =>
+    Promise.all(Array.from({ length: times }, (_, i) => refresh(nodes[i % nodes.length]!, refresh_token)));
+
+  test('a refresh token is spent for new tokens that work', async () => {
+    const first = await app.login(someone());
+    const answer = await refresh(app, first.refresh_token);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      access_token: expect.stringMatching(/^lk_at_/),
+      token_type: 'Bearer',
+      expires_in: 14_400,
+      refresh_token: expect.stringMatching(/^lk_rt_/),
+    });
+    expect(answer.body.refresh_token).not.toBe(first.refresh_token);
+    expect(await statusOf(app, answer.body)).toBe(200);
+    expect(await sessionIdOf(app, answer.body)).toBe(await sessionIdOf(app, first));
+    expect((await refresh(app, answer.body.refresh_token)).status).toBe(200);
+  });
+
+  test('of 64 that race with one token exactly one gets a successor, and the login lives', async () => {
+    const tokens = await app.login(someone());
+    const from = nodes.map((node) => node.logs.length);
+    const answers = await together(64, tokens.refresh_token);
+    const winners = answers.filter(({ status }) => status === 200);
+    expect(winners.length).toBe(1);
+    expect(count(answers.map(outcome), '400 invalid_grant')).toBe(63);
+    const said = nodes.flatMap((node, i) => details(node, from[i]!));
+    expect([count(said, 'rotated'), count(said, 'race')]).toEqual([1, 63]);
+    expect(await statusOf(app, winners[0]!.body)).toBe(200);
+    expect((await refresh(app, winners[0]!.body.refresh_token)).status).toBe(200);
+    expect(await thefts(app, await sessionIdOf(app, tokens))).toBe(0);
+  });
+
+  test('the token spent last, back within the leeway, gets nothing and harms nothing', async () => {
+    const tokens = await app.login(someone());
+    const successor = (await refresh(app, tokens.refresh_token)).body;
+    app.pass(5);
+    const from = app.logs.length;
+    expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
+    expect(details(app, from)).toEqual(['race']);
+    expect(await statusOf(app, successor)).toBe(200);
+    expect((await refresh(app, successor.refresh_token)).status).toBe(200);
+  });
+
+  test('the token spent last, back after the leeway, ends its session and no other of the user', async () => {
+    const email = someone();
+    const stolen = await app.login(email);
+    const other = await app.login(email);
+    const device = await app.deviceLogin(other);
+    const id = await sessionIdOf(app, stolen);
+    const successor = (await refresh(app, stolen.refresh_token)).body;
+    app.pass(11);
+    const from = app.logs.length;
+    expect(outcome(await refresh(app, stolen.refresh_token))).toBe('400 invalid_grant');
+    expect(details(app, from)).toEqual(['theft']);
+    expect(await statusOf(app, stolen)).toBe(401);
+    expect(await statusOf(app, successor)).toBe(401);
+    expect(outcome(await refresh(app, successor.refresh_token))).toBe('400 invalid_grant');
+    expect([await statusOf(app, other), await statusOf(app, device)]).toEqual([200, 200]);
+    expect((await refresh(app, other.refresh_token)).status).toBe(200);
+    expect((await refresh(app, device.refresh_token)).status).toBe(200);
+    expect(await thefts(app, id)).toBe(1);
+  });
+
+  test('a theft is recorded once, however many present the token at once and afterwards', async () => {
+    const tokens = await app.login(someone());
+    const id = await sessionIdOf(app, tokens);
+    await refresh(app, tokens.refresh_token);
+    app.pass(11);
+    const answers = await together(64, tokens.refresh_token);
+    expect(count(answers.map(outcome), '400 invalid_grant')).toBe(64);
+    expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
+    expect(await thefts(app, id)).toBe(1);
+  });
+
+  test('a token older than the one spent last is theft at once', async () => {
+    const first = await app.login(someone());
+    const id = await sessionIdOf(app, first);
+    const second = (await refresh(app, first.refresh_token)).body;
+    const third = (await refresh(app, second.refresh_token)).body;
+    const from = app.logs.length;
+    expect(outcome(await refresh(app, first.refresh_token))).toBe('400 invalid_grant');
+    expect(details(app, from)).toEqual(['theft']);
+    expect(await statusOf(app, third)).toBe(401);
+    expect(outcome(await refresh(app, third.refresh_token))).toBe('400 invalid_grant');
+    expect(await thefts(app, id)).toBe(1);
+  });
+
+  test('a thief and the owner who race with a stale and a good token leave no live session', async () => {
+    const first = await app.login(someone());
+    const second = (await refresh(app, first.refresh_token)).body;
+    const third = (await refresh(app, second.refresh_token)).body;
+    const answers = await Promise.all([
+      refresh(nodes[0]!, third.refresh_token),
+      refresh(nodes.at(-1)!, first.refresh_token),
+    ]);
+    expect(outcome(answers[1])).toBe('400 invalid_grant');
+    expect(await statusOf(app, third)).toBe(401);
+    if (answers[0].status === 200) {
+      expect(outcome(await refresh(app, answers[0].body.refresh_token))).toBe('400 invalid_grant');
+    }
+  });
+
+  test('the request log never holds a token', async () => {
+    const tokens = await app.login(someone());
+    const from = app.logs.length;
+    await refresh(app, tokens.refresh_token);
+    await refresh(app, tokens.refresh_token);
+    await refresh(app, `${tokens.refresh_token}A`);
+    expect(details(app, from).length).toBe(3);
+    expect(app.logs.slice(from).join('')).not.toMatch(/lk_[a-z]{2}_/);
+  });
+
+  test('with a leeway of 0 a spent token is stolen at once, also in a race', async () => {
+    const strict = await open({ settings: { ...settings, LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
+    const tokens = await strict.login();
+    const id = await sessionIdOf(strict, tokens);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(strict, tokens.refresh_token)));
+    const winners = answers.filter(({ status }) => status === 200);
+    expect(winners.length).toBe(1);
+    expect(await statusOf(strict, winners[0]!.body)).toBe(401);
+    expect(outcome(await refresh(strict, winners[0]!.body.refresh_token))).toBe('400 invalid_grant');
+    expect(await thefts(strict, id)).toBe(1);
+    await strict.close();
+  });
+});
+
+describe('the classification of a refused refresh', () => {
+  const rotatedAt = 1_000_000;
+  const session = {
+    generation: 5,
+    rotated_at: rotatedAt,
+    idempotency_hash: 'same',
+    session_epoch: 0,
+    user_epoch: 0,
+    disabled_at: null as number | null,
+    revoked_at: null as number | null,
+    idle_expires_at: Number.MAX_SAFE_INTEGER,
+  };
+  const classify = (generation: number, key: string | null, ageMs: number, leeway = 10, changes = {}) =>
+    classifyRefusal(
+      { generation, idempotencyHash: key },
+      { ...session, ...changes },
+      rotatedAt + ageMs,
+      leeway,
+    );
+  const retryMs = refreshRetryWindowSeconds * 1000;
+
+  test('holds the leeway and the retry window to the millisecond', () => {
+    expect(classify(4, null, 10_000)).toBe('race');
+    expect(classify(4, null, 10_001)).toBe('theft');
+    expect(classify(4, 'other', 10_000)).toBe('race');
+    expect(classify(4, 'other', 10_001)).toBe('theft');
+    expect(refreshRetryWindowSeconds).toBe(600);
+    expect(classify(4, 'same', retryMs)).toBe('retry');
+    expect(classify(4, 'same', retryMs + 1)).toBe('theft');
+  });
+
+  test('with a leeway of 0 knows repeated requests, but no races', () => {
+    expect(classify(4, null, 0, 0)).toBe('theft');
+    expect(classify(4, 'other', 0, 0)).toBe('theft');
+    expect(classify(4, 'same', 0, 0)).toBe('retry');
+  });
+
+  test('takes a node whose clock is behind for early, not for late', () => {
+    expect(classify(4, null, -2_000)).toBe('race');
+    expect(classify(4, 'same', -2_000)).toBe('retry');
+  });
+
+  test('takes every token older than the one spent last for stolen, also with the key of the last request', () => {
+    expect(classify(3, 'same', 0)).toBe('theft');
+    expect(classify(1, null, 0)).toBe('theft');
+  });
+
+  test('never takes two requests without a key for the same one', () => {
+    expect(classify(4, null, 60_000, 10, { idempotency_hash: null })).toBe('theft');
+  });
+
+  test('steals nothing from a session that is over, and tells a disabled account apart', () => {
+    expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('over');
+    expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('over');
+    expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('over');
+    expect(classify(4, 'same', 0, 10, { disabled_at: 1 })).toBe('disabled');
+  });
 });

@@ -33,13 +33,23 @@ export function classifyRefusal(
   const standing = standingOf(session, now);
   if (standing !== 'live') return standing;
   if (presented.generation >= session.generation) return 'over';
+  // It arrived before the last exchange, so it was not spent longer ago than the leeway when it was sent.
+  if (leewaySeconds > 0 && session.rotated_at > now)
+    return sameRequestAsLast(presented, session) ? 'retry' : 'race';
   if (presented.generation < session.generation - 1) return 'theft';
   const ageMs = now - session.rotated_at;
-  const sameRequest =
-    presented.idempotencyHash !== null && presented.idempotencyHash === session.idempotency_hash;
-  if (sameRequest && ageMs <= refreshRetryWindowSeconds * 1000) return 'retry';
+  if (sameRequestAsLast(presented, session) && ageMs <= refreshRetryWindowSeconds * 1000) return 'retry';
   return leewaySeconds > 0 && ageMs <= leewaySeconds * 1000 ? 'race' : 'theft';
 }
+
+/** Whether this is the very request that made the current generation, sent again. */
+const sameRequestAsLast = (
+  presented: Presented,
+  session: { generation: number; idempotency_hash: string | null },
+): boolean =>
+  presented.generation === session.generation - 1 &&
+  presented.idempotencyHash !== null &&
+  presented.idempotencyHash === session.idempotency_hash;
 
 const refused = (detail: string) =>
   new AuthError('invalid_grant', 'The refresh token is unknown, expired, revoked or already used.', {

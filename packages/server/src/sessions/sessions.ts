@@ -10,6 +10,8 @@ import { standingOf } from './standing.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
+const sessionIdPattern = /^ses_[\w-]{22}$/;
+
 /** How often the use of a session is written down at most. */
 const touchIntervalMs = 5 * 60 * 1000;
 
@@ -240,12 +242,14 @@ export async function revokeSession(
   sessionId: string,
   requester: Requester,
 ): Promise<void> {
-  const ended = await ctx.db.transaction(async (tx) => {
-    const [row] = await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
-    if (row)
-      await recordEvent(ctx, tx, { type: 'session_revoked', userId: owner.userId, sessionId, requester });
-    return row !== undefined;
-  });
+  const ended =
+    sessionIdPattern.test(sessionId) &&
+    (await ctx.db.transaction(async (tx) => {
+      const [row] = await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
+      if (row)
+        await recordEvent(ctx, tx, { type: 'session_revoked', userId: owner.userId, sessionId, requester });
+      return row !== undefined;
+    }));
   if (!ended) throw new AuthError('not_found', 'There is no such session.');
 }
 
@@ -272,8 +276,9 @@ export const revokeAllSessions = (ctx: Context, login: Login, requester: Request
  * @see RFC 7009 section 2.2
  */
 export async function revokeByToken(ctx: Context, token: string, requester: Requester): Promise<void> {
-  const handle = readHandle(ctx.keys, 'refreshToken', token) ?? readHandle(ctx.keys, 'accessToken', token);
-  if (!handle) return;
+  const access = readHandle(ctx.keys, 'accessToken', token);
+  const handle = readHandle(ctx.keys, 'refreshToken', token) ?? access;
+  if (!handle || (access && access.value <= ctx.clock())) return;
   const id = sessionIdOf(handle.subject);
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session) return;

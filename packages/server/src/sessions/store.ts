@@ -172,7 +172,7 @@ export const listSessions = statement<{
     ])
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
-    .where('idle_expires_at', '>', p.now)
+    .where('expires_at', '>', p.now)
     .where(admits)
     .where((e) =>
       e.or([
@@ -193,7 +193,7 @@ export const revokeSession = statement<{ id: string; user_id: string; now: numbe
     .where('id', '=', p.id)
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
-    .where('idle_expires_at', '>', p.now)
+    .where('expires_at', '>', p.now)
     .where(admits)
     .returning('id'),
 );

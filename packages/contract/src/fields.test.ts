@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'bun:test';
+import { endpoints } from './endpoints.ts';
+import { errorStatus } from './errors.ts';
+import { emailAddress, page } from './fields.ts';
+
+const good = [
+  'a@b',
+  'ada@example.com',
+  'Ada.Lovelace+tag@sub.example.co.uk',
+  "o'brien@example.com",
+  '!#$%&*+-/=?^_`{|}~@example.com',
+  `${'a'.repeat(64)}@example.com`,
+  `a@${'b'.repeat(250)}.x`.slice(0, 254),
+  '\u7528\u6237@\u4f8b\u5b50.example',
+  'ada@b\u00fccher.example',
+  'ada@xn--bcher-kva.example',
+  '1@1.2',
+];
+const bad = [
+  ...[
+    '',
+    'a',
+    'a@',
+    '@b',
+    'a@b@c',
+    'a b@c',
+    'a@b c',
+    'a@b\n',
+    '\ta@b',
+    'a@b.',
+    'a@.b',
+    'a@b..c',
+    '.a@b',
+    'a.@b',
+    'a..b@c',
+  ],
+  ...[
+    'a@-b',
+    'a@b-',
+    'a@b-.c',
+    'a@b.-c',
+    'a,b@c',
+    'a;b@c',
+    'a:b@c',
+    '<a@b>',
+    'A <a@b>',
+    'a"b@c',
+    '(a)b@c',
+    'a\\b@c',
+    'a@[::1]',
+  ],
+  ...[
+    'a@b\r\nBcc: c@d',
+    'a@b\u0000',
+    'a\u00a0@b',
+    'a\u2028@b',
+    'a\u200b@b',
+    'a\u202e@b',
+    'a\ud800@b',
+    'a@b_c',
+    'a@b/c',
+    'a@b%c',
+  ],
+  `${'a'.repeat(65)}@b`,
+  `a@${'b'.repeat(253)}`,
+  'x'.repeat(100_000),
+];
+
+describe('mail addresses', () => {
+  test.each(good)('%p is one', (address) => {
+    expect(emailAddress.safeParse(address).data).toBe(address);
+  });
+  test.each(bad.map((address) => [address.slice(0, 40), address]))('%p is none', (_, address) => {
+    expect(emailAddress.safeParse(address).success).toBe(false);
+  });
+});
+
+test('a page is 50 entries unless a whole number from 1 to 100 is asked for', () => {
+  expect(page.parse({}).limit).toBe(50);
+  for (const limit of ['1', '50', '100']) expect(page.parse({ limit }).limit).toBe(Number(limit));
+  for (const limit of ['0', '101', '-1', '1.0', '', ' 1', '1e2', '\u0661', 1]) {
+    expect(page.safeParse({ limit }).success).toBe(false);
+  }
+});
+
+test('each operation stands under its own name, and no two share a method and a path', () => {
+  const all = Object.entries(endpoints);
+  for (const [name, { id }] of all) expect(id).toBe(name as typeof id);
+  expect(new Set(all.map(([, { method, path }]) => `${method} ${path}`)).size).toBe(all.length);
+});
+
+test('every error that an operation names has a status, and every status is an error', () => {
+  for (const { errors } of Object.values(endpoints)) {
+    for (const code of errors) expect(errorStatus[code]).toBeGreaterThanOrEqual(400);
+  }
+  for (const status of Object.values(errorStatus)) expect(status).toBeWithin(400, 504);
+});

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+
+setDefaultTimeout(30_000);
+
+const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
+
+/** The scheme and the parameters of a WWW-Authenticate header. @see RFC 9110 section 11.6.1 */
+function challengeOf({ headers }: Answer) {
+  const text = headers.get('WWW-Authenticate') ?? '';
+  const [scheme, ...rest] = text.split(' ');
+  const parameters = [...rest.join(' ').matchAll(/(?:^|, )(\w+)="([^"]*)"/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]);
+  return { scheme, parameters: Object.fromEntries(parameters) };
+}
+
+onBothDatabases('access', (open) => {
+  let app: TestApp;
+  let browser: Tokens;
+  let userCode: string;
+  beforeEach(async () => {
+    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    browser = await app.login();
+    userCode = (await app.ask('POST', '/device')).body.user_code;
+  });
+  afterEach(() => app.close());
+
+  const decide = (verb: string, tokens: Tokens) =>
+    app.ask('POST', `/device/${verb}`, { json: { user_code: userCode }, token: tokens.access_token });
+
+  test('without any credential is refused with a challenge that names no error', async () => {
+    for (const headers of [{}, { Authorization: 'Basic YTpi' }, { Cookie: 'other=1' }]) {
+      const answer = await app.ask('GET', '/me', { headers });
+      expect(outcome(answer)).toBe('401 invalid_token');
+      const { scheme, parameters } = challengeOf(answer);
+      expect(scheme).toBe('Bearer');
+      expect(parameters).not.toHaveProperty('error');
+    }
+  });
+
+  test('with a bad credential is refused with a challenge that says so', async () => {
+    const ended = await app.login('grace@example.com');
+    await app.ask('DELETE', '/logout', { token: ended.access_token });
+    const bad = ['garbage', browser.refresh_token, ended.access_token, `${browser.access_token}A`];
+    for (const token of bad) {
+      const answer = await app.ask('GET', '/me', { token });
+      expect(outcome(answer)).toBe('401 invalid_token');
+      const { scheme, parameters } = challengeOf(answer);
+      expect([scheme, parameters['error']]).toEqual(['Bearer', 'invalid_token']);
+      expect(answer.text + answer.headers.get('WWW-Authenticate')).not.toContain(token);
+    }
+  });
+
+  test('takes the name of the scheme in any letter case', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      const headers = { Authorization: `${scheme} ${browser.access_token}` };
+      expect((await app.ask('GET', '/me', { headers })).status).toBe(200);
+    }
+  });
+
+  test('takes a token from the header alone, never from the query or the body', async () => {
+    const query = `?access_token=${browser.access_token}`;
+    expect(outcome(await app.ask('GET', `/me${query}`))).toBe('401 invalid_token');
+    const json = { access_token: browser.access_token };
+    expect(outcome(await app.ask('PATCH', '/me', { json }))).toBe('401 invalid_token');
+  });
+
+  test('checks credentials before the body', async () => {
+    const headers = { 'Content-Type': 'application/json' };
+    for (const verb of ['verify', 'approve', 'deny']) {
+      const answer = await app.ask('POST', `/device/${verb}`, { raw: '{', headers });
+      expect(outcome(answer)).toBe('401 invalid_token');
+    }
+  });
+
+  test('to approve needs a login of the last 900 s; to look and to deny does not', async () => {
+    app.pass(890);
+    const { user_code } = (await app.ask('POST', '/device')).body;
+    const early = await app.ask('POST', '/device/approve', {
+      json: { user_code },
+      token: browser.access_token,
+    });
+    expect(outcome(early)).toBe('204');
+    app.pass(11);
+    userCode = (await app.ask('POST', '/device')).body.user_code;
+    const late = await decide('approve', browser);
+    expect(outcome(late)).toBe('401 insufficient_user_authentication');
+    const { scheme, parameters } = challengeOf(late);
+    expect([scheme, parameters['error'], parameters['max_age']]).toEqual([
+      'Bearer',
+      'insufficient_user_authentication',
+      '900',
+    ]);
+    expect(outcome(await decide('verify', browser))).toBe('200');
+    expect(outcome(await decide('deny', browser))).toBe('204');
+  });
+
+  test('does not become recent by a refresh, only by a new login', async () => {
+    app.pass(901);
+    userCode = (await app.ask('POST', '/device')).body.user_code;
+    const json = { refresh_token: browser.refresh_token };
+    const refreshed = (await app.ask('POST', '/refresh', { json })).body;
+    expect(outcome(await decide('approve', refreshed))).toBe('401 insufficient_user_authentication');
+    expect(outcome(await decide('approve', await app.login()))).toBe('204');
+  });
+
+  test('of a login by device code decides nothing, however fresh it is', async () => {
+    const device = await app.deviceLogin(browser);
+    for (const verb of ['verify', 'approve', 'deny']) {
+      const answer = await decide(verb, device);
+      expect([verb, outcome(answer)]).toEqual([verb, '401 insufficient_user_authentication']);
+      const { parameters } = challengeOf(answer);
+      expect([parameters['error'], parameters['max_age']]).toEqual([
+        'insufficient_user_authentication',
+        '900',
+      ]);
+    }
+    expect(outcome(await decide('verify', browser))).toBe('200');
+    expect(outcome(await decide('approve', browser))).toBe('204');
+  });
+
+  test('needs the code to be good only after the login is', async () => {
+    const device = await app.deviceLogin(browser);
+    userCode = 'BBBB-BBBB';
+    expect(outcome(await decide('approve', device))).toBe('401 insufficient_user_authentication');
+    expect(outcome(await decide('approve', browser))).toBe('400 invalid_grant');
+  });
+
+  test('by a program reaches everything of its user that is no decision', async () => {
+    const { access_token: token } = await app.deviceLogin(browser);
+    for (const path of ['/me', '/sessions', '/organizations']) {
+      expect((await app.ask('GET', path, { token })).status).toBe(200);
+    }
+  });
+
+  test('counts as recent for as long as the setting says', async () => {
+    const strict = await open({
+      settings: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_RECENT_LOGIN_TTL: '60' },
+    });
+    const tokens = await strict.login();
+    strict.pass(61);
+    const json = { user_code: (await strict.ask('POST', '/device')).body.user_code };
+    const late = await strict.ask('POST', '/device/approve', { json, token: tokens.access_token });
+    expect(challengeOf(late).parameters['max_age']).toBe('60');
+    await strict.close();
+  });
+});

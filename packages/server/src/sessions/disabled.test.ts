@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { setDisabled } from '../account/account.ts';
+
+setDefaultTimeout(30_000);
+
+let people = 0;
+const someone = () => `person-${people++}@example.com`;
+const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
+const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
+
+onBothDatabases('a disabled account', (open) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+  });
+  afterAll(() => app.close());
+
+  const disable = (email: string) => setDisabled(app.ctx, email, true);
+  const enable = (email: string) => setDisabled(app.ctx, email, false);
+  const refresh = (refresh_token: string, key = 'none') =>
+    app.ask('POST', '/refresh', { json: { refresh_token }, headers: { 'Idempotency-Key': key } });
+  const approvedDevice = async (token: string) => {
+    const { user_code, device_code } = (await app.ask('POST', '/device')).body;
+    await app.ask('POST', '/device/approve', { json: { user_code }, token });
+    return device_code as string;
+  };
+  const poll = (device_code: string, key = 'none') =>
+    app.ask('POST', '/token', { json: { device_code }, headers: { 'Idempotency-Key': key } });
+
+  test('loses its access tokens at once, and is told why only where it refreshes', async () => {
+    const email = someone();
+    const [own, stranger] = [await app.login(email), await app.login(someone())];
+    const device = await app.deviceLogin(own);
+    await disable(email);
+    for (const tokens of [own, device]) {
+      expect(outcome(await app.ask('GET', '/me', { token: tokens.access_token }))).toBe('401 invalid_token');
+      expect(outcome(await refresh(tokens.refresh_token))).toBe('403 account_disabled');
+    }
+    expect(outcome(await app.ask('GET', '/me', { token: stranger.access_token }))).toBe('200');
+  });
+
+  test('loses its cookies at once', async () => {
+    const email = someone();
+    await app.ask('POST', '/magic_link', { json: { email } });
+    const token = (await app.mails()).find(({ to }) => to === email)?.token;
+    const ask = { json: { token }, headers: sameOrigin };
+    const login = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
+    const cookie = login.headers.get('Set-Cookie')!.split(';')[0]!;
+    expect(outcome(await app.ask('GET', '/me', { cookie, headers: sameOrigin }))).toBe('200');
+    await disable(email);
+    expect(outcome(await app.ask('GET', '/me', { cookie, headers: sameOrigin }))).toBe('401 invalid_token');
+  });
+
+  test('gets no tokens by any grant', async () => {
+    const email = someone();
+    const own = await app.login(email);
+    const approved = await approvedDevice(own.access_token);
+    const redeemed = await approvedDevice(own.access_token);
+    expect(outcome(await poll(redeemed, 'key'))).toBe('200');
+    const spent = await app.login(email);
+    expect(outcome(await refresh(spent.refresh_token, 'key'))).toBe('200');
+    const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
+    const mail = (await app.mails()).find(({ to }) => to === email)!;
+    await disable(email);
+
+    expect(outcome(await poll(approved))).toBe('403 account_disabled');
+    expect(outcome(await poll(redeemed, 'key'))).toBe('403 account_disabled');
+    expect(outcome(await refresh(spent.refresh_token, 'key'))).toBe('403 account_disabled');
+    const byLink = await app.ask('POST', '/magic_link/verify', { json: { token: mail.token } });
+    expect(outcome(byLink)).toBe('403 account_disabled');
+    const byCode = await app.ask('POST', '/magic_link/verify', { json: { request, code: mail.code } });
+    expect(outcome(byCode)).toBe('403 account_disabled');
+  });
+
+  test('is told from one that does not exist by nobody who has not proved who they are', async () => {
+    const email = someone();
+    await app.login(email);
+    await disable(email);
+    const asks = [email, someone()].map((address) =>
+      app.ask('POST', '/magic_link', { json: { email: address } }),
+    );
+    const answers = (await Promise.all(asks)).map(({ status, body }) => [status, { ...body, request: '' }]);
+    expect(answers[0]).toEqual(answers[1]!);
+    expect(answers[0]?.[0]).toBe(202);
+  });
+
+  test('logs in anew once it is enabled, while what it had before stays ended', async () => {
+    const email = someone();
+    const before = await app.login(email);
+    const approved = await approvedDevice(before.access_token);
+    const id = (await app.ask('GET', '/me', { token: before.access_token })).body.id;
+    expect(await disable(email)).toBe(true);
+    expect(await disable(email)).toBe(false);
+    expect(await enable(email)).toBe(true);
+    expect(await enable(email)).toBe(false);
+
+    expect(outcome(await app.ask('GET', '/me', { token: before.access_token }))).toBe('401 invalid_token');
+    expect(outcome(await refresh(before.refresh_token))).toBe('400 invalid_grant');
+    expect(outcome(await poll(approved))).toBe('400 invalid_grant');
+    const after = await app.login(email);
+    const me = await app.ask('GET', '/me', { token: after.access_token });
+    expect([me.status, me.body.id]).toEqual([200, id]);
+    expect(outcome(await refresh(after.refresh_token))).toBe('200');
+  });
+
+  test('never comes out of a race with a login that lives', async () => {
+    for (let round = 0; round < 8; round++) {
+      const email = someone();
+      const own = await app.login(email);
+      const [, refreshed] = await Promise.all([disable(email), refresh(own.refresh_token)]);
+      expect(['200', '403 account_disabled']).toContain(outcome(refreshed));
+      const token = refreshed.body.access_token ?? own.access_token;
+      expect(outcome(await app.ask('GET', '/me', { token }))).toBe('401 invalid_token');
+    }
+  });
+});

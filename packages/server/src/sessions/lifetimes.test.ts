@@ -1,0 +1,122 @@
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+
+setDefaultTimeout(30_000);
+
+const hour = 3600;
+const day = 24 * hour;
+
+const outcome = ({ status, body }: Answer) => (status === 200 ? 'ok' : `${status} ${body.error}`);
+const refresh = (app: TestApp, refresh_token: string) =>
+  app.ask('POST', '/refresh', { json: { refresh_token } });
+const me = async (app: TestApp, token: string) => outcome(await app.ask('GET', '/me', { token }));
+
+onBothDatabases('lifetimes', (open) => {
+  let app: TestApp;
+  const start = async (settings: Record<string, string> = {}) => {
+    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off', ...settings } });
+    return app.login();
+  };
+  afterEach(() => app.close());
+
+  test('an access token is good for 14,400 s and not longer', async () => {
+    const tokens = await start();
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 14_400 });
+    app.pass(14_340);
+    expect(await me(app, tokens.access_token)).toBe('ok');
+    app.pass(60);
+    expect(await me(app, tokens.access_token)).toBe('401 invalid_token');
+    expect(outcome(await refresh(app, tokens.refresh_token))).toBe('ok');
+  });
+
+  test('a refresh leaves the former access token good to its own end', async () => {
+    const tokens = await start();
+    app.pass(hour);
+    const next = (await refresh(app, tokens.refresh_token)).body;
+    expect(next.expires_in).toBe(14_400);
+    expect(await me(app, tokens.access_token)).toBe('ok');
+    app.pass(3 * hour);
+    expect(await me(app, tokens.access_token)).toBe('401 invalid_token');
+    expect(await me(app, next.access_token)).toBe('ok');
+  });
+
+  test('a login idles out after 30 days', async () => {
+    const tokens = await start();
+    app.pass(30 * day);
+    expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
+  });
+
+  test('a refresh within the 30 days gives another 30', async () => {
+    let { refresh_token } = await start();
+    for (let i = 0; i < 3; i++) {
+      app.pass(30 * day - hour);
+      const answer = await refresh(app, refresh_token);
+      expect(outcome(answer)).toBe('ok');
+      refresh_token = answer.body.refresh_token;
+    }
+    app.pass(30 * day);
+    expect(outcome(await refresh(app, refresh_token))).toBe('400 invalid_grant');
+  });
+
+  test('a login ends 180 days after it was made, however busy, and no token outlives it', async () => {
+    let { refresh_token } = await start();
+    for (let days = 20; days < 180; days += 20) {
+      app.pass(20 * day);
+      refresh_token = (await refresh(app, refresh_token)).body.refresh_token;
+    }
+    app.pass(20 * day - hour);
+    const last = await refresh(app, refresh_token);
+    expect(outcome(last)).toBe('ok');
+    expect(last.body.expires_in).toBeLessThanOrEqual(hour);
+    expect(last.body.expires_in).toBeGreaterThan(hour - 60);
+    expect(await me(app, last.body.access_token)).toBe('ok');
+    app.pass(hour);
+    expect(await me(app, last.body.access_token)).toBe('401 invalid_token');
+    expect(outcome(await refresh(app, last.body.refresh_token))).toBe('400 invalid_grant');
+  });
+
+  test('an old token of a login that idled out is no theft, for nothing is left to steal', async () => {
+    const tokens = await start();
+    await refresh(app, tokens.refresh_token);
+    app.pass(30 * day);
+    expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
+    const events = await app.ctx.db.read.run<{ type: string }>('SELECT type FROM events', []);
+    expect(events.map(({ type }) => type)).not.toContain('refresh_theft');
+  });
+
+  test('a session that is over is swept away in time, and one that lives is not', async () => {
+    const { refresh_token } = await start();
+    app.pass(29 * day);
+    await app.sweep();
+    const next = await refresh(app, refresh_token);
+    expect(outcome(next)).toBe('ok');
+    app.pass(62 * day);
+    await app.sweep();
+    expect(await app.ctx.db.read.run('SELECT id FROM sessions', [])).toEqual([]);
+    expect(outcome(await refresh(app, next.body.refresh_token))).toBe('400 invalid_grant');
+  });
+
+  test('every lifetime is a setting', async () => {
+    const tokens = await start({
+      LATCHKEY_ACCESS_TOKEN_TTL: '600',
+      LATCHKEY_REFRESH_IDLE_TTL: '7200',
+      LATCHKEY_SESSION_TTL: '10800',
+    });
+    expect(tokens.expires_in).toBe(600);
+    app.pass(600);
+    expect(await me(app, tokens.access_token)).toBe('401 invalid_token');
+    app.pass(6000);
+    const next = (await refresh(app, tokens.refresh_token)).body;
+    expect(next.expires_in).toBe(600);
+    app.pass(4200);
+    expect(outcome(await refresh(app, next.refresh_token))).toBe('400 invalid_grant');
+  });
+
+  test('a session shorter than the idle time ends all the same', async () => {
+    const tokens = await start({ LATCHKEY_SESSION_TTL: '300' });
+    expect(tokens.expires_in).toBe(300);
+    app.pass(300);
+    expect(await me(app, tokens.access_token)).toBe('401 invalid_token');
+    expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
+  });
+});

@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { sessionList } from '@latchkey/contract/sessions';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+
+setDefaultTimeout(30_000);
+
+let people = 0;
+const someone = () => `person-${people++}@example.com`;
+
+onBothDatabases('the list of sessions', (open) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+  });
+  afterAll(() => app.close());
+
+  const list = async ({ access_token }: Tokens, query = '') => {
+    const { status, body } = await app.ask('GET', `/sessions${query}`, { token: access_token });
+    expect(status).toBe(200);
+    return sessionList.strict().parse(body);
+  };
+  const idOf = async (tokens: Tokens) => (await list(tokens)).sessions.find(({ current }) => current)!.id;
+  const end = ({ access_token: token }: Tokens, id: string) =>
+    app.ask('DELETE', `/sessions/${id}`, { token });
+
+  test('says of every login what it is and where it came from', async () => {
+    const own = await app.login(someone());
+    const asked = await app.ask('POST', '/device', {
+      json: { client_name: 'Latchkey CLI', device_name: 'build host' },
+      headers: { 'User-Agent': 'latchkey/1.0' },
+      peer: '198.51.100.7',
+    });
+    app.pass(2);
+    const { user_code, device_code } = asked.body;
+    await app.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token });
+    // The address that asked is shown, not the one that happens to poll.
+    const json = { device_code };
+    const device = (await app.ask('POST', '/token', { json, peer: '203.0.113.9' })).body;
+
+    const { sessions, next_cursor } = await list(device);
+    expect(next_cursor).toBeNull();
+    expect(sessions).toMatchObject([
+      {
+        kind: 'device',
+        method: 'device_code',
+        client_name: 'Latchkey CLI',
+        device_name: 'build host',
+        ip_address: '198.51.100.7',
+        user_agent: 'latchkey/1.0',
+        current: true,
+      },
+      {
+        kind: 'browser',
+        method: 'magic_link',
+        client_name: null,
+        device_name: null,
+        ip_address: '192.0.2.1',
+        user_agent: null,
+        current: false,
+      },
+    ]);
+    for (const session of sessions) {
+      expect(session.id).toMatch(/^ses_[\w-]+$/);
+      expect(session.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(session.last_used_at >= session.created_at).toBe(true);
+    }
+    expect((await list(own)).sessions.map(({ current }) => current)).toEqual([false, true]);
+  });
+
+  test('names the login by code as such', async () => {
+    const email = someone();
+    const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
+    const code = (await app.mails()).find(({ to }) => to === email)?.code;
+    const tokens = (await app.ask('POST', '/magic_link/verify', { json: { request, code } })).body;
+    expect((await list(tokens)).sessions[0]!.method).toBe('email_code');
+  });
+
+  test('moves last_used_at with refreshes and with use', async () => {
+    const tokens = await app.login(someone());
+    const before = (await list(tokens)).sessions[0]!;
+    app.pass(60);
+    const refreshed = (await app.ask('POST', '/refresh', { json: { refresh_token: tokens.refresh_token } }))
+      .body;
+    const after = (await list(refreshed)).sessions[0]!;
+    expect(after.created_at).toBe(before.created_at);
+    expect(Date.parse(after.last_used_at) - Date.parse(before.last_used_at)).toBeGreaterThanOrEqual(60_000);
+    app.pass(600);
+    // The use is noted beside the answer, not before it.
+    let idleMs = 0;
+    while (idleMs < 600_000) {
+      await Bun.sleep(1);
+      const used = (await list(refreshed)).sessions[0]!;
+      idleMs = Date.parse(used.last_used_at) - Date.parse(after.last_used_at);
+    }
+    expect(idleMs).toBeLessThan(660_000);
+  });
+
+  test('comes in pages, newest first, each login once', async () => {
+    const email = someone();
+    const all: Tokens[] = [];
+    for (let i = 0; i < 5; i++) all.push(await app.login(email));
+    const everything = (await list(all[0]!)).sessions;
+    expect(everything.length).toBe(5);
+    const times = everything.map(({ created_at }) => created_at);
+    expect(times).toEqual(times.toSorted().toReversed());
+
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof list>> = await list(
+        all[0]!,
+        `?limit=2${cursor ? `&cursor=${cursor}` : ''}`,
+      );
+      expect(page.sessions.length).toBeLessThanOrEqual(2);
+      seen.push(...page.sessions.map(({ id }) => id));
+      cursor = page.next_cursor;
+    } while (cursor);
+    expect(seen).toEqual(everything.map(({ id }) => id));
+    expect((await list(all[0]!, '?limit=5')).next_cursor).toBeNull();
+  });
+
+  test.each([
+    'limit=0',
+    'limit=101',
+    'limit=-1',
+    'limit=x',
+    'limit=',
+    'limit=1&limit=2',
+    'cursor=',
+    'cursor=x',
+  ])('refuses %s', async (query) => {
+    const { access_token: token } = await app.login(someone());
+    const { status, body } = await app.ask('GET', `/sessions?${query}`, { token });
+    expect([status, body.error]).toEqual([400, 'invalid_request']);
+  });
+
+  test("holds live logins of the user only, not ended, idle or other people's", async () => {
+    const email = someone();
+    const idle = await app.login(email);
+    app.pass(29 * 86_400);
+    const ended = await app.login(email);
+    expect((await list(ended)).sessions.length).toBe(2);
+    app.pass(2 * 86_400);
+    const own = await app.login(email);
+    await app.login(someone());
+    expect((await list(own)).sessions.length).toBe(2);
+    await end(own, (await list(own)).sessions[1]!.id);
+    expect((await list(own)).sessions.map(({ current }) => current)).toEqual([true]);
+    expect(idle.access_token).not.toBe(own.access_token);
+  });
+
+  test('one login can be ended, and only that one ends', async () => {
+    const email = someone();
+    const [own, other, third] = [await app.login(email), await app.login(email), await app.login(email)];
+    const answer = await end(own, await idOf(other));
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect((await app.ask('GET', '/me', { token: other.access_token })).status).toBe(401);
+    const json = { refresh_token: other.refresh_token };
+    expect((await app.ask('POST', '/refresh', { json })).body.error).toBe('invalid_grant');
+    expect((await list(own)).sessions.length).toBe(2);
+    expect((await app.ask('GET', '/me', { token: third.access_token })).status).toBe(200);
+  });
+
+  test('the login itself can be ended, too', async () => {
+    const own = await app.login(someone());
+    expect((await end(own, await idOf(own))).status).toBe(204);
+    expect((await app.ask('GET', '/me', { token: own.access_token })).status).toBe(401);
+  });
+
+  test("another user's session looks exactly like one that never existed or has ended", async () => {
+    const email = someone();
+    const [own, ended, stranger] = [
+      await app.login(email),
+      await app.login(email),
+      await app.login(someone()),
+    ];
+    const endedId = await idOf(ended);
+    await end(own, endedId);
+    const ids = [
+      await idOf(stranger),
+      endedId,
+      'ses_AAAAAAAAAAAAAAAAAAAAAA',
+      'ses_',
+      'nonsense',
+      "ses_'%20OR%201",
+    ];
+    const answers = [];
+    for (const id of ids) {
+      const { status, body, headers } = await end(own, id);
+      const { request_id, ...rest } = body;
+      expect(request_id).toBe(headers.get('X-Request-Id'));
+      answers.push({ status, ...rest });
+    }
+    expect(answers[0]).toMatchObject({ status: 404, error: 'not_found' });
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect((await app.ask('GET', '/me', { token: stranger.access_token })).status).toBe(200);
+  });
+
+  test('a cursor shows nobody the sessions of another', async () => {
+    const email = someone();
+    const [own] = [await app.login(email), await app.login(email)];
+    const { next_cursor } = await list(own, '?limit=1');
+    const stranger = await app.login(someone());
+    const ids = (await list(own)).sessions.map(({ id }) => id);
+    const page = await list(stranger, `?cursor=${next_cursor}`);
+    expect(page.sessions.filter(({ id }) => ids.includes(id))).toEqual([]);
+  });
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+
+setDefaultTimeout(30_000);
+
+const settings = { LATCHKEY_RATE_LIMITS: 'off' };
+let people = 0;
+const someone = () => `person-${people++}@example.com`;
+const outcome = ({ status, body }: Answer) => (status === 200 ? 'ok' : `${status} ${body.error}`);
+const tokensOf = ({ body }: Answer) => [body.access_token, body.refresh_token];
+const lastDetail = (app: TestApp) => JSON.parse(app.logs.at(-1)!).detail;
+
+onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
+  let app: TestApp;
+  let nodes: TestApp[];
+  beforeAll(async () => {
+    app = await open({ settings });
+    nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
+  });
+  afterAll(async () => {
+    for (const node of nodes.toReversed()) await node.close();
+  });
+
+  const refresh = (refresh_token: string, key?: string, node = app): Promise<Answer> =>
+    node.ask('POST', '/refresh', {
+      json: { refresh_token },
+      headers: key === undefined ? {} : { 'Idempotency-Key': key },
+    });
+
+  test('gives 64 that race the same successor', async () => {
+    const { refresh_token } = await app.login(someone());
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, i) => refresh(refresh_token, 'key', nodes[i % nodes.length])),
+    );
+    expect(new Set(answers.map(outcome))).toEqual(new Set(['ok']));
+    expect(new Set(answers.map((answer) => tokensOf(answer).join())).size).toBe(1);
+    const said = nodes.flatMap((node) => node.logs).map((line) => JSON.parse(line).detail);
+    expect([said.filter((d) => d === 'rotated').length, said.filter((d) => d === 'retry').length]).toEqual([
+      1, 63,
+    ]);
+    expect((await refresh(answers[0]!.body.refresh_token)).status).toBe(200);
+  });
+
+  test('may be repeated for 600 s, and tells what is left of the access token', async () => {
+    const { refresh_token } = await app.login(someone());
+    const first = await refresh(refresh_token, 'key');
+    for (const seconds of [20, 270, 300]) {
+      app.pass(seconds);
+      const again = await refresh(refresh_token, 'key');
+      expect(outcome(again)).toBe('ok');
+      expect(lastDetail(app)).toBe('retry');
+      expect(tokensOf(again)).toEqual(tokensOf(first));
+    }
+    const { expires_in } = (await refresh(refresh_token, 'key')).body;
+    expect(expires_in).toBeLessThanOrEqual(14_400 - 590);
+    expect(expires_in).toBeGreaterThan(14_400 - 600);
+
+    app.pass(11);
+    expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
+    expect(lastDetail(app)).toBe('theft');
+    expect(outcome(await refresh(first.body.refresh_token))).toBe('400 invalid_grant');
+  });
+
+  test('gets nothing again once the successor is spent', async () => {
+    const { refresh_token } = await app.login(someone());
+    const first = (await refresh(refresh_token, 'key')).body;
+    const second = await refresh(first.refresh_token, 'key');
+    expect(outcome(second)).toBe('ok');
+    expect(second.body.refresh_token).not.toBe(first.refresh_token);
+    expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
+  });
+
+  test('may use one key for all of its tokens, each having one successor', async () => {
+    let { refresh_token } = await app.login(someone());
+    const seen = new Set([refresh_token]);
+    for (let i = 0; i < 5; i++) {
+      const [answer, again] = [
+        await refresh(refresh_token, 'the same'),
+        await refresh(refresh_token, 'the same'),
+      ];
+      expect([outcome(answer), outcome(again)]).toEqual(['ok', 'ok']);
+      expect(tokensOf(again)).toEqual(tokensOf(answer));
+      refresh_token = answer.body.refresh_token;
+      seen.add(refresh_token);
+    }
+    expect(seen.size).toBe(6);
+  });
+
+  test('is another request than one with another key or with none', async () => {
+    const { refresh_token } = await app.login(someone());
+    const { body } = await refresh(refresh_token, 'key');
+    for (const other of ['Key', 'key2', undefined]) {
+      expect(outcome(await refresh(refresh_token, other))).toBe('400 invalid_grant');
+      expect(lastDetail(app)).toBe('race');
+    }
+    app.pass(11);
+    expect(outcome(await refresh(refresh_token, 'key'))).toBe('ok');
+    expect(outcome(await refresh(refresh_token, 'other'))).toBe('400 invalid_grant');
+    expect(lastDetail(app)).toBe('theft');
+    expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
+    expect(outcome(await refresh(body.refresh_token))).toBe('400 invalid_grant');
+  });
+
+  test('that comes after one without a key is a second use', async () => {
+    const { refresh_token } = await app.login(someone());
+    const { body } = await refresh(refresh_token);
+    expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
+    expect(lastDetail(app)).toBe('race');
+    expect(outcome(await refresh(body.refresh_token, 'key'))).toBe('ok');
+  });
+
+  test('among 64 with keys of their own exactly one gets a successor', async () => {
+    const { refresh_token } = await app.login(someone());
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, i) => refresh(refresh_token, `key ${i}`, nodes[i % nodes.length])),
+    );
+    expect(answers.filter(({ status }) => status === 200).length).toBe(1);
+    expect(answers.filter((answer) => outcome(answer) === '400 invalid_grant').length).toBe(63);
+  });
+
+  test('gives nothing back from a session that has been ended', async () => {
+    const { refresh_token } = await app.login(someone());
+    const { body } = await refresh(refresh_token, 'key');
+    await app.ask('POST', '/revoke', { token: body.access_token, json: { scope: 'session' } });
+    expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
+  });
+
+  test('is repeated across the two dialects, for they are one', async () => {
+    const { refresh_token } = await app.login(someone());
+    const first = await refresh(refresh_token, 'key');
+    for (const path of ['/token', '/refresh']) {
+      const again = await app.ask('POST', path, {
+        form: { grant_type: 'refresh_token', refresh_token },
+        headers: { 'Idempotency-Key': 'key' },
+      });
+      expect(outcome(again)).toBe('ok');
+      expect(tokensOf(again)).toEqual(tokensOf(first));
+    }
+  });
+
+  test.each([
+    ['empty', ''],
+    ['blank', '   '],
+    ['129 characters long', 'k'.repeat(129)],
+    ['not ASCII', 'cl\u00e9'],
+    ['not printable', 'a\tb'],
+    ['a control character', 'a\u007fb'],
+  ])('whose key is %s is refused and spends nothing', async (_, key) => {
+    const { refresh_token } = await app.login(someone());
+    expect(outcome(await refresh(refresh_token, key))).toBe('400 invalid_request');
+    expect(outcome(await refresh(refresh_token))).toBe('ok');
+  });
+
+  test.each([
+    ['one character', 'k'],
+    ['128 characters', 'k'.repeat(128)],
+    ['every printable character', '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|} ~'],
+  ])('takes a key of %s', async (_, key) => {
+    const { refresh_token } = await app.login(someone());
+    const first = await refresh(refresh_token, key);
+    expect(outcome(first)).toBe('ok');
+    expect(tokensOf(await refresh(refresh_token, key))).toEqual(tokensOf(first));
+  });
+
+  test('leaves nothing of its key in the store', async () => {
+    const { refresh_token } = await app.login(someone());
+    await refresh(refresh_token, 'a key that can be searched for');
+    const rows = await app.ctx.db.read.run('SELECT * FROM sessions', []);
+    expect(JSON.stringify(rows)).not.toContain('can be searched for');
+    expect(JSON.stringify(rows)).not.toContain('lk_');
+  });
+});
