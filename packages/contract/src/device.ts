@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, time, token, visibleText } from './fields.ts';
+import { opaque, time, token, visibleText } from './fields.ts';
 import { limits } from './limits.ts';
 
 const requesterText = visibleText(limits.requesterText).optional();
@@ -26,7 +26,7 @@ export const deviceAuthorization = z
 
 export const deviceTokenRequest = z.object({ device_code: token });
 
-export const userCodeRequest = z.object({ user_code: text(limits.userCode) });
+export const userCodeRequest = z.object({ user_code: opaque(limits.userCode) });
 
 export const pendingDevice = z
   .object({

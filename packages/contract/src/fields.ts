@@ -18,8 +18,11 @@ export const visibleText = (max: number) =>
     .refine((value) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value), 'must not hold control characters')
     .refine((value) => /[^\p{C}\p{Z}]/u.test(value), 'must not be blank');
 
+/** What a client hands back as it got it; whether it is well-formed is part of whether it is good. */
+export const opaque = (max: number) => z.string().min(1).max(max);
+
 /** A token, link or code as a client sends it back: any non-empty string; whether it is good is decided later. */
-export const token = text(limits.token);
+export const token = opaque(limits.token);
 
 /** A moment: RFC 3339, UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 });

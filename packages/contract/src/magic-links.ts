@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { emailAddress, text, token } from './fields.ts';
+import { emailAddress, opaque, text, token } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const magicLinkRequest = z.object({ email: emailAddress });
@@ -20,5 +20,5 @@ export const magicLinkSent = z
  */
 export const magicLinkVerification = z.union([
   z.object({ token, email: text(limits.emailAddress).optional() }),
-  z.object({ request: token, code: text(limits.emailCode) }),
+  z.object({ request: token, code: opaque(limits.emailCode) }),
 ]);

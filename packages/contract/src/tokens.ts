@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { profile } from './account.ts';
-import { text, token } from './fields.ts';
+import { opaque, text, token } from './fields.ts';
 import { limits } from './limits.ts';
 
 /** What a login or refresh hands out. `expires_in` is the access token's remaining life in whole seconds. */
@@ -36,4 +36,7 @@ export const grantForm = z.object({
 });
 
 /** Form dialect of `POST /revoke`. @see RFC 7009 section 2.1 */
-export const revokeForm = z.object({ token: text(limits.bodyBytes), token_type_hint: text(100).optional() });
+export const revokeForm = z.object({
+  token: opaque(limits.bodyBytes),
+  token_type_hint: text(100).optional(),
+});

@@ -36,6 +36,19 @@ const connect = (path: string): Connection => {
   return connection;
 };
 
+/** Does something that another process may stand in the way of, until a deadline, without blocking anybody. */
+async function whenFree<T>(deadlineMs: number, work: () => T): Promise<T> {
+  for (const deadline = Date.now() + deadlineMs; ; ) {
+    try {
+      return work();
+    } catch (error) {
+      const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
+      if (!busy || Date.now() > deadline) throw error;
+      await Bun.sleep(busyPauseMs);
+    }
+  }
+}
+
 /** A constraint that a statement broke is a defect of ours; everything else is the machine's state. */
 const asStoreError = (error: unknown): unknown =>
   error instanceof SQLiteError &&
@@ -51,7 +64,7 @@ const asStoreError = (error: unknown): unknown =>
  */
 export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const writer = connect(path);
+  const writer = await whenFree(startBusyTimeoutMs, () => connect(path));
   await migrate(new Kysely({ dialect: migrationDialect(writer) }));
   const reader = connect(path);
   reader.run('PRAGMA query_only = ON');
@@ -97,25 +110,12 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     }
   };
 
-  const begin = async (): Promise<void> => {
-    for (const deadline = Date.now() + busyDeadlineMs; ; ) {
-      try {
-        writer.run('BEGIN IMMEDIATE');
-        return;
-      } catch (error) {
-        const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
-        if (!busy || Date.now() > deadline) throw error;
-        await Bun.sleep(busyPauseMs);
-      }
-    }
-  };
-
   const commitTogether = async (batch: readonly Unit[]): Promise<void> => {
     const answers: (() => void)[] = [];
     try {
       // Left open only where the disk refused even to roll back the batch before.
       if (writer.inTransaction) writer.run('ROLLBACK');
-      await begin();
+      await whenFree(busyDeadlineMs, () => writer.run('BEGIN IMMEDIATE'));
       for (const unit of batch) answers.push(await runUnit(unit));
       writer.run('COMMIT');
     } catch (error) {

@@ -160,9 +160,9 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
         const body = check(endpoint.form, readBody(c.req.raw, taken, dialects) ?? {}, 'the body');
         return answer(c, endpoint, await form({ ...factsOf(c), body: body as never }));
       }
+      const login = await authenticate(endpoint, c);
       const parameters = endpoint.query ? readQuery(c.req.url) : {};
       if (parameters['session'] === 'cookie') requireOwnOrigin(ctx.config, c.req.raw.headers);
-      const login = await authenticate(endpoint, c);
       const query = endpoint.query ? check(endpoint.query, parameters, 'the query') : {};
       const given = endpoint.body ? readBody(c.req.raw, taken, dialects) : undefined;
       const absent = given === undefined && endpoint.bodyOptional ? {} : given;

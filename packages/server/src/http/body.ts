@@ -1,5 +1,5 @@
 import { limits } from '@latchkey/contract/limits';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { AuthError } from '../errors.ts';
 import { duplicateMember } from './json.ts';
 
@@ -120,24 +120,18 @@ export function readQuery(url: string): Record<string, string> {
 export function check<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = clearestIssue(result.error.issues, value);
+  const issue = alternativeMeant(schema, value).safeParse(value).error?.issues[0];
+  if (!issue) throw new Error('a failed check without an issue');
   const field = issue.path.map((part) => printable(String(part))).join('.') || what;
   throw new AuthError('invalid_request', `${field}: ${issue.message}`);
 }
 
-/** Of a union, the alternative whose members were sent, then the one that came closest, says best what is wrong. */
-function clearestIssue(issues: readonly z.core.$ZodIssue[], value: unknown): z.core.$ZodIssue {
-  const [issue] = issues;
-  if (!issue) throw new Error('a failed check without an issue');
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const absent = (errors: readonly z.core.$ZodIssue[]) =>
-    errors.filter((error) => !isSent(value, error.path)).length;
-  const closest = issue.errors.reduce((best, errors) => {
-    const fewer = absent(errors) - absent(best) || errors.length - best.length;
-    return fewer < 0 ? errors : best;
-  });
-  return clearestIssue(closest, value);
+/** Of several shapes that a body may have, the one whose members were sent: its error says best what is wrong. */
+function alternativeMeant(schema: z.ZodType, value: unknown): z.ZodType {
+  if (!(schema instanceof z.ZodUnion)) return schema;
+  const sent = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  const overlap = (option: unknown) =>
+    option instanceof z.ZodObject ? sent.filter((member) => member in option.shape).length : 0;
+  const options = schema.options as z.ZodType[];
+  return options.reduce((best, option) => (overlap(option) > overlap(best) ? option : best));
 }
-
-const isSent = (value: unknown, [member]: readonly PropertyKey[]): boolean =>
-  typeof value === 'object' && value !== null && member !== undefined && Object.hasOwn(value, member);

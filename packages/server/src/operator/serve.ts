@@ -82,7 +82,8 @@ function listen(
     });
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be used';
-    throw new ConfigError(`HOST ${config.host} and PORT ${config.port} cannot be listened on: ${reason}.`);
+    if (reason === 'EADDRINUSE') throw new ConfigError(`PORT ${config.port} is taken by another program.`);
+    throw new ConfigError(`HOST ${config.host} cannot be listened on: ${reason}.`);
   }
 }
 

@@ -172,7 +172,7 @@ export const listSessions = statement<{
     ])
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
-    .where('expires_at', '>', p.now)
+    .where('idle_expires_at', '>', p.now)
     .where(admits)
     .where((e) =>
       e.or([
