@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, time } from './fields.ts';
+import { label, text, time } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const profile = z
@@ -50,10 +50,7 @@ const isTimeZoneName = (value: string) => {
 
 /** JSON merge patch of the profile: what is absent stays, `null` clears. @see RFC 7396 */
 export const profilePatch = z.object({
-  name: text(limits.profileName)
-    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must not hold control characters')
-    .refine((name) => name.trim() !== '', 'must not be blank')
-    .optional(),
+  name: label(limits.profileName).optional(),
   avatar_url: text(limits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),
   locale: text(limits.locale)
     .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')

@@ -4,6 +4,12 @@ import { limits } from './limits.ts';
 /** A required, non-empty string of at most `max` characters. */
 export const text = (max: number) => z.string().min(1).max(max);
 
+/** A name that people give and read: one line, not blank. */
+export const label = (max: number) =>
+  text(max)
+    .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name), 'must not hold control characters')
+    .refine((name) => name.trim() !== '', 'must not be blank');
+
 /** A token, link or code as a client sends it back: any non-empty string; whether it is good is decided later. */
 export const token = text(limits.token);
 
