@@ -1,0 +1,149 @@
+import {
+  type AuthenticationResponse,
+  passkeyAlgorithms,
+  type RegistrationResponse,
+} from '@latchkey/contract/passkeys';
+import type { Config } from '../config.ts';
+import { AuthError } from '../errors.ts';
+import { ceremonyRefused } from './challenge.ts';
+import { type ClientData, checkClientData, readBase64url } from './client-data.ts';
+import { type CoseKey, isUsableKey } from './public-key.ts';
+
+/** The library brings certificate parsers that take longer to load than all else, so the first ceremony loads it. */
+const library = () => import('@simplewebauthn/server');
+const libraryHelpers = () => import('@simplewebauthn/server/helpers');
+
+/**
+ * Statements that name no maker. Browsers that are asked for none send no other, and the certificates of the
+ * others would be a stranger's input to parsers that nobody needs.
+ */
+const attestationFormats: readonly unknown[] = ['none', 'packed'];
+
+const greatestCredentialIdBytes = 1023;
+
+type DeviceType = 'single_device' | 'multi_device';
+
+const deviceTypeOf = { singleDevice: 'single_device', multiDevice: 'multi_device' } as const;
+
+/** Pages of these origins may take part in ceremonies. */
+export const expectedOrigins = (config: Config): string[] => [config.baseUrl, ...config.allowedOrigins];
+
+/** What the authenticator made, proven to be an answer to our challenge. */
+export interface NewCredential {
+  readonly credentialId: string;
+  readonly publicKey: string;
+  readonly counter: number;
+  readonly aaguid: string;
+  readonly deviceType: DeviceType;
+  readonly backedUp: boolean;
+}
+
+/** Whatever the library stumbles over in a stranger's bytes makes the response one that does not verify. */
+async function refusing<T>(verify: () => Promise<T>): Promise<T> {
+  try {
+    return await verify();
+  } catch (error) {
+    throw error instanceof AuthError ? error : ceremonyRefused('verification', error);
+  }
+}
+
+/**
+ * Checks a registration response against its challenge.
+ * @throws {AuthError} `invalid_grant`
+ * @see WebAuthn Level 3 section 7.1
+ */
+export function verifyRegistration(
+  config: Config,
+  { id, rawId, type, response }: RegistrationResponse,
+  clientData: ClientData,
+): Promise<NewCredential> {
+  return refusing(async () => {
+    const origins = expectedOrigins(config);
+    checkClientData(clientData, { type: 'webauthn.create', origins });
+    const { verifyRegistrationResponse } = await library();
+    const { decodeAttestationObject, isoCBOR } = await libraryHelpers();
+    const attestation = decodeAttestationObject(readBase64url(response.attestationObject));
+    if (!attestationFormats.includes(attestation.get('fmt'))) throw ceremonyRefused('attestation_format');
+    if (!(attestation.get('attStmt') instanceof Map)) throw ceremonyRefused('attestation_statement');
+    const { verified, registrationInfo: info } = await verifyRegistrationResponse({
+      response: {
+        id,
+        rawId,
+        type,
+        clientExtensionResults: {},
+        response: { clientDataJSON: response.clientDataJSON, attestationObject: response.attestationObject },
+      },
+      expectedChallenge: clientData.challenge,
+      expectedOrigin: origins,
+      expectedRPID: config.rpId,
+      requireUserPresence: true,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: [...passkeyAlgorithms],
+    });
+    if (!verified) throw ceremonyRefused('attestation_signature');
+    const { credential } = info;
+    if (credential.id !== id || readBase64url(id).length > greatestCredentialIdBytes) {
+      throw ceremonyRefused('credential_id');
+    }
+    if (!isUsableKey(isoCBOR.decodeFirst<CoseKey>(credential.publicKey))) {
+      throw ceremonyRefused('public_key');
+    }
+    return {
+      credentialId: id,
+      publicKey: Buffer.from(credential.publicKey).toString('base64url'),
+      counter: credential.counter,
+      aaguid: info.aaguid,
+      deviceType: deviceTypeOf[info.credentialDeviceType],
+      backedUp: info.credentialBackedUp,
+    };
+  });
+}
+
+/** What is stored of a passkey, as far as an assertion is checked against it. */
+export interface StoredCredential {
+  readonly public_key: string;
+  readonly device_type: DeviceType;
+  readonly webauthn_user_handle: string;
+}
+
+/** A counter below every other: turns off the library's own rule, which knows nothing of the kinds of device. */
+const noCounter = -1;
+
+/**
+ * Checks an authentication response against its challenge and the stored passkey, all but the counter, which
+ * the store decides on.
+ * @throws {AuthError} `invalid_grant`
+ * @see WebAuthn Level 3 section 7.2
+ */
+export function verifyAuthentication(
+  config: Config,
+  { id, rawId, type, response }: AuthenticationResponse,
+  clientData: ClientData,
+  stored: StoredCredential,
+): Promise<{ counter: number; backedUp: boolean }> {
+  return refusing(async () => {
+    if (response.userHandle !== stored.webauthn_user_handle) throw ceremonyRefused('user_handle');
+    const { clientDataJSON, authenticatorData, signature } = response;
+    for (const field of [authenticatorData, signature]) readBase64url(field);
+    const { verifyAuthenticationResponse } = await library();
+    const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
+      response: {
+        id,
+        rawId,
+        type,
+        clientExtensionResults: {},
+        response: { clientDataJSON, authenticatorData, signature },
+      },
+      expectedChallenge: clientData.challenge,
+      expectedOrigin: expectedOrigins(config),
+      expectedRPID: config.rpId,
+      requireUserVerification: true,
+      credential: { id, publicKey: readBase64url(stored.public_key), counter: noCounter },
+    });
+    if (!verified) throw ceremonyRefused('signature');
+    if (deviceTypeOf[info.credentialDeviceType] !== stored.device_type) {
+      throw ceremonyRefused('backup_eligibility');
+    }
+    return { counter: info.newCounter, backedUp: info.credentialBackedUp };
+  });
+}
