@@ -162,7 +162,6 @@ export async function openApp(
   const mails: TestApp['mails'] = async () => {
     worker = startMailWorker(ctx, templates, mailboxTransport);
     for (;;) {
-      const { body } = await ask('GET', 'dev/mailbox.json');
       const waiting = await db.read.run(
         'SELECT id FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL',
         [],
@@ -170,6 +169,7 @@ export async function openApp(
       if (waiting.length === 0) {
         await worker.stop();
         worker = undefined;
+        const { body } = await ask('GET', 'dev/mailbox.json');
         return body.messages.map((mail: Mail) => ({
           ...mail,
           token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1],
