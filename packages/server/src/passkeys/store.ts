@@ -87,7 +87,10 @@ export const advanceCounter = statement<{ id: string; counter: number; backed_up
       .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
       .where('id', '=', p.id)
       .where((e) =>
-        e.or([e('counter', '<', p.counter), e.and([e('counter', '=', 0), e(p.counter, '=', e.lit(0))])]),
+        e.or([
+          e('counter', '<', p.counter),
+          e.and([e('counter', '=', 0), e(e.cast<number>(p.counter, 'bigint'), '=', e.lit(0))]),
+        ]),
       )
       .returning('id'),
 );
