@@ -131,6 +131,37 @@ const signWith = (algorithm: Algorithm, key: KeyObject, data: Uint8Array): Buffe
 
 const unknownProduct = '00000000-0000-0000-0000-000000000000';
 
+/** @see WebAuthn Level 3 section 5.1.8 */
+export interface Attestation {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: 'public-key';
+  readonly authenticatorAttachment: 'platform';
+  readonly clientExtensionResults: Readonly<Record<string, unknown>>;
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly attestationObject: string;
+    readonly authenticatorData: string;
+    readonly transports: string[];
+    readonly publicKeyAlgorithm: number;
+  };
+}
+
+/** @see WebAuthn Level 3 section 5.1.8 */
+export interface Assertion {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: 'public-key';
+  readonly authenticatorAttachment: 'platform';
+  readonly clientExtensionResults: Record<string, never>;
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly authenticatorData: string;
+    readonly signature: string;
+    readonly userHandle?: string;
+  };
+}
+
 export interface AuthenticatorOptions {
   readonly origin: string;
   readonly algorithm?: Algorithm;
@@ -144,9 +175,9 @@ export interface AuthenticatorOptions {
 export interface Authenticator {
   readonly credentials: Credential[];
   /** What `navigator.credentials.create` gives a page, as JSON. */
-  create(options: CreationOptions, forgery?: RegistrationForgery): Record<string, unknown>;
+  create(options: CreationOptions, forgery?: RegistrationForgery): Attestation;
   /** What `navigator.credentials.get` gives a page, as JSON; of the newest credential unless one is named. */
-  get(options: RequestOptions, forgery?: AssertionForgery, credential?: Credential): Record<string, unknown>;
+  get(options: RequestOptions, forgery?: AssertionForgery, credential?: Credential): Assertion;
 }
 
 /** A new authenticator with no credentials, plugged into a browser that shows a page of `origin`. */
@@ -236,7 +267,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         clientDataJSON: base64url(clientData),
         attestationObject: base64url(attestationObject),
         authenticatorData: base64url(authData),
-        transports: forgery.transports ?? ['internal', 'hybrid'],
+        transports: [...(forgery.transports ?? ['internal', 'hybrid'])],
         publicKeyAlgorithm: coseAlgorithm[algorithm],
       },
     };
@@ -262,7 +293,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         clientDataJSON: base64url(clientData),
         authenticatorData: base64url(authData),
         signature: base64url(signature),
-        userHandle: forgery.userHandle === undefined ? credential.userHandle : forgery.userHandle,
+        ...(forgery.userHandle === null ? {} : { userHandle: forgery.userHandle ?? credential.userHandle }),
       },
     };
   };

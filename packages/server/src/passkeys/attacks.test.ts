@@ -301,7 +301,7 @@ onBothDatabases('attacks on passkeys', (open) => {
     }
     const good = authenticator.get(await requestOptions(app));
     for (const clientDataJSON of ['not base64url!', 'AAAAA', '/+==', '____']) {
-      const json = { ...good, response: { ...(good['response'] as object), clientDataJSON } };
+      const json = { ...good, response: { ...good.response, clientDataJSON } };
       expect((await postLogin(app, json)).body.error).toBe('invalid_grant');
     }
     expect((await postLogin(app, good)).status).toBe(200);
@@ -313,11 +313,11 @@ onBothDatabases('attacks on passkeys', (open) => {
     const tokens = await app.login();
     const authenticator = plug(app);
     const creation = authenticator.create(await creationOptions(app, tokens));
-    const setting = (json: Record<string, unknown>, path: string, value: unknown) => {
+    const setting = (json: object, path: string, value: unknown) => {
       const [outer, inner] = path.split('.') as [string, string | undefined];
       return inner === undefined
         ? { ...json, [outer]: value }
-        : { ...json, [outer]: { ...(json[outer] as object), [inner]: value } };
+        : { ...json, [outer]: { ...(json as Record<string, object>)[outer], [inner]: value } };
     };
     const texts = ['id', 'rawId', 'type', 'response.clientDataJSON'];
     const wrongs: unknown[] = [undefined, null, 7, true, [], {}, '', 'x'.repeat(40_000)];

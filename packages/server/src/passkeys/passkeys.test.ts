@@ -325,7 +325,7 @@ onBothDatabases('passkeys', (open) => {
       const json = {
         ...response,
         response: {
-          ...(response['response'] as object),
+          ...response.response,
           clientDataJSON: clientData.toString('base64url'),
         },
       };
