@@ -70,13 +70,24 @@ export const insertPasskey = statement<{
     .returningAll(),
 );
 
-/** A passkey by what an authenticator calls it, with the user handle of its owner. */
+/** A passkey by what an authenticator calls it, with the user handle of its owner (by subquery, not join: faster). */
 export const findCredential = statement<{ credential_id: string }>()((db, p) =>
   db
-    .selectFrom('passkeys as p')
-    .innerJoin('users as u', 'u.id', 'p.user_id')
-    .select(['p.id', 'p.user_id', 'p.public_key', 'p.device_type', 'u.webauthn_user_handle'])
-    .where('p.credential_id', '=', p.credential_id),
+    .selectFrom('passkeys')
+    .select((e) => [
+      'id',
+      'user_id',
+      'public_key',
+      'device_type',
+      e
+        .selectFrom('users')
+        .select('users.webauthn_user_handle')
+        .whereRef('users.id', '=', 'passkeys.user_id')
+        .$asScalar()
+        .$notNull()
+        .as('webauthn_user_handle'),
+    ])
+    .where('credential_id', '=', p.credential_id),
 );
 
 /** Notes a login with a counter that grew, or that is kept at 0; no row otherwise. */
