@@ -10,9 +10,18 @@ import { ceremonyRefused } from './challenge.ts';
 import { type ClientData, checkClientData, readBase64url } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';
 
+/** Loads something when it is first asked for, and once. */
+const lazily = <T>(load: () => Promise<T>): (() => Promise<T>) => {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+};
+
 /** The library brings certificate parsers that take longer to load than all else, so the first ceremony loads it. */
-const library = () => import('@simplewebauthn/server');
-const libraryHelpers = () => import('@simplewebauthn/server/helpers');
+const library = lazily(() => import('@simplewebauthn/server'));
+const libraryHelpers = lazily(() => import('@simplewebauthn/server/helpers'));
 
 /**
  * Statements that name no maker. Browsers that are asked for none send no other, and the certificates of the
