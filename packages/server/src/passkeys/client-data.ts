@@ -12,6 +12,8 @@ const collectedClientData = z.object({
 /** What the browser says of the page that asked. @see WebAuthn Level 3 section 5.8.1 */
 export type ClientData = z.infer<typeof collectedClientData>;
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /**
  * Reads base64url that has exactly one spelling.
  * @throws {AuthError} `invalid_grant`
@@ -29,7 +31,7 @@ export function readBase64url(text: string): Uint8Array<ArrayBuffer> {
 export function readClientData(encoded: string): ClientData {
   const bytes = readBase64url(encoded);
   try {
-    return collectedClientData.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)));
+    return collectedClientData.parse(JSON.parse(utf8.decode(bytes)));
   } catch (error) {
     throw ceremonyRefused('client_data', error);
   }

@@ -21,7 +21,7 @@ const lazily = <T>(load: () => Promise<T>): (() => Promise<T>) => {
 
 /** The library brings certificate parsers that take longer to load than all else, so the first ceremony loads it. */
 const library = lazily(() => import('@simplewebauthn/server'));
-const libraryHelpers = lazily(() => import('@simplewebauthn/server/helpers'));
+const libraryParts = lazily(() => import('@simplewebauthn/server/helpers'));
 
 /**
  * Statements that name no maker. Browsers that are asked for none send no other, and the certificates of the
@@ -71,7 +71,7 @@ export function verifyRegistration(
     const origins = expectedOrigins(config);
     checkClientData(clientData, { type: 'webauthn.create', origins });
     const { verifyRegistrationResponse } = await library();
-    const { decodeAttestationObject, isoCBOR } = await libraryHelpers();
+    const { decodeAttestationObject, isoCBOR } = await libraryParts();
     const attestation = decodeAttestationObject(readBase64url(response.attestationObject));
     if (!attestationFormats.includes(attestation.get('fmt'))) throw ceremonyRefused('attestation_format');
     if (!(attestation.get('attStmt') instanceof Map)) throw ceremonyRefused('attestation_statement');
@@ -133,7 +133,7 @@ export function verifyAuthentication(
     checkClientData(clientData, { type: 'webauthn.get', origins: expectedOrigins(config) });
     if (rawId !== id) throw ceremonyRefused('credential_id');
     if (response.userHandle !== stored.webauthn_user_handle) throw ceremonyRefused('user_handle');
-    const { isoCBOR, parseAuthenticatorData } = await libraryHelpers();
+    const { isoCBOR, parseAuthenticatorData } = await libraryParts();
     const authenticatorData = readBase64url(response.authenticatorData);
     const { rpIdHash, flags, counter } = parseAuthenticatorData(authenticatorData);
     if (!digest(config.rpId).equals(rpIdHash)) throw ceremonyRefused('rp_id');
