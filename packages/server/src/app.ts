@@ -16,6 +16,8 @@ import { mailboxRoutes } from './mail/mailbox.ts';
 import type { Templates } from './mail/message.ts';
 import { sweepOutbox } from './mail/outbox-store.ts';
 import { organizationRoutes } from './organizations/routes.ts';
+import { passkeyRoutes } from './passkeys/routes.ts';
+import { sweepSpentChallenges } from './passkeys/store.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import {
   authenticate,
@@ -36,6 +38,8 @@ const keptMs = {
   sessions: 31 * dayMs,
   deviceAuthorizations: hourMs,
   magicLinks: dayMs,
+  // Longer than the clocks of two nodes may differ: a challenge must not expire here and be forgotten there.
+  spentChallenges: hourMs,
   sentMails: dayMs,
   deadMails: 30 * dayMs,
 };
@@ -45,6 +49,7 @@ export const sweeps: readonly Sweep[] = [
   (on, now, limit) => sweepSessions(on, { before: now - keptMs.sessions, limit }),
   (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
   (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
+  (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
   (on, now, limit) =>
     sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),
 ];
@@ -63,6 +68,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   });
   deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
   magicLinkRoutes(api, ctx);
+  passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx);
   accountRoutes(api, ctx);
   organizationRoutes(api, ctx);

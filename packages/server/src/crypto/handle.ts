@@ -33,20 +33,15 @@ const macAt = valueAt + valueBytes;
 const handleBytes = macAt + 32;
 const encoded = new RegExp(`^[A-Za-z0-9_-]{${(handleBytes / 3) * 4}}$`);
 
-/** Makes the one spelling of a handle under a key of the ring, the signing key unless another is named. */
-export function mintHandle(
-  keys: KeyRing,
-  kind: HandleKind,
-  handle: Handle,
-  key: ServerKey = keys.signing,
-): string {
+/** The bytes of a handle. `binding` is signed with it, but not part of it: who reads it must know it. */
+function seal(key: ServerKey, label: string, handle: Handle, binding: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(handleBytes);
   bytes[0] = formatVersion;
   bytes.set(key.id, keyIdAt);
   bytes.set(handle.subject, subjectAt);
   bytes.writeUIntBE(handle.value, valueAt, valueBytes);
-  bytes.set(key.mac(handlePrefix[kind], bytes.subarray(0, macAt)), macAt);
-  return handlePrefix[kind] + bytes.toString('base64url');
+  bytes.set(key.mac(label, bytes.subarray(0, macAt), binding), macAt);
+  return bytes;
 }
 
 /** A handle that proved itself, and the key it did so with. */
@@ -54,16 +49,51 @@ export interface ReadHandle extends Handle {
   readonly key: ServerKey;
 }
 
-/** Reads a handle, or nothing when it is forged, cut, of another kind or under a key that is not in the ring. */
-export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadHandle | undefined {
-  const prefix = handlePrefix[kind];
-  if (!text.startsWith(prefix)) return undefined;
-  const body = text.slice(prefix.length);
-  if (!encoded.test(body)) return undefined;
-  const bytes = Buffer.from(body, 'base64url');
+function open(keys: KeyRing, label: string, text: string, binding: Uint8Array): ReadHandle | undefined {
+  if (!encoded.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64url');
   if (bytes[0] !== formatVersion) return undefined;
   const key = keys.find(bytes.subarray(keyIdAt, subjectAt));
   if (!key) return undefined;
-  if (!timingSafeEqual(key.mac(prefix, bytes.subarray(0, macAt)), bytes.subarray(macAt))) return undefined;
+  const mac = key.mac(label, bytes.subarray(0, macAt), binding);
+  if (!timingSafeEqual(mac, bytes.subarray(macAt))) return undefined;
   return { subject: bytes.subarray(subjectAt, valueAt), value: bytes.readUIntBE(valueAt, valueBytes), key };
 }
+
+const unbound = new Uint8Array();
+
+/** Makes the one spelling of a handle under a key of the ring, the signing key unless another is named. */
+export const mintHandle = (
+  keys: KeyRing,
+  kind: HandleKind,
+  handle: Handle,
+  key: ServerKey = keys.signing,
+): string => handlePrefix[kind] + seal(key, handlePrefix[kind], handle, unbound).toString('base64url');
+
+/** Reads a handle, or nothing when it is forged, cut, of another kind or under a key that is not in the ring. */
+export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadHandle | undefined {
+  const prefix = handlePrefix[kind];
+  return text.startsWith(prefix) ? open(keys, prefix, text.slice(prefix.length), unbound) : undefined;
+}
+
+/** What a challenge is for. The label is signed in the place of a handle's prefix; no prefix is like either. */
+const challengeLabel = {
+  passkeyLogin: 'challenge: passkey login',
+  passkeyRegistration: 'challenge: passkey registration',
+} as const;
+export type ChallengeKind = keyof typeof challengeLabel;
+
+/**
+ * Makes a challenge: a handle without a prefix, since an authenticator takes it for bytes. With `binding` (a
+ * session) it is good only together with that.
+ */
+export const mintChallenge = (keys: KeyRing, kind: ChallengeKind, handle: Handle, binding = ''): string =>
+  seal(keys.signing, challengeLabel[kind], handle, Buffer.from(binding)).toString('base64url');
+
+/** Reads a challenge, or nothing when it is forged, of another kind, or bound to something else. */
+export const readChallenge = (
+  keys: KeyRing,
+  kind: ChallengeKind,
+  text: string,
+  binding = '',
+): ReadHandle | undefined => open(keys, challengeLabel[kind], text, Buffer.from(binding));

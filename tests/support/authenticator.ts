@@ -1,0 +1,302 @@
+// An authenticator and its browser in software: real keys and signatures, and every field can be forged.
+
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+
+export type Algorithm = 'ES256' | 'EdDSA' | 'RS256';
+
+/** Bits of the flags byte. @see WebAuthn Level 3 section 6.1 */
+export const flag = { up: 0x01, uv: 0x04, be: 0x08, bs: 0x10, at: 0x40, ed: 0x80 } as const;
+
+export interface CreationOptions {
+  readonly challenge: string;
+  readonly rp: { readonly id: string };
+  readonly user: { readonly id: string };
+}
+
+export interface RequestOptions {
+  readonly challenge: string;
+  readonly rpId: string;
+}
+
+/** What an attacker could vary in either ceremony. */
+export interface Forgery {
+  readonly challenge?: string;
+  readonly origin?: string;
+  readonly type?: string;
+  readonly rpId?: string;
+  /** The flags byte; at registration AT (0x40) is part of it. */
+  readonly flags?: number;
+  readonly counter?: number;
+  /** More members of the client data, such as crossOrigin. */
+  readonly clientData?: Readonly<Record<string, unknown>>;
+  /** In the place of the whole client data. */
+  readonly clientDataText?: string;
+  readonly id?: string;
+  readonly rawId?: string;
+  readonly transports?: readonly string[];
+  /** Bytes after the authenticator data. */
+  readonly trailing?: Uint8Array;
+}
+
+export interface RegistrationForgery extends Forgery {
+  readonly aaguid?: string;
+  readonly attestation?: 'none' | 'packed' | 'packed forged' | 'packed with a foreign key' | 'tpm';
+  readonly publicKey?: Uint8Array;
+  readonly attestationObject?: Uint8Array;
+}
+
+export interface AssertionForgery extends Forgery {
+  readonly userHandle?: string | null;
+  readonly authenticatorData?: Uint8Array;
+  readonly signature?: Uint8Array;
+  /** Signs with the key of another credential. */
+  readonly signedBy?: Credential;
+}
+
+/** A discoverable credential, as the authenticator keeps it. */
+export interface Credential {
+  readonly id: string;
+  readonly algorithm: Algorithm;
+  readonly userHandle: string;
+  readonly rpId: string;
+  readonly privateKey: KeyObject;
+  counter: number;
+}
+
+const sha256 = (data: Uint8Array | string): Buffer => createHash('sha256').update(data).digest();
+
+export const base64url = (data: Uint8Array | string): string => Buffer.from(data).toString('base64url');
+
+type Cbor = number | string | Uint8Array | readonly Cbor[] | ReadonlyMap<number | string, Cbor>;
+
+/** The few kinds of CBOR that WebAuthn needs. @see RFC 8949 */
+export function cbor(value: Cbor): Buffer {
+  const head = (major: number, length: number): Buffer => {
+    if (length < 24) return Buffer.from([(major << 5) | length]);
+    if (length < 0x100) return Buffer.from([(major << 5) | 24, length]);
+    return Buffer.from([(major << 5) | 25, length >> 8, length & 0xff]);
+  };
+  if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
+  if (typeof value === 'string')
+    return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)]);
+  if (value instanceof Uint8Array) return Buffer.concat([head(2, value.length), value]);
+  if (value instanceof Map) {
+    const entries = [...(value as ReadonlyMap<number | string, Cbor>)];
+    return Buffer.concat([head(5, entries.length), ...entries.flat().map((part) => cbor(part))]);
+  }
+  const list = value as readonly Cbor[];
+  return Buffer.concat([head(4, list.length), ...list.map(cbor)]);
+}
+
+const coseAlgorithm: Record<Algorithm, number> = { ES256: -7, EdDSA: -8, RS256: -257 };
+
+function generate(algorithm: Algorithm): { publicKey: KeyObject; privateKey: KeyObject } {
+  if (algorithm === 'ES256') return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  if (algorithm === 'EdDSA') return generateKeyPairSync('ed25519');
+  return generateKeyPairSync('rsa', { modulusLength: 2048 });
+}
+
+/** A public key as COSE writes it. */
+export function coseKey(algorithm: Algorithm, publicKey: KeyObject): Buffer {
+  const jwk = publicKey.export({ format: 'jwk' });
+  const bytes = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
+  const alg = coseAlgorithm[algorithm];
+  const entries: [number, Cbor][] =
+    algorithm === 'ES256'
+      ? [
+          [1, 2],
+          [3, alg],
+          [-1, 1],
+          [-2, bytes(jwk.x)],
+          [-3, bytes(jwk.y)],
+        ]
+      : algorithm === 'EdDSA'
+        ? [
+            [1, 1],
+            [3, alg],
+            [-1, 6],
+            [-2, bytes(jwk.x)],
+          ]
+        : [
+            [1, 3],
+            [3, alg],
+            [-1, bytes(jwk.n)],
+            [-2, bytes(jwk.e)],
+          ];
+  return cbor(new Map(entries));
+}
+
+const signWith = (algorithm: Algorithm, key: KeyObject, data: Uint8Array): Buffer =>
+  sign(algorithm === 'EdDSA' ? null : 'sha256', data, key);
+
+const unknownProduct = '00000000-0000-0000-0000-000000000000';
+
+/** @see WebAuthn Level 3 section 5.1.8 */
+export interface Attestation {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: 'public-key';
+  readonly authenticatorAttachment: 'platform';
+  readonly clientExtensionResults: Readonly<Record<string, unknown>>;
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly attestationObject: string;
+    readonly authenticatorData: string;
+    readonly transports: string[];
+    readonly publicKeyAlgorithm: number;
+  };
+}
+
+/** @see WebAuthn Level 3 section 5.1.8 */
+export interface Assertion {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: 'public-key';
+  readonly authenticatorAttachment: 'platform';
+  readonly clientExtensionResults: Record<string, never>;
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly authenticatorData: string;
+    readonly signature: string;
+    readonly userHandle?: string;
+  };
+}
+
+export interface AuthenticatorOptions {
+  readonly origin: string;
+  readonly algorithm?: Algorithm;
+  readonly aaguid?: string;
+  /** Flags of every ceremony; UP and UV unless told otherwise. */
+  readonly flags?: number;
+  /** Counts its signatures; many do not, and always say 0. */
+  readonly counts?: boolean;
+}
+
+export interface Authenticator {
+  readonly credentials: Credential[];
+  /** What `navigator.credentials.create` gives a page, as JSON. */
+  create(options: CreationOptions, forgery?: RegistrationForgery): Attestation;
+  /** What `navigator.credentials.get` gives a page, as JSON; of the newest credential unless one is named. */
+  get(options: RequestOptions, forgery?: AssertionForgery, credential?: Credential): Assertion;
+}
+
+/** A new authenticator with no credentials, plugged into a browser that shows a page of `origin`. */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const algorithm = options.algorithm ?? 'ES256';
+  const baseFlags = options.flags ?? flag.up | flag.uv;
+  const credentials: Credential[] = [];
+
+  const clientDataOf = (type: string, challenge: string, forgery: Forgery): Buffer =>
+    Buffer.from(
+      forgery.clientDataText ??
+        JSON.stringify({
+          type: forgery.type ?? type,
+          challenge: forgery.challenge ?? challenge,
+          origin: forgery.origin ?? options.origin,
+          crossOrigin: false,
+          ...forgery.clientData,
+        }),
+    );
+
+  const authenticatorDataOf = (
+    rpId: string,
+    flags: number,
+    counter: number,
+    forgery: Forgery,
+    attested: Uint8Array = new Uint8Array(),
+  ): Buffer => {
+    const count = Buffer.alloc(4);
+    count.writeUInt32BE(forgery.counter ?? counter);
+    return Buffer.concat([
+      sha256(forgery.rpId ?? rpId),
+      Buffer.from([forgery.flags ?? flags]),
+      count,
+      attested,
+      forgery.trailing ?? new Uint8Array(),
+    ]);
+  };
+
+  const create: Authenticator['create'] = (creation, forgery = {}) => {
+    const { publicKey, privateKey } = generate(algorithm);
+    const id = randomBytes(32);
+    const idLength = Buffer.alloc(2);
+    idLength.writeUInt16BE(id.length);
+    const aaguid = (forgery.aaguid ?? options.aaguid ?? unknownProduct).replaceAll('-', '');
+    const attested = Buffer.concat([
+      Buffer.from(aaguid, 'hex'),
+      idLength,
+      id,
+      forgery.publicKey ?? coseKey(algorithm, publicKey),
+    ]);
+    const credential = {
+      id: base64url(id),
+      algorithm,
+      userHandle: creation.user.id,
+      rpId: creation.rp.id,
+      privateKey,
+      counter: 0,
+    };
+    const clientData = clientDataOf('webauthn.create', creation.challenge, forgery);
+    const authData = authenticatorDataOf(creation.rp.id, baseFlags | flag.at, 0, forgery, attested);
+    const kind = forgery.attestation ?? 'none';
+    const signed = Buffer.concat([authData, sha256(clientData)]);
+    const statement = new Map<string, Cbor>();
+    if (kind !== 'none') {
+      const key = kind === 'packed with a foreign key' ? generate(algorithm).privateKey : privateKey;
+      const signature = signWith(algorithm, key, signed);
+      if (kind === 'packed forged') signature[signature.length - 1]! ^= 1;
+      statement.set('alg', coseAlgorithm[algorithm]).set('sig', signature);
+    }
+    const attestationObject =
+      forgery.attestationObject ??
+      cbor(
+        new Map<string, Cbor>([
+          ['fmt', kind.split(' ')[0]!],
+          ['attStmt', statement],
+          ['authData', authData],
+        ]),
+      );
+    credentials.push(credential);
+    return {
+      id: forgery.id ?? credential.id,
+      rawId: forgery.rawId ?? forgery.id ?? credential.id,
+      type: 'public-key',
+      authenticatorAttachment: 'platform',
+      clientExtensionResults: { credProps: { rk: true } },
+      response: {
+        clientDataJSON: base64url(clientData),
+        attestationObject: base64url(attestationObject),
+        authenticatorData: base64url(authData),
+        transports: [...(forgery.transports ?? ['internal', 'hybrid'])],
+        publicKeyAlgorithm: coseAlgorithm[algorithm],
+      },
+    };
+  };
+
+  const get: Authenticator['get'] = (request, forgery = {}, credential = credentials.at(-1)) => {
+    if (!credential) throw new Error('the authenticator holds no credential');
+    if (options.counts) credential.counter += 1;
+    const clientData = clientDataOf('webauthn.get', request.challenge, forgery);
+    const authData =
+      forgery.authenticatorData ?? authenticatorDataOf(request.rpId, baseFlags, credential.counter, forgery);
+    const signer = forgery.signedBy ?? credential;
+    const signature =
+      forgery.signature ??
+      signWith(signer.algorithm, signer.privateKey, Buffer.concat([authData, sha256(clientData)]));
+    return {
+      id: forgery.id ?? credential.id,
+      rawId: forgery.rawId ?? forgery.id ?? credential.id,
+      type: 'public-key',
+      authenticatorAttachment: 'platform',
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: base64url(clientData),
+        authenticatorData: base64url(authData),
+        signature: base64url(signature),
+        ...(forgery.userHandle === null ? {} : { userHandle: forgery.userHandle ?? credential.userHandle }),
+      },
+    };
+  };
+
+  return { credentials, create, get };
+}

@@ -1,0 +1,28 @@
+// Renews the names of authenticators from the public community list, which a person has looked at or fetched:
+// `bun tools/renew-aaguids.ts FILE_OR_URL`. The list is `aaguid.json` of
+// https://github.com/passkeydeveloper/passkey-authenticator-aaguids: names and icons by AAGUID; icons stay out.
+
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const target = join(import.meta.dir, '../packages/server/src/passkeys/aaguids.json');
+const greatestNameLength = 100;
+const aaguid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+const communityList = z.record(aaguid, z.object({ name: z.string().min(1).max(greatestNameLength) }));
+
+const [source] = process.argv.slice(2);
+if (!source) {
+  process.stderr.write('usage: bun tools/renew-aaguids.ts FILE_OR_URL\n');
+  process.exit(2);
+}
+
+const isUrl = /^https:/.test(source);
+const given = isUrl ? await (await fetch(source)).json() : await Bun.file(source).json();
+const entries = Object.entries(communityList.parse(given)).sort(([a], [b]) => (a < b ? -1 : 1));
+const renewed = {
+  source: isUrl ? source : 'https://github.com/passkeydeveloper/passkey-authenticator-aaguids',
+  date: new Date().toISOString().slice(0, 10),
+  names: Object.fromEntries(entries.map(([id, { name }]) => [id, name])),
+};
+await Bun.write(target, `${JSON.stringify(renewed, null, 2)}\n`);
+process.stderr.write(`${entries.length} names written to ${target}\n`);
