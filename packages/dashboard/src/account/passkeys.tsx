@@ -7,7 +7,7 @@ import { home, loginPath } from '../next.ts';
 import { addPasskey, upgradeToPasskey } from '../passkeys/add.ts';
 import { cameByMail, forgetMailLogin } from '../passkeys/after-mail.ts';
 import { passkeysSupported } from '../passkeys/ceremony.ts';
-import { signalAccount } from '../passkeys/signal.ts';
+import { inTurn, signalAccount } from '../passkeys/signal.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -76,7 +76,7 @@ export async function afterRecentLogin(): Promise<void> {
     const made = await upgradeToPasskey();
     if (made !== undefined) return showAdded(made, 'Your browser made a passkey for you');
   }
-  await signalAccount();
+  await inTurn(signalAccount);
 }
 
 function showAdded(added: Passkey, how: string): void {
@@ -127,7 +127,7 @@ const remove = (removed: Passkey) =>
     open.value = undefined;
     status.value = `${removed.name} has been removed. It no longer signs you in.`;
     focusHeading();
-    await signalAccount();
+    await inTurn(signalAccount);
     return undefined;
   });
 

@@ -1,15 +1,14 @@
 import type { Passkey } from '@latchkey/contract/passkeys';
 import { type Result, registerPasskey, startPasskeyRegistration } from '../api.ts';
 import { makeCredential, upgradeSupported } from './ceremony.ts';
-import { rememberIdentity, signalAccount } from './signal.ts';
+import { inTurn, rememberIdentity, signalAccount } from './signal.ts';
 
-let upgrade: { readonly controller: AbortController; readonly ended: Promise<unknown> } | undefined;
+let upgrade: AbortController | undefined;
 
 /** Makes a passkey with the browser and registers it. */
-export async function addPasskey(): Promise<Result<Passkey>> {
-  upgrade?.controller.abort();
-  await upgrade?.ended;
-  return make();
+export function addPasskey(): Promise<Result<Passkey>> {
+  upgrade?.abort();
+  return inTurn(() => make());
 }
 
 /**
@@ -19,9 +18,8 @@ export async function addPasskey(): Promise<Result<Passkey>> {
 export async function upgradeToPasskey(): Promise<Passkey | undefined> {
   if (!(await upgradeSupported())) return undefined;
   const controller = new AbortController();
-  const ended = make(controller.signal);
-  upgrade = { controller, ended };
-  const result = await ended;
+  upgrade = controller;
+  const result = await inTurn(() => make(controller.signal));
   return result.ok ? result.value : undefined;
 }
 

@@ -25,9 +25,15 @@ export function rememberIdentity({ rp, user }: Identity): void {
 }
 
 /**
+ * One at a time over all tabs: a list that was fetched before a passkey was registered, and told after the browser
+ * had made it, would have the new passkey thrown away.
+ */
+export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+  navigator.locks.request('latchkey.passkeys', work) as Promise<T>;
+
+/**
  * Tells which passkeys the account has and what the account is called. Asks for creation options when none were
- * seen yet, which a login that is not recent is refused. The list is fetched last: a passkey that another page
- * adds meanwhile is on it.
+ * seen yet, which a login that is not recent is refused. Only to be called in turn.
  */
 export async function signalAccount(): Promise<void> {
   if (!can('signalAllAcceptedCredentials') && !can('signalCurrentUserDetails')) return;
