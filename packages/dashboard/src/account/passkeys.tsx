@@ -284,9 +284,10 @@ export function Passkeys() {
       <ErrorMessage id="passkeys-error" text={error.value} />
       <StatusMessage id="passkeys-status">{status.value}</StatusMessage>
       {offered.value ? <Offer /> : null}
-      {passkeys.value.length === 0 ? (
+      {passkeys.value.length === 0 && !offered.value ? (
         <p class="quiet">None yet. A passkey signs you in without waiting for a mail.</p>
-      ) : (
+      ) : null}
+      {passkeys.value.length === 0 ? null : (
         <ul id="passkeys" aria-labelledby={headingId}>
           {passkeys.value.map((passkey) => (
             <Item key={passkey.id} passkey={passkey} />

@@ -3,6 +3,8 @@ import { type Result, registerPasskey, startPasskeyRegistration } from '../api.t
 import { makeCredential, upgradeSupported } from './ceremony.ts';
 import { inTurn, rememberIdentity, signalAccount } from './signal.ts';
 
+const upgradeMilliseconds = 10_000;
+
 let upgrade: AbortController | undefined;
 
 /** Makes a passkey with the browser and registers it. */
@@ -19,7 +21,10 @@ export async function upgradeToPasskey(): Promise<Passkey | undefined> {
   if (!(await upgradeSupported())) return undefined;
   const controller = new AbortController();
   upgrade = controller;
-  const result = await inTurn(() => make(controller.signal));
+  // One that the browser leaves hanging would keep every other tab waiting for its turn.
+  const result = await inTurn(() =>
+    make(AbortSignal.any([controller.signal, AbortSignal.timeout(upgradeMilliseconds)])),
+  );
   return result.ok ? result.value : undefined;
 }
 
