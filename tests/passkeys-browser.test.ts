@@ -289,3 +289,15 @@ test('what needs a fresh login leads to one, and back', async () => {
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.waitForURL(`${service.url}/account`);
 });
+
+test('a passkey that the service refuses is explained, and thrown away by the browser', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signInByMail(page, 'full@example.com');
+  await page.route('**/passkey/register', (route) =>
+    route.fulfill({ status: 409, json: { error: 'conflict' } }),
+  );
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('alert').getByText('as many as it can have').waitFor();
+  expect(await device.credentials()).toEqual([]);
+});
