@@ -3,14 +3,22 @@ import type { PendingDevice } from '@latchkey/contract/device';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import type { ErrorBody, ErrorCode } from '@latchkey/contract/errors';
 import type { magicLinkSent } from '@latchkey/contract/magic-links';
+import type {
+  AuthenticationResponse,
+  CreationOptions,
+  Passkey,
+  RegistrationResponse,
+  RequestOptions,
+} from '@latchkey/contract/passkeys';
 import type { Session, sessionList } from '@latchkey/contract/sessions';
+import type { CeremonyFailure } from './passkeys/failure.ts';
 
 /**
- * Why a call did not succeed. `code` is the server's own, or `unreachable` when no answer that can be
- * understood came back; then it is unknown whether the call took effect.
+ * Why something did not succeed. `code` is the server's own, or the browser's about a passkey, or `unreachable`
+ * when no answer that can be understood came back; then it is unknown whether the call took effect.
  */
 export interface Problem {
-  readonly code: ErrorCode | 'unreachable';
+  readonly code: ErrorCode | CeremonyFailure | 'unreachable';
   /** From `Retry-After`: with 429 and 503. */
   readonly retryAfterSeconds?: number;
 }
@@ -30,6 +38,13 @@ const routes = {
   verifyDevice: { method: 'post', path: '/api/v1/auth/device/verify' },
   approveDevice: { method: 'post', path: '/api/v1/auth/device/approve' },
   denyDevice: { method: 'post', path: '/api/v1/auth/device/deny' },
+  startPasskeyRegistration: { method: 'post', path: '/api/v1/auth/passkey/register/challenge' },
+  registerPasskey: { method: 'post', path: '/api/v1/auth/passkey/register' },
+  startPasskeyLogin: { method: 'post', path: '/api/v1/auth/passkey/login/challenge' },
+  loginWithPasskey: { method: 'post', path: '/api/v1/auth/passkey/login' },
+  listPasskeys: { method: 'get', path: '/api/v1/auth/passkeys' },
+  renamePasskey: { method: 'patch', path: '/api/v1/auth/passkeys/{id}' },
+  removePasskey: { method: 'delete', path: '/api/v1/auth/passkeys/{id}' },
   getProfile: { method: 'get', path: '/api/v1/auth/me' },
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
@@ -88,6 +103,29 @@ export const verifyDevice = (userCode: string) =>
 /** Approve or deny the device login, once. */
 export const decideDevice = (decision: 'approve' | 'deny', userCode: string) =>
   call<void>(decision === 'approve' ? 'approveDevice' : 'denyDevice', { body: { user_code: userCode } });
+
+/** Options for making a passkey. Needs a recent login. */
+export const startPasskeyRegistration = () => call<CreationOptions>('startPasskeyRegistration');
+
+/** Add the passkey that the browser made. */
+export const registerPasskey = (body: RegistrationResponse) => call<Passkey>('registerPasskey', { body });
+
+/** Options for signing in with a passkey. Their challenge is good once. */
+export const startPasskeyLogin = () => call<RequestOptions>('startPasskeyLogin');
+
+/** Sign in; the credential arrives in a cookie that no script can read. */
+export const loginWithPasskey = (body: AuthenticationResponse) =>
+  call<{ user: Profile }>('loginWithPasskey', { query: { session: 'cookie' }, body });
+
+/** The user's passkeys, newest first. */
+export const listPasskeys = () => call<{ passkeys: Passkey[] }>('listPasskeys');
+
+/** Give a passkey another name. */
+export const renamePasskey = (id: string, name: string) =>
+  call<Passkey>('renamePasskey', { id, body: { name } });
+
+/** Remove a passkey. Needs a recent login. */
+export const removePasskey = (id: string) => call<void>('removePasskey', { id });
 
 /** The profile of whoever is signed in. */
 export const getProfile = () => call<Profile>('getProfile');

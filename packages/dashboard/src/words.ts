@@ -13,6 +13,14 @@ const common: Words = {
   signup_disabled: 'There is no account for this address, and this service does not take new ones.',
   origin_not_allowed:
     'This page was opened from an address that the service does not allow. Open it at its own address.',
+  passkeys_unsupported: 'This browser cannot use passkeys.',
+  no_authenticator:
+    'This device has no screen lock, fingerprint or face recognition that is set up for passkeys. Try a phone, a security key or a password manager.',
+  passkey_cancelled: 'That was cancelled, or took too long. Nothing has changed; you can try again.',
+  passkey_aborted: 'That was cancelled. Nothing has changed; you can try again.',
+  passkey_failed: 'The browser could not use a passkey here. Try again, or use another browser.',
+  passkey_already_there:
+    'There is a passkey for this account on this device already. You can sign in with it.',
 };
 
 /** A sentence for a person about what went wrong, and when to try again if the server said so. */

@@ -10,6 +10,7 @@ import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { mount } from '../ui/mount.tsx';
 import { explain } from '../words.ts';
+import { afterRecentLogin, loadPasskeys, Passkeys } from './passkeys.tsx';
 
 type View =
   | { at: 'loading' }
@@ -39,16 +40,27 @@ function report(problem: Problem): 'leaving' | undefined {
   return undefined;
 }
 
+const recentMilliseconds = 900_000;
+
+/** Whether this login may, as far as this page can tell, make and remove passkeys without being confirmed. */
+const isRecent = (sessions: readonly Session[]) =>
+  sessions.some(
+    ({ current, kind, created_at }) =>
+      current && kind === 'browser' && Date.now() - Date.parse(created_at) < recentMilliseconds,
+  );
+
 const load = () =>
   busy.run(async () => {
     error.value = '';
-    const [me, list] = await Promise.all([getProfile(), listSessions()]);
-    const failure = me.ok ? list : me;
-    if (me.ok && list.ok) view.value = { at: 'account', profile: me.value, sessions: list.value };
-    else if (!failure.ok) {
-      if (report(failure.problem) === 'leaving') return 'leaving';
-      view.value = { at: 'unavailable' };
+    const [me, list, passkeyProblem] = await Promise.all([getProfile(), listSessions(), loadPasskeys()]);
+    if (me.ok && list.ok && passkeyProblem === undefined) {
+      view.value = { at: 'account', profile: me.value, sessions: list.value };
+      if (isRecent(list.value)) void afterRecentLogin();
+      return undefined;
     }
+    const problem = me.ok ? (list.ok ? passkeyProblem : list.problem) : me.problem;
+    if (problem && report(problem) === 'leaving') return 'leaving';
+    view.value = { at: 'unavailable' };
     return undefined;
   });
 
@@ -143,6 +155,7 @@ function AccountPage() {
           <bdi>{profile.email}</bdi>
         </dd>
       </dl>
+      <Passkeys />
       <h2 id="logins-heading" tabIndex={-1}>
         Where you are signed in
       </h2>

@@ -4,6 +4,8 @@ import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, listNewestSessions, type Problem, verifyDevice } from '../api.ts';
 import { loginPath } from '../next.ts';
+import { cameByMail } from '../passkeys/after-mail.ts';
+import { passkeysSupported } from '../passkeys/ceremony.ts';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -296,6 +298,11 @@ function Approved({ outcome }: { outcome: keyof typeof outcomes }) {
       <p>
         <a href="/account">See all your logins</a>
       </p>
+      {cameByMail() && passkeysSupported ? (
+        <p class="quiet">
+          Next time without a mail: <a href="/account">add a passkey</a>.
+        </p>
+      ) : null}
     </>
   );
 }

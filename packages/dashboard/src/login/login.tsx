@@ -3,6 +3,9 @@ import { signal } from '@preact/signals';
 import { getProfile, requestMagicLink, verifyMagicLink } from '../api.ts';
 import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
 import { safeNext } from '../next.ts';
+import { noteMailLogin } from '../passkeys/after-mail.ts';
+import { passkeyAutofill } from '../passkeys/autofill.ts';
+import { type Assertion, askForPasskey, redeemPasskey } from '../passkeys/log-in.ts';
 import { busyState } from '../ui/busy.ts';
 import { CodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -26,10 +29,22 @@ const email = signal('');
 const code = signal('');
 const error = signal('');
 const status = signal('');
+/** The message is about what was typed, so the field takes the focus. */
+const aboutField = signal(false);
 const busy = busyState();
 
 const askWords = {
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
+};
+const passkeyWords = {
+  passkeys_unsupported: 'This browser cannot use passkeys. Have a mail sent to you instead.',
+  no_authenticator:
+    'This device has no passkey that it could use here. Use a phone or a security key, or have a mail sent to you.',
+  passkey_cancelled:
+    'No passkey was used: that was cancelled, or took too long. You can try again, or have a mail sent to you.',
+  invalid_grant: 'That passkey did not work. Try again, or have a mail sent to you.',
+  unknown_credential:
+    'That passkey is not registered here any more. Use another one, or have a mail sent to you.',
 };
 const codeWords = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
@@ -41,6 +56,7 @@ const codeWords = {
 const ask = (address: string) =>
   busy.run(async () => {
     error.value = '';
+    aboutField.value = true;
     status.value = '';
     if (address === '') {
       error.value = 'Type your mail address first.';
@@ -75,9 +91,46 @@ const enter = (request: string) =>
       return undefined;
     }
     forgetAsked();
+    noteMailLogin();
     status.value = 'Signed in.';
     location.replace(next);
     return 'leaving';
+  });
+
+async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
+  error.value = '';
+  const result = await redeemPasskey(assertion);
+  if (!result.ok) {
+    aboutField.value = false;
+    error.value = explain(result.problem, passkeyWords);
+    return undefined;
+  }
+  status.value = 'Signed in.';
+  location.replace(next);
+  return 'leaving';
+}
+
+const autofill = passkeyAutofill(async (assertion) => {
+  let outcome: 'leaving' | undefined;
+  await busy.run(async () => {
+    outcome = await redeem(assertion);
+    return outcome;
+  });
+  return outcome === 'leaving';
+});
+
+const usePasskey = () =>
+  busy.run(async () => {
+    error.value = '';
+    await autofill.stop();
+    const asked = await askForPasskey();
+    if (asked.ok && (await redeem(asked.value)) === 'leaving') return 'leaving';
+    if (!asked.ok) {
+      aboutField.value = false;
+      error.value = explain(asked.problem, passkeyWords);
+    }
+    autofill.start();
+    return undefined;
   });
 
 function AddressStep() {
@@ -86,8 +139,8 @@ function AddressStep() {
       <Heading key="address">{confirming ? 'Confirm it is you' : 'Sign in'}</Heading>
       <p>
         {confirming
-          ? 'What you are about to do needs a fresh login. We send you a mail with a link and a code; then you go on where you were.'
-          : 'We send you a mail with a link and a code. There is no password.'}
+          ? 'What you are about to do needs a fresh login, by passkey or by a mail with a link and a code. Then you go on where you were.'
+          : 'Use a passkey, or let us send you a mail with a link and a code. There is no password.'}
       </p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => ask(email.value.trim())}>
@@ -95,14 +148,26 @@ function AddressStep() {
           id="email"
           label="Mail address"
           value={email}
-          error={error.value}
+          error={aboutField.value ? error.value : ''}
           takesFocus
+          autoComplete="username webauthn"
           maxLength={limits.emailAddress}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'Sending…' : 'Send me a mail'}
+          {busy.now.value ? 'One moment…' : 'Send me a mail'}
         </button>
       </Form>
+      <p class="or">or</p>
+      <button
+        type="button"
+        id="use-passkey"
+        class="wide"
+        disabled={busy.now.value}
+        onClick={() => void usePasskey()}
+      >
+        Sign in with a passkey
+      </button>
+      <StatusMessage>{status.value}</StatusMessage>
     </>
   );
 }
@@ -187,3 +252,4 @@ if (confirming) {
 }
 
 mount(LoginPage);
+autofill.start();

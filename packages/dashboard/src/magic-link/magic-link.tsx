@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { type Problem, verifyMagicLink } from '../api.ts';
 import { forgetAsked, recallAsked } from '../asked.ts';
 import { home, loginPath } from '../next.ts';
+import { noteMailLogin } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -56,6 +57,7 @@ const signIn = (address: string) =>
     }
     history.replaceState(null, '', location.pathname);
     forgetAsked();
+    noteMailLogin();
     status.value = 'Signed in.';
     location.replace(next);
     return 'leaving';
@@ -120,6 +122,7 @@ function AddressStep() {
           value={email}
           error={error.value}
           takesFocus
+          autoComplete="email"
           maxLength={limits.emailAddress}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>

@@ -8,6 +8,8 @@ interface FieldProps {
   readonly value: Signal<string>;
   /** The page's message is about this field: it takes the focus and says so to assistive software. */
   readonly error: string;
+  /** Where that message is. */
+  readonly errorId?: string;
   readonly takesFocus?: boolean;
   readonly maxLength: number;
 }
@@ -16,8 +18,16 @@ interface FieldProps {
  * A mail address. Not `type="email"`: some browsers then hand over another spelling of the address than the one
  * typed, and one person would end up with two accounts.
  */
-export const EmailField = (props: FieldProps) => (
-  <Field {...props} inputMode="email" autoComplete="email" class="address" placeholder="" />
+export const EmailField = ({
+  autoComplete,
+  ...props
+}: FieldProps & { autoComplete: 'email' | 'username webauthn' }) => (
+  <Field {...props} inputMode="email" autoComplete={autoComplete} class="address" placeholder="" />
+);
+
+/** What a person calls a thing of theirs. */
+export const NameField = (props: FieldProps) => (
+  <Field {...props} inputMode="text" autoComplete="off" class="name" placeholder="" />
 );
 
 /** A code from a mail or a terminal, typed as freely as people type. */
@@ -30,12 +40,22 @@ export const CodeField = ({
 
 type Kind = { inputMode: 'email' | 'text'; autoComplete: string; class: string; placeholder: string };
 
-function Field({ id, label, hint, value, error, takesFocus = false, maxLength, ...kind }: FieldProps & Kind) {
+function Field({
+  id,
+  label,
+  hint,
+  value,
+  error,
+  errorId = 'error',
+  takesFocus = false,
+  maxLength,
+  ...kind
+}: FieldProps & Kind) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (takesFocus || error !== '') input.current?.focus();
   }, [takesFocus, error]);
-  const describedBy = [error === '' ? '' : 'error', hint === undefined ? '' : `${id}-hint`]
+  const describedBy = [error === '' ? '' : errorId, hint === undefined ? '' : `${id}-hint`]
     .filter(Boolean)
     .join(' ');
   return (

@@ -1,0 +1,301 @@
+import { limits } from '@latchkey/contract/limits';
+import type { Passkey } from '@latchkey/contract/passkeys';
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { listPasskeys, type Problem, removePasskey, renamePasskey } from '../api.ts';
+import { home, loginPath } from '../next.ts';
+import { addPasskey, upgradeToPasskey } from '../passkeys/add.ts';
+import { cameByMail, forgetMailLogin } from '../passkeys/after-mail.ts';
+import { passkeysSupported } from '../passkeys/ceremony.ts';
+import { inTurn, signalAccount } from '../passkeys/signal.ts';
+import { busyState } from '../ui/busy.ts';
+import { NameField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
+import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { Moment } from '../ui/moment.tsx';
+import { explain } from '../words.ts';
+
+/** The one passkey that is being changed, or asked about. */
+type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
+
+const passkeys = signal<readonly Passkey[]>([]);
+const open = signal<Open | undefined>(undefined);
+const newName = signal('');
+/** The message is about the name that was typed. */
+const nameError = signal('');
+const offered = signal(false);
+const error = signal('');
+const status = signal('');
+const busy = busyState();
+
+const headingId = 'passkeys-heading';
+const focusHeading = () => document.getElementById(headingId)?.focus();
+
+const words = {
+  invalid_grant: 'That passkey could not be added. Try again.',
+  conflict:
+    'That passkey could not be added: it is registered already, or your account has as many as it can have. Remove one you no longer use, and try again.',
+  not_found: 'That passkey is gone already.',
+};
+
+/** Shows the problem, or goes to the login page when that is what it asks for. */
+function report({ code, ...more }: Problem): 'leaving' | undefined {
+  if (code === 'invalid_token' || code === 'insufficient_user_authentication') {
+    location.assign(loginPath(home, code === 'invalid_token' ? undefined : 'confirm'));
+    return 'leaving';
+  }
+  error.value = explain({ code, ...more }, words);
+  return undefined;
+}
+
+/** One change at a time, beginning with no message from the one before. */
+const change = (work: () => Promise<'leaving' | undefined>) =>
+  busy.run(() => {
+    error.value = '';
+    status.value = '';
+    nameError.value = '';
+    return work();
+  });
+
+/** Fetches the list; what goes wrong comes back. */
+export async function loadPasskeys(): Promise<Problem | undefined> {
+  const list = await listPasskeys();
+  if (!list.ok) return list.problem;
+  passkeys.value = list.value.passkeys;
+  return undefined;
+}
+
+/**
+ * What follows once the page is there and the login is recent: after a login by mail the offer of a passkey, and
+ * a try to have one made without asking; and word to the browser of which passkeys there are.
+ */
+export async function afterRecentLogin(): Promise<void> {
+  if (cameByMail()) {
+    forgetMailLogin();
+    offered.value = passkeysSupported;
+    const made = await upgradeToPasskey();
+    if (made !== undefined) return showAdded(made, 'Your browser made a passkey for you');
+  }
+  await inTurn(signalAccount);
+}
+
+function showAdded(added: Passkey, how: string): void {
+  passkeys.value = [added, ...passkeys.value.filter(({ id }) => id !== added.id)];
+  offered.value = false;
+  status.value = `${how}: ${added.name}. From now on you can sign in with it.`;
+}
+
+const add = () =>
+  change(async () => {
+    const added = await addPasskey();
+    if (!added.ok) {
+      // It is of use all the same: there is nothing to offer any more.
+      if (added.problem.code === 'passkey_already_there') offered.value = false;
+      return report(added.problem);
+    }
+    showAdded(added.value, 'Passkey added');
+    focusHeading();
+    return undefined;
+  });
+
+const rename = ({ id }: Passkey) =>
+  change(async () => {
+    const name = newName.value.trim();
+    if (name === '') {
+      nameError.value = 'Type a name first.';
+      return undefined;
+    }
+    const renamed = await renamePasskey(id, name);
+    if (!renamed.ok) {
+      if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
+      nameError.value = 'That name cannot be used. Try another one.';
+      return undefined;
+    }
+    passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
+    open.value = undefined;
+    status.value = `That passkey is now called ${renamed.value.name}.`;
+    focusHeading();
+    return undefined;
+  });
+
+const remove = (removed: Passkey) =>
+  change(async () => {
+    const result = await removePasskey(removed.id);
+    // One that is gone already is as removed as it can be.
+    if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
+    passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
+    open.value = undefined;
+    status.value = `${removed.name} has been removed. It no longer signs you in.`;
+    focusHeading();
+    await inTurn(signalAccount);
+    return undefined;
+  });
+
+function show(passkey: Passkey, to: Open['to']): void {
+  newName.value = passkey.name;
+  nameError.value = '';
+  open.value = { id: passkey.id, to };
+}
+
+/** Back to the buttons; the one that led away gets the focus again. */
+function close({ id, to }: Open): void {
+  open.value = undefined;
+  requestAnimationFrame(() => document.getElementById(`${to}-${id}`)?.focus());
+}
+
+function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
+  const errorId = `error-${passkey.id}`;
+  return (
+    <Form onSubmit={() => rename(passkey)}>
+      <ErrorMessage id={errorId} text={nameError.value} />
+      <NameField
+        id={`name-${passkey.id}`}
+        label="New name"
+        value={newName}
+        error={nameError.value}
+        errorId={errorId}
+        takesFocus
+        maxLength={limits.passkeyName}
+      />
+      <div class="row">
+        <button type="submit" class="primary" disabled={busy.now.value}>
+          Save
+        </button>
+        <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
+          Cancel
+        </button>
+      </div>
+    </Form>
+  );
+}
+
+function RemoveQuestion({ passkey, now }: { passkey: Passkey; now: Open }) {
+  const question = useRef<HTMLParagraphElement>(null);
+  useEffect(() => question.current?.focus(), []);
+  return (
+    <>
+      <p ref={question} tabIndex={-1} class="warning">
+        Remove <bdi>{passkey.name}</bdi>? It then no longer signs you in. A mail still does.
+      </p>
+      <div class="row">
+        <button type="button" disabled={busy.now.value} onClick={() => void remove(passkey)}>
+          Yes, remove it
+        </button>
+        <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
+          Keep it
+        </button>
+      </div>
+    </>
+  );
+}
+
+function Actions({ passkey, title }: { passkey: Passkey; title: string }) {
+  return (
+    <div class="row">
+      {(['rename', 'remove'] as const).map((to) => (
+        <button
+          key={to}
+          type="button"
+          id={`${to}-${passkey.id}`}
+          class="plain"
+          disabled={busy.now.value}
+          aria-describedby={title}
+          onClick={() => show(passkey, to)}
+        >
+          {to === 'rename' ? 'Rename' : 'Remove'}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Item({ passkey }: { passkey: Passkey }) {
+  const title = `passkey-${passkey.id}`;
+  const now = open.value?.id === passkey.id ? open.value : undefined;
+  return (
+    <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
+      <p id={title}>
+        <strong>
+          <bdi>{passkey.name}</bdi>
+        </strong>{' '}
+        <span class="badge">{passkey.backed_up ? 'Synced' : 'Only on one device'}</span>
+      </p>
+      <p class="quiet">
+        Added <Moment at={passkey.created_at} />.{' '}
+        {passkey.last_used_at === null ? (
+          'Not used yet.'
+        ) : (
+          <>
+            Last used <Moment at={passkey.last_used_at} />.
+          </>
+        )}
+      </p>
+      {now === undefined ? <Actions passkey={passkey} title={title} /> : null}
+      {now?.to === 'rename' ? <RenameForm passkey={passkey} now={now} /> : null}
+      {now?.to === 'remove' ? <RemoveQuestion passkey={passkey} now={now} /> : null}
+    </li>
+  );
+}
+
+const AddButton = ({ primary = false }: { primary?: boolean }) => (
+  <button
+    type="button"
+    id="add-passkey"
+    class={primary ? 'primary' : ''}
+    disabled={busy.now.value}
+    onClick={() => void add()}
+  >
+    {busy.now.value ? 'One moment…' : 'Add a passkey'}
+  </button>
+);
+
+function Offer() {
+  return (
+    <section class="offer" aria-labelledby="offer-text">
+      <p id="offer-text">
+        <strong>Next time without a mail.</strong> With a passkey you sign in by fingerprint, face or the lock
+        of your screen.
+      </p>
+      <div class="row">
+        <AddButton primary />
+        <button
+          type="button"
+          class="plain"
+          disabled={busy.now.value}
+          onClick={() => {
+            offered.value = false;
+            focusHeading();
+          }}
+        >
+          Not now
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** The passkeys of the account: see, add, rename, remove. */
+export function Passkeys() {
+  return (
+    <>
+      <h2 id={headingId} tabIndex={-1}>
+        Your passkeys
+      </h2>
+      <ErrorMessage id="passkeys-error" text={error.value} />
+      <StatusMessage id="passkeys-status">{status.value}</StatusMessage>
+      {offered.value ? <Offer /> : null}
+      {passkeys.value.length === 0 && !offered.value ? (
+        <p class="quiet">None yet. A passkey signs you in without waiting for a mail.</p>
+      ) : null}
+      {passkeys.value.length === 0 ? null : (
+        <ul id="passkeys" aria-labelledby={headingId}>
+          {passkeys.value.map((passkey) => (
+            <Item key={passkey.id} passkey={passkey} />
+          ))}
+        </ul>
+      )}
+      {passkeysSupported ? null : <p class="quiet">This browser cannot make passkeys.</p>}
+      {passkeysSupported && !offered.value ? <AddButton /> : null}
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test';
+import { failureOf } from './failure.ts';
+
+const named = (name: string) => new DOMException('', name);
+
+test('a refusal is put down to the person only where the device could have done it', () => {
+  expect(failureOf(named('NotAllowedError'), true)).toBe('passkey_cancelled');
+  expect(failureOf(named('NotAllowedError'), false)).toBe('no_authenticator');
+});
+
+test('each other error of the browser has its own meaning', () => {
+  expect(failureOf(named('InvalidStateError'), true)).toBe('passkey_already_there');
+  expect(failureOf(named('AbortError'), true)).toBe('passkey_aborted');
+  expect(failureOf(named('ConstraintError'), true)).toBe('no_authenticator');
+  expect(failureOf(named('SecurityError'), true)).toBe('passkey_failed');
+  expect(failureOf('no error at all', true)).toBe('passkey_failed');
+});
