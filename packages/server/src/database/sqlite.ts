@@ -36,11 +36,23 @@ const connect = (path: string): Connection => {
   return connection;
 };
 
+/** Switching to WAL and recovering it may find the file busy whatever time-out is set: then all of it is done again. */
+async function openMigrated(path: string): Promise<Connection> {
+  const connection = connect(path);
+  try {
+    await migrate(new Kysely({ dialect: migrationDialect(connection) }));
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
 /** Does something that another process may stand in the way of, until a deadline, without blocking anybody. */
-async function whenFree<T>(deadlineMs: number, work: () => T): Promise<T> {
+async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
   for (const deadline = Date.now() + deadlineMs; ; ) {
     try {
-      return work();
+      return await work();
     } catch (error) {
       const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
       if (!busy || Date.now() > deadline) throw error;
@@ -64,9 +76,8 @@ const asStoreError = (error: unknown): unknown =>
  */
 export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const writer = await whenFree(startBusyTimeoutMs, () => connect(path));
-  await migrate(new Kysely({ dialect: migrationDialect(writer) }));
-  const reader = connect(path);
+  const writer = await whenFree(startBusyTimeoutMs, () => openMigrated(path));
+  const reader = await whenFree(startBusyTimeoutMs, () => connect(path));
   reader.run('PRAGMA query_only = ON');
   for (const connection of [writer, reader]) connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
 
