@@ -111,17 +111,27 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     return login;
   };
 
-  const factsOf = (c: HonoContext<RequestEnv>): CallFacts => {
-    const headers = c.req.raw.headers;
-    return {
-      requester: {
-        ipAddress: clientAddress(c.env.peer, headers.get('X-Forwarded-For'), ctx.config.trustedProxies),
-        userAgent: userAgentOf(headers),
+  /** A call with the facts around it, each read from the request only where a use case asks for it. */
+  const callOf = <Parts extends object>(c: HonoContext<RequestEnv>, parts: Parts): Parts & CallFacts => {
+    const { headers } = c.req.raw;
+    const facts: CallFacts = {
+      get requester() {
+        return {
+          ipAddress: clientAddress(c.env.peer, headers.get('X-Forwarded-For'), ctx.config.trustedProxies),
+          userAgent: userAgentOf(headers),
+        };
       },
-      idempotencyKey: idempotencyKeyOf(headers),
-      ifMatch: headers.get('If-Match'),
-      sessionCookie: readSessionCookie(ctx.config, headers.get('Cookie')),
+      get idempotencyKey() {
+        return idempotencyKeyOf(headers);
+      },
+      get ifMatch() {
+        return headers.get('If-Match');
+      },
+      get sessionCookie() {
+        return readSessionCookie(ctx.config, headers.get('Cookie'));
+      },
     };
+    return Object.assign(facts, parts);
   };
 
   const answer = <Body>(
@@ -158,7 +168,7 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
         !(isEmpty && endpoint.access !== 'anyone')
       ) {
         const body = check(endpoint.form, readBody(c.req.raw, taken, dialects) ?? {}, 'the body');
-        return answer(c, endpoint, await form({ ...factsOf(c), body: body as never }));
+        return answer(c, endpoint, await form(callOf(c, { body: body as never })));
       }
       const login = await authenticate(endpoint, c);
       const parameters = endpoint.query ? readQuery(c.req.url) : {};
@@ -167,7 +177,7 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
       const given = endpoint.body ? readBody(c.req.raw, taken, dialects) : undefined;
       const absent = given === undefined && endpoint.bodyOptional ? {} : given;
       const body = endpoint.body ? check(endpoint.body, absent, 'the body') : {};
-      const call = { ...factsOf(c), login, params: c.req.param(), query, body };
+      const call = callOf(c, { login, params: c.req.param(), query, body });
       return answer(c, endpoint, await handler(call as never), login);
     });
   };
