@@ -35,6 +35,9 @@ export class AuthError extends Error {
   }
 }
 
+/** A path names nothing of this user: the same words whether it is another's, gone or was never there. */
+export const noSuchThing = (): AuthError => new AuthError('not_found', 'There is no such thing.');
+
 const retryAfterSeconds = 1;
 
 /** The store is out of reach, full or too slow, or the process drains: nothing was changed, try again. */

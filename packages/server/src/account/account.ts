@@ -13,9 +13,6 @@ import * as store from './store.ts';
 /** Random bytes of the WebAuthn user handle. @see WebAuthn Level 3 section 14.6.1 */
 const userHandleBytes = 64;
 
-/** How often a change of the profile is tried again when others change it at the same time. */
-const updateTries = 10;
-
 /** The address with ASCII letters in lower case: what decides whether two addresses are one. */
 export const emailKeyOf = (email: string): string =>
   email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
@@ -54,45 +51,37 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
  * @throws {AuthError} `precondition_failed` when `ifMatch` does not hold
  * @see RFC 7396, RFC 9110 section 13.1.1
  */
-export async function updateProfile(
+export const updateProfile = (
   ctx: Context,
   userId: string,
   patch: ProfilePatch,
   ifMatch: string | null,
   requester: Requester,
-): Promise<TaggedProfile> {
-  for (let tries = 0; tries < updateTries; tries++) {
-    const result = await ctx.db.transaction(async (tx) => {
-      const [row] = await store.findUser(tx, { id: userId });
-      if (!row) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
-      if (ifMatch !== null && !entityTagMatches(ifMatch, tagged(row).etag)) {
-        throw new AuthError('precondition_failed', 'If-Match: the profile has been changed since.');
-      }
-      const next = {
-        name: patch.name ?? row.name,
-        avatar_url: patch.avatar_url === undefined ? row.avatar_url : patch.avatar_url,
-        locale: patch.locale === undefined ? row.locale : patch.locale,
-        time_zone: patch.time_zone === undefined ? row.time_zone : patch.time_zone,
-      };
-      const changed = (Object.keys(next) as (keyof typeof next)[]).filter((key) => next[key] !== row[key]);
-      if (changed.length === 0) return tagged(row);
-      const now = ctx.clock();
-      const [updated] = await store.updateProfile(tx, { id: userId, revision: row.revision, ...next, now });
-      if (!updated) return undefined;
-      await recordEvent(ctx, tx, {
-        type: 'profile_changed',
-        userId,
-        requester,
-        detail: { fields: changed.join(' ') },
-      });
-      return tagged(updated);
+): Promise<TaggedProfile> =>
+  ctx.db.transaction(async (tx) => {
+    const [row] = await store.lockUser(tx, { id: userId });
+    if (!row) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+    if (ifMatch !== null && !entityTagMatches(ifMatch, tagged(row).etag)) {
+      throw new AuthError('precondition_failed', 'If-Match: the profile has been changed since.');
+    }
+    const next = {
+      name: patch.name ?? row.name,
+      avatar_url: patch.avatar_url === undefined ? row.avatar_url : patch.avatar_url,
+      locale: patch.locale === undefined ? row.locale : patch.locale,
+      time_zone: patch.time_zone === undefined ? row.time_zone : patch.time_zone,
+    };
+    const changed = (Object.keys(next) as (keyof typeof next)[]).filter((key) => next[key] !== row[key]);
+    if (changed.length === 0) return tagged(row);
+    const [updated] = await store.updateProfile(tx, { id: userId, ...next, now: ctx.clock() });
+    if (!updated) throw new Error('a locked row is gone');
+    await recordEvent(ctx, tx, {
+      type: 'profile_changed',
+      userId,
+      requester,
+      detail: { fields: changed.join(' ') },
     });
-    if (result) return result;
-  }
-  throw new AuthError('temporarily_unavailable', 'Too many changes at once. Try again.', {
-    headers: { 'Retry-After': '1' },
+    return tagged(updated);
   });
-}
 
 /** Whether a new account may be made for this address. */
 function maySignUp(ctx: Context, email: string): boolean {

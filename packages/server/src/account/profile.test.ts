@@ -273,6 +273,14 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
+  test('60 patches at once wait for each other and are all applied', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ada.patch({ name: `name ${n}` })));
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
+    await t.close();
+  });
+
   test("one user's patch and tag say nothing to another's profile", async () => {
     const t = await open();
     const [ada, bob] = [await person(t), await person(t, 'bob@example.com')];

@@ -18,6 +18,15 @@ export const findUser = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(profileColumns).where('id', '=', p.id),
 );
 
+/** The same, with the row locked until the transaction ends: changes of one profile wait for each other. */
+export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('users')
+    .select(profileColumns)
+    .where('id', '=', p.id)
+    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+);
+
 export const findUserByAddress = statement<{ email_key: string }>()((db, p) =>
   db.selectFrom('users').select(['id', 'disabled_at']).where('email_key', '=', p.email_key),
 );
@@ -49,10 +58,9 @@ export const insertUser = statement<{
     .returning('id'),
 );
 
-/** Replaces the profile as it was at one revision; no row when somebody changed it since. */
+/** Replaces the profile in a locked row. */
 export const updateProfile = statement<{
   id: string;
-  revision: number;
   name: string;
   avatar_url: string | null;
   locale: string | null;
@@ -70,7 +78,6 @@ export const updateProfile = statement<{
       updated_at: laterOf(e.ref('updated_at'), p.now),
     }))
     .where('id', '=', p.id)
-    .where('revision', '=', p.revision)
     .returning(profileColumns),
 );
 

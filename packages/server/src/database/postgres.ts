@@ -6,7 +6,7 @@ import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 
 const poolSize = 16;
-const connectTimeoutSeconds = 5;
+const connectTimeoutSeconds = 2;
 const statementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
 const idleInTransactionTimeoutMs = 10_000;

@@ -6,7 +6,7 @@ import type { Context as HonoContext } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { z } from 'zod';
 import type { Context, Login, Requester } from '../context.ts';
-import { AuthError } from '../errors.ts';
+import { AuthError, noSuchThing } from '../errors.ts';
 import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
@@ -177,7 +177,9 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
       const given = endpoint.body ? readBody(c.req.raw, taken, dialects) : undefined;
       const absent = given === undefined && endpoint.bodyOptional ? {} : given;
       const body = endpoint.body ? check(endpoint.body, absent, 'the body') : {};
-      const call = callOf(c, { login, params: c.req.param(), query, body });
+      const params = c.req.param();
+      if (!Object.values(params).every((id) => idPattern.test(String(id)))) throw noSuchThing();
+      const call = callOf(c, { login, params, query, body });
       return answer(c, endpoint, await handler(call as never), login);
     });
   };
@@ -193,6 +195,9 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
 
   return { app, on, formGrants };
 }
+
+/** Whatever else stands in a path names nothing here. */
+const idPattern = /^[a-z]{2,4}_[\w-]{22}$/;
 
 const greatestUserAgentLength = 512;
 

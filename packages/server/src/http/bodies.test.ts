@@ -123,6 +123,23 @@ onBothDatabases('bodies', (open) => {
   });
 });
 
+onBothDatabases('identifiers', (open) => {
+  test('a path that holds no identifier is 404, also with characters that a database cannot keep', async () => {
+    const t = await open();
+    const { access_token: token } = await t.login();
+    for (const path of [
+      '/sessions/%00',
+      '/sessions/ses_%00',
+      '/passkeys/%00',
+      `/passkeys/pk_${'x'.repeat(23)}`,
+    ]) {
+      expect([path, (await t.ask('DELETE', path, { token })).status]).toEqual([path, 404]);
+    }
+    expect((await t.ask('PATCH', '/passkeys/%00', { token, json: { name: 'x' } })).status).toBe(404);
+    await t.close();
+  });
+});
+
 test('a missing body is 400 where one is needed, naming what is missing', async () => {
   const t = await openApp('sqlite');
   const token = (await t.login()).access_token;

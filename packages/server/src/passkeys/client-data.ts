@@ -24,14 +24,30 @@ export function readBase64url(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }
 
+const parseClientData = (encoded: string): unknown =>
+  JSON.parse(utf8.decode(new Uint8Array(Buffer.from(encoded, 'base64url'))));
+
+/**
+ * The challenge that client data answers to, whatever else is wrong with it: it is known before anything that
+ * can fail, so that what fails spends it.
+ * @throws {AuthError} `invalid_grant` where there is none
+ */
+export function readChallengeOf(encoded: string): string {
+  try {
+    return z.object({ challenge: z.string() }).parse(parseClientData(encoded)).challenge;
+  } catch (error) {
+    throw ceremonyRefused('client_data', error);
+  }
+}
+
 /**
  * Reads the client data of either ceremony.
  * @throws {AuthError} `invalid_grant`
  */
 export function readClientData(encoded: string): ClientData {
-  const bytes = readBase64url(encoded);
+  readBase64url(encoded);
   try {
-    return collectedClientData.parse(JSON.parse(utf8.decode(bytes)));
+    return collectedClientData.parse(parseClientData(encoded));
   } catch (error) {
     throw ceremonyRefused('client_data', error);
   }

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
-import { AuthError } from '../errors.ts';
+import { AuthError, noSuchThing } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
 import { type StartedSession, startSession } from '../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
@@ -22,7 +22,7 @@ import {
   spendChallenge,
   spendingOnRefusal,
 } from './challenge.ts';
-import { checkClientData, readClientData } from './client-data.ts';
+import { checkClientData, readChallengeOf, readClientData } from './client-data.ts';
 import * as store from './store.ts';
 import {
   expectedOrigins,
@@ -98,9 +98,10 @@ export async function registerPasskey(
   registration: RegistrationResponse,
   requester: Requester,
 ): Promise<Passkey> {
-  const clientData = readClientData(registration.response.clientDataJSON);
-  const challenge = checkChallenge(ctx, 'passkeyRegistration', clientData.challenge, login.sessionId);
+  const answered = readChallengeOf(registration.response.clientDataJSON);
+  const challenge = checkChallenge(ctx, 'passkeyRegistration', answered, login.sessionId);
   const result = await spendingOnRefusal(ctx, challenge, async () => {
+    const clientData = readClientData(registration.response.clientDataJSON);
     const credential = await verifyRegistration(ctx.config, registration, clientData);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) return 'replay';
@@ -173,9 +174,13 @@ export async function loginWithPasskey(
   authentication: AuthenticationResponse,
   facts: { readonly requester: Requester; readonly replacesCookie: string | undefined },
 ): Promise<StartedSession> {
-  const clientData = readClientData(authentication.response.clientDataJSON);
-  const challenge = checkChallenge(ctx, 'passkeyLogin', clientData.challenge);
+  const challenge = checkChallenge(
+    ctx,
+    'passkeyLogin',
+    readChallengeOf(authentication.response.clientDataJSON),
+  );
   const result = await spendingOnRefusal(ctx, challenge, async () => {
+    const clientData = readClientData(authentication.response.clientDataJSON);
     checkClientData(clientData, { type: 'webauthn.get', origins: expectedOrigins(ctx.config) });
     const [credential] = await store.findCredential(ctx.db.read, { credential_id: authentication.id });
     if (!credential) throw unknownCredential();
@@ -231,8 +236,6 @@ async function noteUse(
   return replaced ? 'good' : 'clone';
 }
 
-const passkeyMissing = () => new AuthError('not_found', 'There is no such passkey.');
-
 /**
  * Gives a passkey another name.
  * @throws {AuthError} `not_found`, also for another user's passkey
@@ -256,7 +259,7 @@ export async function renamePasskey(
     });
     return row;
   });
-  if (!renamed) throw passkeyMissing();
+  if (!renamed) throw noSuchThing();
   return recordOf(renamed);
 }
 
@@ -282,7 +285,7 @@ export async function removePasskey(
     });
     return true;
   });
-  if (!removed) throw passkeyMissing();
+  if (!removed) throw noSuchThing();
 }
 
 /** Where password managers send people to add and manage passkeys. @see W3C Passkey Endpoints */
