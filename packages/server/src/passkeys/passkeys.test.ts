@@ -145,7 +145,7 @@ onBothDatabases('passkeys', (open) => {
     const app = await open();
     const tokens = await app.login();
     const product = plug(app, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd' });
-    expect((await register(app, tokens, product)).body.name).toBe('iCloud Keychain');
+    expect((await register(app, tokens, product)).body.name).toBe('Apple Passwords');
     expect((await register(app, tokens, product, 'My phone 📱')).body.name).toBe('My phone 📱');
     for (const name of ['', ' ', 'a\nb', 'x'.repeat(101), 7, null]) {
       const json = { ...product.create(await creationOptions(app, tokens)), name };
