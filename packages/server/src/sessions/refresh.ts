@@ -20,8 +20,9 @@ interface Presented {
 }
 
 /**
- * Tells a repeated request, a lost race and a stolen token apart. Only the token spent last can be the first
- * two; `leewaySeconds` 0 takes every spent token for stolen.
+ * Tells a repeated request, a lost race and a stolen token apart. A repeated request comes with the token spent
+ * last and its key; a race with the token spent last, or with one that had arrived (`now`) before the exchanges
+ * that overtook it. With `leewaySeconds` 0 every other spent token counts as stolen.
  * @see RFC 9700 section 4.14.2
  */
 export function classifyRefusal(
