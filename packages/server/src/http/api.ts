@@ -3,8 +3,8 @@ import type { Endpoint } from '@latchkey/contract/endpoints';
 import { errorBody } from '@latchkey/contract/errors';
 import { limits } from '@latchkey/contract/limits';
 import type { Context as HonoContext } from 'hono';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { z } from 'zod';
+import type { Config } from '../config.ts';
 import type { Context, Login, Requester } from '../context.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
 import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
@@ -15,7 +15,15 @@ import { requireOwnOrigin } from './origin.ts';
 /** What surrounds a request: the peer's address as the socket has it, and what the log will say of it. */
 export interface RequestEnv {
   Bindings: { readonly peer: string | undefined };
-  Variables: { requestId: string; outcome: string | undefined; detail: string | undefined };
+  Variables: {
+    requestId: string;
+    /** What every answer carries. */
+    headers: Readonly<Record<string, string>>;
+    /** Whether the answer was made with these headers. */
+    dressed: boolean | undefined;
+    outcome: string | undefined;
+    detail: string | undefined;
+  };
 }
 
 export type App = OpenAPIHono<RequestEnv>;
@@ -111,28 +119,8 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     return login;
   };
 
-  /** A call with the facts around it, each read from the request only where a use case asks for it. */
-  const callOf = <Parts extends object>(c: HonoContext<RequestEnv>, parts: Parts): Parts & CallFacts => {
-    const { headers } = c.req.raw;
-    const facts: CallFacts = {
-      get requester() {
-        return {
-          ipAddress: clientAddress(c.env.peer, headers.get('X-Forwarded-For'), ctx.config.trustedProxies),
-          userAgent: userAgentOf(headers),
-        };
-      },
-      get idempotencyKey() {
-        return idempotencyKeyOf(headers);
-      },
-      get ifMatch() {
-        return headers.get('If-Match');
-      },
-      get sessionCookie() {
-        return readSessionCookie(ctx.config, headers.get('Cookie'));
-      },
-    };
-    return Object.assign(facts, parts);
-  };
+  const callOf = <Parts extends object>(c: HonoContext<RequestEnv>, parts: Parts): Parts & CallFacts =>
+    Object.assign(new RequestFacts(ctx.config, c), parts);
 
   const answer = <Body>(
     c: HonoContext<RequestEnv>,
@@ -141,15 +129,14 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     login?: Login,
   ) => {
     c.set('detail', reply.detail);
-    for (const [name, value] of Object.entries(reply.headers ?? {})) c.header(name, value);
     const cookie = reply.cookie ?? (login?.renewedCookie ? { value: login.renewedCookie } : undefined);
     const clears = cookie === 'clear' && login?.credential === 'cookie';
-    if (clears) c.header('Set-Cookie', sessionCookieHeader(ctx.config, undefined));
-    if (cookie && cookie !== 'clear') c.header('Set-Cookie', sessionCookieHeader(ctx.config, cookie.value));
-    const status = reply.status ?? endpoint.status;
-    return reply.body === undefined
-      ? c.body(null, status)
-      : c.json(reply.body, status as ContentfulStatusCode);
+    const set = cookie && cookie !== 'clear' ? cookie.value : undefined;
+    const headers =
+      clears || set !== undefined
+        ? { ...reply.headers, 'Set-Cookie': sessionCookieHeader(ctx.config, set) }
+        : reply.headers;
+    return dressed(c, reply.body, reply.status ?? endpoint.status, headers);
   };
 
   const on: Api['on'] = (endpoint, handler, form) => {
@@ -194,6 +181,60 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
   };
 
   return { app, on, formGrants };
+}
+
+/**
+ * An answer with the headers that every one carries, made in one piece: setting headers one by one costs more
+ * than the rest of an answer.
+ */
+export function dressed(
+  c: HonoContext<RequestEnv>,
+  body: unknown,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  c.set('dressed', true);
+  return body === undefined
+    ? new Response(null, { status, headers: { ...c.get('headers'), ...headers } })
+    : new Response(JSON.stringify(body), {
+        status,
+        headers: { ...c.get('headers'), 'Content-Type': 'application/json', ...headers },
+      });
+}
+
+/** The facts around a request, each read from it only where a use case asks for it. */
+class RequestFacts implements CallFacts {
+  readonly #config: Config;
+  readonly #c: HonoContext<RequestEnv>;
+
+  constructor(config: Config, c: HonoContext<RequestEnv>) {
+    this.#config = config;
+    this.#c = c;
+  }
+
+  get requester(): Requester {
+    const { headers } = this.#c.req.raw;
+    return {
+      ipAddress: clientAddress(
+        this.#c.env.peer,
+        headers.get('X-Forwarded-For'),
+        this.#config.trustedProxies,
+      ),
+      userAgent: userAgentOf(headers),
+    };
+  }
+
+  get idempotencyKey(): string | undefined {
+    return idempotencyKeyOf(this.#c.req.raw.headers);
+  }
+
+  get ifMatch(): string | null {
+    return this.#c.req.raw.headers.get('If-Match');
+  }
+
+  get sessionCookie(): string | undefined {
+    return readSessionCookie(this.#config, this.#c.req.raw.headers.get('Cookie'));
+  }
 }
 
 /** Whatever else stands in a path names nothing here. */

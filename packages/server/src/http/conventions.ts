@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { Context } from '../context.ts';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
-import type { App, RequestEnv } from './api.ts';
+import { type App, dressed, type RequestEnv } from './api.ts';
 import { describeError, redact } from './log.ts';
 import { corsHeaders, preflightHeaders } from './origin.ts';
 
@@ -24,19 +24,23 @@ export function surround(ctx: Context, lifecycle: Lifecycle): MiddlewareHandler<
     const given = c.req.header('X-Request-Id');
     const requestId = given && requestIdPattern.test(given) ? given : crypto.randomUUID();
     c.set('requestId', requestId);
-    c.header('X-Request-Id', requestId);
-    c.header('Cache-Control', 'no-store');
-    c.header('X-Content-Type-Options', 'nosniff');
-    c.header('Vary', 'Origin');
-    for (const [name, value] of Object.entries(corsHeaders(ctx.config, c.req.raw.headers)))
-      c.header(name, value);
+    const headers = {
+      'X-Request-Id': requestId,
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      Vary: 'Origin',
+      ...corsHeaders(ctx.config, c.req.raw.headers),
+    };
+    c.set('headers', headers);
 
     if (lifecycle.draining && !probes.has(c.req.path)) {
-      const error = temporarilyUnavailable(undefined, 'draining');
-      c.res = answerError(c, error);
-      c.header('Connection', 'close');
+      c.res = answerError(c, draining());
     } else {
       await next();
+    }
+    if (!c.get('dressed')) {
+      for (const [name, value] of Object.entries(headers))
+        if (!c.res.headers.has(name)) c.res.headers.set(name, value);
     }
 
     const route = routePath(c, -1);
@@ -60,9 +64,16 @@ type HonoContext = Parameters<MiddlewareHandler<RequestEnv>>[0];
 function answerError(c: HonoContext, error: AuthError): Response {
   c.set('outcome', error.code);
   c.set('detail', error.detail);
-  for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
-  return c.json(error.toBody(c.get('requestId')), error.status);
+  return dressed(c, error.toBody(c.get('requestId')), error.status, error.headers);
 }
+
+const draining = (): AuthError => {
+  const error = temporarilyUnavailable(undefined, 'draining');
+  return new AuthError(error.code, error.message, {
+    detail: 'draining',
+    headers: { ...error.headers, Connection: 'close' },
+  });
+};
 
 const notFound = () => new AuthError('not_found', 'There is nothing here.');
 

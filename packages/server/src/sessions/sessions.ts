@@ -121,15 +121,17 @@ export const credentialMissing = (): AuthError =>
     headers: { 'WWW-Authenticate': challenge },
   });
 
-const credentialRefused = (detail: string): AuthError => {
-  const description = 'The access token is malformed, expired or revoked.';
-  return new AuthError('invalid_token', description, {
+const refusedDescription = 'The access token is malformed, expired or revoked.';
+const credentialRefused = (detail: string): AuthError =>
+  new AuthError('invalid_token', refusedDescription, {
     detail,
     headers: {
-      'WWW-Authenticate': `${challenge}, error="invalid_token", error_description="${description}"`,
+      'WWW-Authenticate': `${challenge}, error="invalid_token", error_description="${refusedDescription}"`,
     },
   });
-};
+
+/** Made once: floods of garbage are answered with it. */
+const credentialMalformed = credentialRefused('malformed');
 
 /**
  * Who presents this access token or session cookie. Garbage is refused without a statement; a revocation holds
@@ -139,7 +141,7 @@ const credentialRefused = (detail: string): AuthError => {
 export async function authenticate(ctx: Context, credential: Credential): Promise<Login> {
   const isCookie = credential.type === 'cookie';
   const handle = readHandle(ctx.keys, isCookie ? 'browserSession' : 'accessToken', credential.value);
-  if (!handle) throw credentialRefused('malformed');
+  if (!handle) throw credentialMalformed;
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw credentialRefused('expired');
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(handle.subject) });
