@@ -104,19 +104,30 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
   const read = executor(reader);
   const tx = executor(writer);
 
+  const command = (text: string): (() => void) => {
+    const statement = writer.prepare(text);
+    return () => void statement.run();
+  };
+  const begin = command('BEGIN IMMEDIATE');
+  const commit = command('COMMIT');
+  const rollback = command('ROLLBACK');
+  const startUnit = command('SAVEPOINT unit');
+  const keepUnit = command('RELEASE unit');
+  const undoUnit = command('ROLLBACK TO unit');
+
   let queue: Unit[] = [];
   let flushing: Promise<void> | undefined;
 
   const runUnit = async (unit: Unit): Promise<() => void> => {
-    writer.run('SAVEPOINT unit');
+    startUnit();
     try {
       const value = await unit.run(tx);
-      writer.run('RELEASE unit');
+      keepUnit();
       return () => unit.resolve(value);
     } catch (error) {
       if (!writer.inTransaction) throw error;
-      writer.run('ROLLBACK TO unit');
-      writer.run('RELEASE unit');
+      undoUnit();
+      keepUnit();
       return () => unit.reject(error);
     }
   };
@@ -125,14 +136,14 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     const answers: (() => void)[] = [];
     try {
       // Left open only where the disk refused even to roll back the batch before.
-      if (writer.inTransaction) writer.run('ROLLBACK');
-      await whenFree(busyDeadlineMs, () => writer.run('BEGIN IMMEDIATE'));
+      if (writer.inTransaction) rollback();
+      await whenFree(busyDeadlineMs, begin);
       for (const unit of batch) answers.push(await runUnit(unit));
-      writer.run('COMMIT');
+      commit();
     } catch (error) {
       for (const unit of batch) unit.reject(asStoreError(error));
       try {
-        if (writer.inTransaction) writer.run('ROLLBACK');
+        if (writer.inTransaction) rollback();
       } catch {
         options.log.warn('a failed batch could not be rolled back yet');
       }

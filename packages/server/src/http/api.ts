@@ -215,11 +215,7 @@ class RequestFacts implements CallFacts {
   get requester(): Requester {
     const { headers } = this.#c.req.raw;
     return {
-      ipAddress: clientAddress(
-        this.#c.env.peer,
-        headers.get('X-Forwarded-For'),
-        this.#config.trustedProxies,
-      ),
+      ipAddress: clientAddress(this.#c.env.peer, headers.get('X-Forwarded-For'), this.#config.trustedProxies),
       userAgent: userAgentOf(headers),
     };
   }

@@ -9,6 +9,8 @@ const collectedClientData = z.object({
   topOrigin: z.string().optional(),
 });
 
+const challengeOnly = collectedClientData.pick({ challenge: true });
+
 /** What the browser says of the page that asked. @see WebAuthn Level 3 section 5.8.1 */
 export type ClientData = z.infer<typeof collectedClientData>;
 
@@ -34,7 +36,7 @@ const parseClientData = (encoded: string): unknown =>
  */
 export function readChallengeOf(encoded: string): string {
   try {
-    return z.object({ challenge: z.string() }).parse(parseClientData(encoded)).challenge;
+    return challengeOnly.parse(parseClientData(encoded)).challenge;
   } catch (error) {
     throw ceremonyRefused('client_data', error);
   }
