@@ -1,7 +1,9 @@
 // Passkeys on the pages, in a real browser with a virtual authenticator, against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { limits } from '@latchkey/contract/limits';
 import type { CDPSession, Page } from 'playwright-core';
+import { base64url, createAuthenticator, flag } from './support/authenticator.ts';
 import { newPage } from './support/browser.ts';
 import { mailTo } from './support/http.ts';
 import { startService, type TestService } from './support/service.ts';
@@ -16,6 +18,7 @@ afterAll(async () => {
   await service.stop();
 });
 
+const sha256Bytes = 32;
 const mailButton = 'Send me a mail';
 const passkeyButton = 'Sign in with a passkey';
 
@@ -290,14 +293,77 @@ test('what needs a fresh login leads to one, and back', async () => {
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('a passkey that the service refuses is explained, and thrown away by the browser', async () => {
+test('a passkey that is registered already is explained, and thrown away by the browser', async () => {
   const device = await newDevice();
   const { page } = device;
-  await signInByMail(page, 'full@example.com');
+  await signInByMail(page, 'registered@example.com');
   await page.route('**/passkey/register', (route) =>
     route.fulfill({ status: 409, json: { error: 'conflict' } }),
   );
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText('as many as it can have').waitFor();
+  await page.getByRole('alert').getByText('it is registered already').waitFor();
   expect(await device.credentials()).toEqual([]);
+});
+
+test('an account with as many passkeys as it can have says so, and its browser keeps no further one', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signInByMail(page, 'full@example.com');
+  // Added behind this page's back, as from other devices.
+  const authenticator = createAuthenticator({ origin: service.url });
+  const post = (path: string, body?: unknown) =>
+    page.evaluate(
+      async ([url, json]) => {
+        const headers = { 'Content-Type': 'application/json' };
+        return (await fetch(url, { method: 'POST', headers, body: json })).json();
+      },
+      [`/api/v1/auth/passkey/${path}`, JSON.stringify(body ?? {})] as const,
+    );
+  for (let n = 0; n < limits.passkeys; n++) {
+    await post('register', authenticator.create(await post('register/challenge')));
+  }
+  const tooMany = page
+    .getByRole('alert')
+    .getByText(`has ${limits.passkeys} passkeys, as many as it can have`);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await tooMany.waitFor();
+  expect(await items(page).count()).toBe(limits.passkeys);
+  expect(await device.credentials()).toEqual([]);
+
+  // Now that the page knows, the browser is not even asked.
+  await page.reload();
+  await page.evaluate(() => {
+    navigator.credentials.create = () => Promise.reject(new Error('asked'));
+  });
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await tooMany.waitFor();
+});
+
+test('a passkey made by itself without the person is refused, forgotten by the browser, and no matter of a message', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  // No browser makes a passkey by itself for a test, so this one is made as any other; then its flags are made
+  // those that Level 3 has in this case. Without attestation nothing signs them.
+  await page.addInitScript(() => {
+    const create = navigator.credentials.create.bind(navigator.credentials);
+    navigator.credentials.create = (options) =>
+      create(options?.publicKey && { publicKey: options.publicKey });
+  });
+  await page.route('**/passkey/register', (route) => {
+    const registration = route.request().postDataJSON();
+    const attestation = Buffer.from(registration.response.attestationObject, 'base64url');
+    const header = 'authData'.length + 2;
+    attestation[attestation.indexOf('authData') + header + sha256Bytes]! &= ~(flag.up | flag.uv);
+    registration.response.attestationObject = base64url(attestation);
+    return route.continue({ postData: JSON.stringify(registration) });
+  });
+  const refusal = page.waitForResponse((response) => response.url().endsWith('/passkey/register'));
+  await signInByMail(page, 'silent@example.com');
+  expect((await refusal).status()).toBe(400);
+  const made = (await refusal).request().postDataJSON().id;
+  expect((await toldBy(page, 'signalUnknownCredential')).credentialId).toBe(made);
+  await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
+  expect(await device.credentials()).toEqual([]);
+  expect(await page.getByRole('alert').allInnerTexts()).toEqual([]);
+  await page.getByText('Next time without a mail').waitFor();
 });

@@ -1,18 +1,21 @@
 // Renews the names of authenticators from the public community list, which a person has looked at or fetched:
-// `bun tools/renew-aaguids.ts FILE_OR_URL`. The list is `aaguid.json` of
+// `bun tools/renew-aaguids.ts FILE_OR_URL [TARGET]`. The list is `aaguid.json` of
 // https://github.com/passkeydeveloper/passkey-authenticator-aaguids: names and icons by AAGUID; icons stay out.
 
 import { join } from 'node:path';
 import { z } from 'zod';
 
-const target = join(import.meta.dir, '../packages/server/src/passkeys/aaguids.json');
+const shipped = join(import.meta.dir, '../packages/server/src/passkeys/aaguids.json');
 const greatestNameLength = 100;
 const aaguid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-const communityList = z.record(aaguid, z.object({ name: z.string().min(1).max(greatestNameLength) }));
+// The list says of itself that it will be emptied when it is given up: that is no reason to lose the names.
+const communityList = z
+  .record(aaguid, z.object({ name: z.string().min(1).max(greatestNameLength) }))
+  .refine((names) => Object.keys(names).length > 0, 'the list is empty; nothing was changed');
 
-const [source] = process.argv.slice(2);
+const [source, target = shipped] = process.argv.slice(2);
 if (!source) {
-  process.stderr.write('usage: bun tools/renew-aaguids.ts FILE_OR_URL\n');
+  process.stderr.write('usage: bun tools/renew-aaguids.ts FILE_OR_URL [TARGET]\n');
   process.exit(2);
 }
 

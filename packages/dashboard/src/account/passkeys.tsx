@@ -33,8 +33,8 @@ const focusHeading = () => document.getElementById(headingId)?.focus();
 
 const words = {
   invalid_grant: 'That passkey could not be added. Try again.',
-  conflict:
-    'That passkey could not be added: it is registered already, or your account has as many as it can have. Remove one you no longer use, and try again.',
+  conflict: 'That passkey could not be added: it is registered already.',
+  too_many: `Your account has ${limits.passkeys} passkeys, as many as it can have. Remove one you no longer use, and try again.`,
   not_found: 'That passkey is gone already.',
 };
 
@@ -85,10 +85,24 @@ function showAdded(added: Passkey, how: string): void {
   status.value = `${how}: ${added.name}. From now on you can sign in with it.`;
 }
 
+/** Whether the account has as many passkeys as it can have, also when another page added or removed some. */
+async function isFull(): Promise<boolean> {
+  await loadPasskeys();
+  return passkeys.value.length >= limits.passkeys;
+}
+
 const add = () =>
   change(async () => {
+    if (passkeys.value.length >= limits.passkeys && (await isFull())) {
+      error.value = words.too_many;
+      return undefined;
+    }
     const added = await addPasskey();
     if (!added.ok) {
+      if (added.problem.code === 'conflict' && (await isFull())) {
+        error.value = words.too_many;
+        return undefined;
+      }
       // It is of use all the same: there is nothing to offer any more.
       if (added.problem.code === 'passkey_already_there') offered.value = false;
       return report(added.problem);

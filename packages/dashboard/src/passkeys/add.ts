@@ -15,7 +15,9 @@ export function addPasskey(): Promise<Result<Passkey>> {
 
 /**
  * Lets a browser that does so make a passkey without asking, right after a login by other means. Whatever keeps
- * it from doing so is nobody's concern.
+ * it from doing so is nobody's concern; that includes a passkey made without the person's presence or verification,
+ * as Level 3 allows here and the service does not.
+ * @see WebAuthn Level 3 sections 5.1.3 and 7.1
  */
 export async function upgradeToPasskey(): Promise<Passkey | undefined> {
   if (!(await upgradeSupported())) return undefined;
@@ -40,6 +42,7 @@ async function make(conditional?: AbortSignal): Promise<Result<Passkey>> {
   const added = await registerPasskey(made.value);
   // Also after a refusal: the passkey that the browser has just made is then good for nothing. Without an answer
   // nobody knows, and nothing is said.
-  if (added.ok || added.problem.code !== 'unreachable') await signalAccount();
+  if (added.ok) await signalAccount();
+  else if (added.problem.code !== 'unreachable') await signalAccount(made.value.id);
   return added;
 }

@@ -5,12 +5,17 @@ import { listPasskeys, startPasskeyRegistration } from '../api.ts';
 // Each call is a courtesy: a browser without it, or one that refuses, changes nothing for the person.
 // https://w3c.github.io/webauthn/#sctn-signal-methods
 
-type Signal = 'signalUnknownCredential' | 'signalAllAcceptedCredentials' | 'signalCurrentUserDetails';
+const signals = [
+  'signalUnknownCredential',
+  'signalAllAcceptedCredentials',
+  'signalCurrentUserDetails',
+] as const;
+type Signal = (typeof signals)[number];
 
 const can = (signal: Signal) =>
   'PublicKeyCredential' in window && typeof PublicKeyCredential[signal] === 'function';
 
-/** This passkey is registered nowhere here. Only for the service's plain word that it is so. */
+/** This passkey is registered nowhere here. Only for the service's own word that it is so: it is deleted for good. */
 export async function signalUnknown(rpId: string, credentialId: string): Promise<void> {
   if (!can('signalUnknownCredential')) return;
   await PublicKeyCredential.signalUnknownCredential({ rpId, credentialId }).catch(() => {});
@@ -29,14 +34,16 @@ export function rememberIdentity({ rp, user }: Identity): void {
  * had made it, would have the new passkey thrown away.
  */
 export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-  navigator.locks.request('latchkey.passkeys', work) as Promise<T>;
+  navigator.locks.request('latchkey.passkeys', () => work()) as Promise<T>;
 
 /**
  * Tells which passkeys the account has and what the account is called. Asks for creation options when none were
  * seen yet, which a login that is not recent is refused. Only to be called in turn.
+ * @param refused a passkey whose registration was refused: unless the account has it all the same, the browser is
+ * told that it is registered nowhere
  */
-export async function signalAccount(): Promise<void> {
-  if (!can('signalAllAcceptedCredentials') && !can('signalCurrentUserDetails')) return;
+export async function signalAccount(refused?: string): Promise<void> {
+  if (!signals.some(can)) return;
   if (identity === undefined) {
     const options = await startPasskeyRegistration();
     if (!options.ok) return;
@@ -49,9 +56,13 @@ export async function signalAccount(): Promise<void> {
     const details = { ...of, name: user.name, displayName: user.displayName };
     await PublicKeyCredential.signalCurrentUserDetails(details).catch(() => {});
   }
-  if (!can('signalAllAcceptedCredentials')) return;
+  if (!can('signalAllAcceptedCredentials') && refused === undefined) return;
   const list = await listPasskeys();
   if (!list.ok) return;
   const allAcceptedCredentialIds = list.value.passkeys.map(({ credential_id }) => credential_id);
+  if (refused !== undefined && !allAcceptedCredentialIds.includes(refused)) {
+    await signalUnknown(rp.id, refused);
+  }
+  if (!can('signalAllAcceptedCredentials')) return;
   await PublicKeyCredential.signalAllAcceptedCredentials({ ...of, allAcceptedCredentialIds }).catch(() => {});
 }

@@ -3,7 +3,7 @@ import { up as first } from './migrations/0001-first.ts';
 import { up as passkeys } from './migrations/0002-passkeys.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
-const migrations: Record<string, Migration> = {
+export const migrations: Readonly<Record<string, Migration>> = {
   '0001-first': { up: first },
   '0002-passkeys': { up: passkeys },
 };

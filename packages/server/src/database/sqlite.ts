@@ -183,7 +183,7 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
 }
 
 /** Migrations run in one transaction, whose first statement takes the write lock; both die with the process. */
-function migrationDialect(connection: Connection): SqliteDialect {
+export function migrationDialect(connection: Connection): SqliteDialect {
   class MigrationAdapter extends SqliteAdapter {
     override get supportsTransactionalDdl(): boolean {
       return true;

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { limits } from '@latchkey/contract/limits';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import {
   type Algorithm,
@@ -7,7 +8,6 @@ import {
   createAuthenticator,
   flag,
 } from '../../../../tests/support/authenticator.ts';
-import { greatestPasskeys } from './passkeys.ts';
 
 const algorithms: readonly Algorithm[] = ['ES256', 'EdDSA', 'RS256'];
 
@@ -338,12 +338,12 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test(`of registrations that race for the last places, as many pass as there are: ${greatestPasskeys}`, async () => {
+  test(`of registrations that race for the last places, as many pass as there are: ${limits.passkeys}`, async () => {
     const app = await open();
     const node = await open({ beside: app });
     const tokens = await app.login();
     const authenticator = plug(app);
-    for (let i = 0; i < greatestPasskeys - 3; i++) {
+    for (let i = 0; i < limits.passkeys - 3; i++) {
       expect((await register(app, tokens, authenticator)).status).toBe(201);
     }
     const responses = await Promise.all(
@@ -361,7 +361,7 @@ onBothDatabases('passkeys', (open) => {
       ...Array.from({ length: 3 }, () => 201),
       ...Array.from({ length: 7 }, () => 409),
     ]);
-    expect(await listed(app, tokens)).toHaveLength(greatestPasskeys);
+    expect(await listed(app, tokens)).toHaveLength(limits.passkeys);
     await node.close();
     await app.close();
   });

@@ -1,3 +1,4 @@
+import { limits } from '@latchkey/contract/limits';
 import {
   type AuthenticationResponse,
   type CreationOptions,
@@ -30,9 +31,6 @@ import {
   verifyAuthentication,
   verifyRegistration,
 } from './verification.ts';
-
-/** How many passkeys a user may have. */
-export const greatestPasskeys = 20;
 
 const relyingPartyName = 'Latchkey';
 
@@ -114,7 +112,7 @@ export async function registerPasskey(
     case 'registered':
       throw new AuthError('conflict', 'This passkey is registered already.');
     case 'full':
-      throw new AuthError('conflict', `There may be ${greatestPasskeys} passkeys at most. Remove one first.`);
+      throw new AuthError('conflict', `There may be ${limits.passkeys} passkeys at most. Remove one first.`);
     default:
       return recordOf(result);
   }
@@ -131,7 +129,7 @@ async function add(
   const [account] = await store.lockAccount(tx, { user_id: login.userId });
   if (!account) throw accountGone();
   const [passkeys] = await store.countPasskeys(tx, { user_id: login.userId });
-  if (!passkeys || passkeys.count >= greatestPasskeys) return 'full';
+  if (!passkeys || passkeys.count >= limits.passkeys) return 'full';
   const [row] = await store.insertPasskey(tx, {
     id: newId('pk_', ctx.random),
     user_id: login.userId,
