@@ -125,8 +125,8 @@ export function createVerifier({
 }
 
 function checked(body: unknown): Verification {
-  const { active, sub, sid, exp } = Object(body) as Record<string, unknown>;
-  if (active === false) return inactive;
+  const { active, sub, sid, exp, token_use = 'access_token' } = Object(body) as Record<string, unknown>;
+  if (active === false || token_use !== 'access_token') return inactive;
   const isWhole =
     active === true && typeof sub === 'string' && typeof sid === 'string' && Number.isFinite(exp);
   if (!isWhole) throw new LatchkeyError('not_latchkey', 'The answer says nothing about the token.');
