@@ -35,7 +35,9 @@ onBothDatabases('device login by the SDK', (open) => {
       if (waits.length === 4) await decide(service, login.userCode, 'approve');
     });
     const login = await startDeviceLogin(apiOf(service), { clock, deviceName: 'den' });
+    const started = service.ctx.clock();
     const tokens = await login.tokens({ onWait: (wait) => waits.push(wait) });
+    expect(service.ctx.clock() - started).toBeGreaterThanOrEqual(24_000);
     expect(login.userCode).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
     expect(login.verificationUriComplete).toContain(login.userCode);
     expect(waits).toEqual([

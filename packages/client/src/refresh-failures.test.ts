@@ -91,6 +91,32 @@ test('a store that cannot be written is found before the token is spent: nothing
   await service.close();
 });
 
+test('a login that somebody stores in the very moment of clearing is not cleared', async () => {
+  const service = await openApp('sqlite');
+  const storage = memoryStorage();
+  let meanwhile: (() => Promise<void>) | undefined;
+  const raced: Storage = {
+    ...storage,
+    lock: async (name, work, options) => {
+      const first = name === 'document' ? meanwhile : undefined;
+      if (first) meanwhile = undefined;
+      await first?.();
+      return storage.lock(name, work, options);
+    },
+  };
+  const { wire, session, store } = await expired(service, raced);
+  const { access_token } = (await store.read())!;
+  await service.ask('POST', '/revoke', { token: (await service.login()).access_token });
+  wire.before = async () => {
+    const fresh = loginOf(store.server, await service.login(), service.ctx.clock());
+    meanwhile = () => store.put(fresh);
+  };
+  const token = await session.renew(access_token);
+  expect((await store.read())!.access_token).toBe(token);
+  expect((await service.ask('GET', '/me', { token })).status).toBe(200);
+  await service.close();
+});
+
 test('the successor is in the store before anybody is given it', async () => {
   const service = await openApp('sqlite');
   const storage = memoryStorage();
