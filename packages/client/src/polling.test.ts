@@ -61,6 +61,7 @@ test('slow_down is honoured with the interval it brings, and with 5 s more where
 test('a server that is busy, broken or hidden behind a portal is asked again, when it says so later', async () => {
   const { outcome, seconds } = await polled([
     answer(error('rate_limited'), 429, { 'Retry-After': '40' }),
+    answer(error('rate_limited'), 429, { 'Retry-After': '999999999' }),
     answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' }),
     answer(error('server_error'), 500),
     () => new Response('<html>Bad gateway</html>', { status: 502 }),
@@ -72,7 +73,7 @@ test('a server that is busy, broken or hidden behind a portal is asked again, wh
     approved,
   ]);
   expect(outcome).toEqual(tokens);
-  expect(seconds).toEqual([6, 40, 6, 6, 6, 6, 6, 12]);
+  expect(seconds).toEqual([6, 40, 600, 6, 6, 6, 6, 6, 12]);
 });
 
 test('what nobody can mend by polling ends it', async () => {

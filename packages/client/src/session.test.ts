@@ -84,6 +84,19 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
+  test('an exchange without an answer is finished by the next who asks, long before the token runs out', async () => {
+    const service = await open();
+    const { open: session, wire, store } = await loggedIn(service);
+    const before = (await store.read())!;
+    wire.loseNext(4);
+    expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
+    expect(await session().accessToken()).toBe(before.access_token);
+    service.pass(31);
+    expect(await session().accessToken()).not.toBe(before.access_token);
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', ...Array(4).fill('retry')]);
+    await service.close();
+  });
+
   test('what somebody else renewed meanwhile is used, and nothing is cleared', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
@@ -174,6 +187,14 @@ onBothDatabases('a session of the SDK', (open) => {
     wire.replace = () => new Response('', { status: 401 });
     await one.fetch('https://elsewhere.example/', { headers: { 'X-Own': '1' } });
     expect(wire.sent.map(({ headers }) => [...headers.keys()])).toEqual([['x-own']]);
+    const { promise: silence } = Promise.withResolvers<Response>();
+    const deaf = openSession({
+      api: apiOf(service, () => silence),
+      store,
+      clock: clockOf(service),
+      fetchTimeoutMilliseconds: 20,
+    });
+    expect(await codeOf(deaf.fetch('/'))).toBe('timeout');
     const stream = new Blob(['x']).stream();
     expect((await one.fetch('/', { method: 'POST', body: stream })).status).toBe(401);
     expect(wire.sent).toHaveLength(2);
