@@ -97,6 +97,18 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
+  test('a repeated answer whose token has run out meanwhile is followed by one whose token works', async () => {
+    const service = await open({ settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
+    const { open: session, wire, store, works } = await loggedIn(service);
+    const before = (await store.read())!;
+    wire.loseNext(4);
+    expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
+    service.pass(120);
+    expect(await works(await session().accessToken())).toBe(true);
+    expect(outcomesOf(service, 'refresh').slice(-2)).toEqual(['retry', 'rotated']);
+    await service.close();
+  });
+
   test('what somebody else renewed meanwhile is used, and nothing is cleared', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
@@ -206,6 +218,8 @@ onBothDatabases('a session of the SDK', (open) => {
     const { open: session, wire, store, browser } = await loggedIn(service);
     wire.replace = () => new Response('', { status: 502 });
     expect(await codeOf(session().logout())).toBe('temporarily_unavailable');
+    wire.replace = () => new Response(null, { status: 204 });
+    expect(await codeOf(session().logout())).toBe('not_latchkey');
     expect(await store.read()).not.toBeNull();
     wire.replace = () => undefined;
     // The answer gets lost; the second time the service knows the login no more.
