@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
 import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy, storeWith } from '../../../tests/support/client.ts';
 import { setDisabled } from '../../server/src/account/account.ts';
-import { openSession } from './session.ts';
+import { openSession, standingOf } from './session.ts';
 
 const fourHours = 14_400;
 
@@ -16,6 +16,8 @@ const outcomesOf = (service: TestApp, route: string): string[] =>
 async function loggedIn(service: TestApp) {
   const browser = await service.login();
   const store = await storeWith(service, await service.deviceLogin(browser));
+  // Two access tokens of one login that end in the same millisecond are the same.
+  service.pass(1);
   const wire = lossy(fetchOf(service));
   const open = () => openSession({ api: apiOf(service, wire.fetch), store, clock: clockOf(service) });
   const works = async (token: string) => (await service.ask('GET', '/me', { token })).status === 200;
@@ -27,10 +29,10 @@ onBothDatabases('a session of the SDK', (open) => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
     expect(await session().accessToken()).toBe((await store.read())!.access_token);
-    service.pass(fourHours - 301);
+    service.pass(fourHours - 400);
     expect(await session().accessToken()).toBe((await store.read())!.access_token);
     expect(wire.sent).toEqual([]);
-    service.pass(2);
+    service.pass(150);
     await session().accessToken();
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
     await service.close();
@@ -251,6 +253,28 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'rotated', 'rotated']);
     await service.close();
   });
+});
+
+test('a token is due when 300 s or a tenth of its life is left, whichever is less', () => {
+  const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer' };
+  const standingAfter = (life: number, milliseconds: number, startedAt?: number) => {
+    const login = loginOf('https://login.example', { ...tokens, expires_in: life }, 0);
+    const started = startedAt === undefined ? {} : { refresh_started_at: startedAt };
+    return standingOf({ ...login, ...started }, milliseconds);
+  };
+  expect(standingAfter(14_400, 14_100_000)).toBe('fresh');
+  expect(standingAfter(14_400, 14_100_001)).toBe('due');
+  expect(standingAfter(60, 54_000)).toBe('fresh');
+  expect(standingAfter(60, 54_001)).toBe('due');
+  expect(standingAfter(60, 60_000)).toBe('expired');
+  // Set back by a little more than any clock is corrected by.
+  expect(standingAfter(14_400, -60_000)).toBe('fresh');
+  expect(standingAfter(14_400, -60_001)).toBe('due');
+  // An exchange under way, an unfinished one, one from the future.
+  expect(standingAfter(14_400, 29_999, 0)).toBe('fresh');
+  expect(standingAfter(14_400, 30_000, 0)).toBe('due');
+  expect(standingAfter(14_400, 0, 1)).toBe('due');
+  expect(standingAfter(60, 60_000, 59_999)).toBe('expired');
 });
 
 const refusal = () =>
