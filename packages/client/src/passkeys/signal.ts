@@ -1,5 +1,5 @@
 import type { CreationOptions } from '@latchkey/contract/passkeys';
-import { listPasskeys, startPasskeyRegistration } from '../api.ts';
+import type { Api } from '../api.ts';
 
 // What the service knows is told to the browser's password managers, so that they offer no passkey that is gone.
 // Each call is a courtesy: a browser without it, or one that refuses, changes nothing for the person.
@@ -42,14 +42,13 @@ export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
  * @param refused a passkey whose registration was refused: unless the account has it all the same, the browser is
  * told that it is registered nowhere
  */
-export async function signalAccount(refused?: string): Promise<void> {
+export async function signalAccount(api: Api, refused?: string): Promise<void> {
   if (!signals.some(can)) return;
   if (identity === undefined) {
-    const options = await startPasskeyRegistration();
-    if (!options.ok) return;
-    rememberIdentity(options.value);
+    const options = await api.call('startPasskeyRegistration').catch(() => undefined);
+    if (!options) return;
+    identity = options;
   }
-  if (identity === undefined) return;
   const { rp, user } = identity;
   const of = { rpId: rp.id, userId: user.id };
   if (can('signalCurrentUserDetails')) {
@@ -57,9 +56,9 @@ export async function signalAccount(refused?: string): Promise<void> {
     await PublicKeyCredential.signalCurrentUserDetails(details).catch(() => {});
   }
   if (!can('signalAllAcceptedCredentials') && refused === undefined) return;
-  const list = await listPasskeys();
-  if (!list.ok) return;
-  const allAcceptedCredentialIds = list.value.passkeys.map(({ credential_id }) => credential_id);
+  const list = await api.call('listPasskeys').catch(() => undefined);
+  if (!list) return;
+  const allAcceptedCredentialIds = list.passkeys.map(({ credential_id }) => credential_id);
   if (refused !== undefined && !allAcceptedCredentialIds.includes(refused)) {
     await signalUnknown(rp.id, refused);
   }

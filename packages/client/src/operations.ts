@@ -1,0 +1,53 @@
+import type { endpoints } from '@latchkey/contract/endpoints';
+
+type Endpoints = typeof endpoints;
+
+/**
+ * Method and path of every operation, as the contract has them. Only its types are imported, so that its schemas
+ * stay out of pages.
+ */
+export const operations = {
+  startDeviceAuthorization: { method: 'post', path: '/api/v1/auth/device' },
+  redeemDeviceCode: { method: 'post', path: '/api/v1/auth/token' },
+  verifyDevice: { method: 'post', path: '/api/v1/auth/device/verify' },
+  approveDevice: { method: 'post', path: '/api/v1/auth/device/approve' },
+  denyDevice: { method: 'post', path: '/api/v1/auth/device/deny' },
+  startPasskeyRegistration: { method: 'post', path: '/api/v1/auth/passkey/register/challenge' },
+  registerPasskey: { method: 'post', path: '/api/v1/auth/passkey/register' },
+  startPasskeyLogin: { method: 'post', path: '/api/v1/auth/passkey/login/challenge' },
+  loginWithPasskey: { method: 'post', path: '/api/v1/auth/passkey/login' },
+  listPasskeys: { method: 'get', path: '/api/v1/auth/passkeys' },
+  renamePasskey: { method: 'patch', path: '/api/v1/auth/passkeys/{id}' },
+  removePasskey: { method: 'delete', path: '/api/v1/auth/passkeys/{id}' },
+  requestMagicLink: { method: 'post', path: '/api/v1/auth/magic_link' },
+  verifyMagicLink: { method: 'post', path: '/api/v1/auth/magic_link/verify' },
+  refresh: { method: 'post', path: '/api/v1/auth/refresh' },
+  revoke: { method: 'post', path: '/api/v1/auth/revoke' },
+  logout: { method: 'delete', path: '/api/v1/auth/logout' },
+  getProfile: { method: 'get', path: '/api/v1/auth/me' },
+  updateProfile: { method: 'patch', path: '/api/v1/auth/me' },
+  listOrganizations: { method: 'get', path: '/api/v1/auth/organizations' },
+  listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
+  revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
+} as const satisfies { [Id in keyof Endpoints]: Pick<Endpoints[Id], 'method' | 'path'> };
+
+export type OperationId = keyof Endpoints;
+
+// Zod keeps a schema's types in `_zod`; reading them there needs no import of zod.
+type Output<Schema> = Schema extends { readonly _zod: { readonly output: infer T } } ? T : never;
+type Input<Schema> = Schema extends { readonly _zod: { readonly input: infer T } } ? T : never;
+
+/** What the operation answers; nothing where it answers 204. */
+export type Answer<Id extends OperationId> = Endpoints[Id] extends { readonly response: infer Schema }
+  ? Output<Schema>
+  : undefined;
+
+/** The JSON body that the operation takes. */
+export type Body<Id extends OperationId> = Endpoints[Id] extends { readonly body: infer Schema }
+  ? Input<Schema>
+  : undefined;
+
+/** The query parameters that the operation takes, as they are written in the address. */
+export type Query<Id extends OperationId> = Endpoints[Id] extends { readonly query: infer Schema }
+  ? { readonly [Name in keyof Input<Schema>]?: Input<Schema>[Name] }
+  : undefined;

@@ -1,0 +1,84 @@
+// The SDK as the client of a service in this process: no socket, the real service, and answers that get lost.
+
+import { type Api, createApi } from '@latchkey/client/api';
+import type { Clock } from '@latchkey/client/clock';
+import {
+  type CredentialStore,
+  credentialStore,
+  type Login,
+  tokenMembers,
+} from '@latchkey/client/credentials';
+import { LatchkeyError } from '@latchkey/client/errors';
+import { memoryStorage } from '@latchkey/client/memory-storage';
+import type { Fetch } from '@latchkey/client/transport';
+import type { TestApp, Tokens } from './app.ts';
+
+/** Requests to the service in this process. */
+export const fetchOf =
+  (test: TestApp): Fetch =>
+  async (url, init) =>
+    test.app.fetch(new Request(url, init), { peer: '192.0.2.1' });
+
+export const apiOf = (test: TestApp, fetch: Fetch = fetchOf(test)): Api =>
+  createApi({ server: test.ctx.config.baseUrl, fetch });
+
+/** A clock of the service's time, on which waiting passes the time instead of taking it. */
+export const clockOf = (test: TestApp): Clock => ({
+  now: () => test.ctx.clock(),
+  sleep: async (milliseconds) => test.pass(milliseconds / 1000),
+});
+
+export const loginOf = (server: string, tokens: Tokens, now: number): Login => ({
+  server,
+  user: { id: 'usr_ada', email: 'ada@example.com' },
+  logged_in_at: new Date(now).toISOString(),
+  ...tokenMembers({ ...tokens, token_type: 'Bearer' }, now),
+});
+
+/** A store in memory that holds this login. */
+export async function storeWith(test: TestApp, tokens: Tokens): Promise<CredentialStore> {
+  const server = test.ctx.config.baseUrl;
+  const store = credentialStore(memoryStorage(), server);
+  await store.put(loginOf(server, tokens, test.ctx.clock()));
+  return store;
+}
+
+/** Carries requests on, remembers them, and does to them what a test wants done. */
+export interface Wire {
+  readonly fetch: Fetch;
+  /** The requests so far. */
+  readonly sent: Request[];
+  /** The next answers get lost, after the service has given them. */
+  loseNext(answers: number): void;
+  /** Happens before a request goes on. */
+  before: (url: string) => Promise<void>;
+  /** An answer in the place of the service's. */
+  replace: (url: string) => Response | undefined;
+}
+
+export function lossy(fetch: Fetch): Wire {
+  let losing = 0;
+  const wire: Wire = {
+    sent: [],
+    loseNext: (answers) => {
+      losing = answers;
+    },
+    before: async () => {},
+    replace: () => undefined,
+    fetch: async (url, init) => {
+      wire.sent.push(new Request(url, { ...init, signal: null }));
+      await wire.before(url);
+      const answer = wire.replace(url) ?? (await fetch(url, init));
+      if (losing-- <= 0) return answer;
+      throw new TypeError('the answer was lost');
+    },
+  };
+  return wire;
+}
+
+/** The code of the error that ends this, or that there was none. */
+export const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'no error',
+    (error) => (error instanceof LatchkeyError ? error.code : String(error)),
+  );
