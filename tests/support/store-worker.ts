@@ -54,7 +54,8 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   },
   read: (path: string) => fileStorage(path).read(),
   write: (path: string, document) => fileStorage(path).write(document),
-  lockStorage: (path: string) => fileStorage(path).lock('document', async () => 'had'),
+  lockStorage: (path: string, timeoutMilliseconds?: number) =>
+    fileStorage(path).lock('document', async () => 'had', { timeoutMilliseconds }),
   check: (path: string) => fileStorage(path).check(),
   /** Writes documents with growing counters until it is killed. */
   writeForever: async (path: string, document) => {

@@ -36,7 +36,7 @@ export function parseDocument(text: string, where: string): CredentialDocument {
 /** @throws {LatchkeyError} `store_failed` when it is longer than can be read back */
 export function formatDocument(document: CredentialDocument): string {
   const text = `${JSON.stringify(document, null, 2)}\n`;
-  if (Buffer.byteLength(text) > documentLimitBytes) {
+  if (new TextEncoder().encode(text).length > documentLimitBytes) {
     throw new LatchkeyError('store_failed', `The credentials are longer than ${documentLimitBytes} bytes.`);
   }
   return text;

@@ -33,6 +33,8 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
     );
     const waiting = withProcessLock(file, async () => 'mine');
     owner.signal('SIGKILL');
+    await owner.exited;
+    expect(readdirSync(directory)).toEqual(['a.lock']);
     expect(await waiting).toBe('mine');
   });
 

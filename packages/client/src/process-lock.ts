@@ -55,8 +55,8 @@ function tryLock(file: string): DatabaseSync | undefined {
   try {
     ensureLockFile(file);
     connection = new DatabaseSync(file);
-    // Neither waits for others nor writes: a disk that is full can still be locked, and no journal is made.
-    connection.exec('BEGIN EXCLUSIVE');
+    // Without a journal file nothing is written: none is left by a process that dies, and a full disk can be locked.
+    connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return connection;
   } catch (error) {
     connection?.close();
