@@ -1,4 +1,5 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { LatchkeyError } from './errors.ts';
 
 /** One stored login. Times in milliseconds are of this machine's clock. */
 export interface Login {
@@ -103,8 +104,8 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
         await storage.write({ ...document, logins: next ? { ...others, [server]: next } : others });
         return true;
       }),
-    lockForRefresh: (work, options) =>
-      storage.lock(`refresh:${server}`, work, { timeoutMilliseconds: refreshLockMilliseconds, ...options }),
+    lockForRefresh: (work, { signal, timeoutMilliseconds = refreshLockMilliseconds } = {}) =>
+      storage.lock(`refresh:${server}`, work, { signal, timeoutMilliseconds }),
   };
 }
 
@@ -113,6 +114,22 @@ export const newIdempotencyKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   );
+
+/**
+ * A token answer that has all that will be needed of it.
+ * @throws {LatchkeyError} `not_latchkey`
+ */
+export function checkedTokens(answer: unknown): TokenSet {
+  const { access_token, refresh_token, expires_in } = Object(answer) as Partial<TokenSet>;
+  const isWhole =
+    typeof access_token === 'string' &&
+    access_token !== '' &&
+    typeof refresh_token === 'string' &&
+    refresh_token !== '' &&
+    Number.isFinite(expires_in);
+  if (!isWhole) throw new LatchkeyError('not_latchkey', 'The answer holds no tokens.');
+  return answer as TokenSet;
+}
 
 /** What a token answer becomes in the store. `askedAt`: this machine's clock when it was asked for. */
 export const tokenMembers = (tokens: TokenSet, askedAt: number) => ({
