@@ -1,0 +1,284 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { removeAtExit } from '../../../tests/support/cleanup.ts';
+import { runtimes, startWorker, withoutRootsPowers } from '../../../tests/support/worker.ts';
+import { documentLimitBytes } from './document.ts';
+import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
+
+const login = {
+  server: 'https://a.example',
+  user: { id: 'usr_1', email: 'ada@example.com' },
+  logged_in_at: '2026-01-01T00:00:00.000Z',
+  access_token: 'lk_at_secret',
+  access_token_expires_at: 1,
+  access_token_lifetime_seconds: 14_400,
+  refresh_token: 'lk_rt_secret',
+  idempotency_key: 'key',
+};
+const document = { version: 1, current_server: login.server, logins: { [login.server]: login } } as const;
+const empty = { version: 1, current_server: null, logins: {} };
+
+const isRoot = process.getuid?.() === 0;
+const base = mkdtempSync(join(tmpdir(), 'latchkey-file-'));
+removeAtExit(base);
+let home: string;
+let directory: string;
+let path: string;
+beforeEach(() => {
+  home = mkdtempSync(join(base, 'home-'));
+  directory = join(home, 'config', 'latchkey');
+  path = join(directory, 'credentials.json');
+});
+
+const mode = (place: string) => statSync(place).mode & 0o777;
+const put = (text: string, place = path) => {
+  mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
+  writeFileSync(place, text, { mode: 0o600 });
+};
+const temporaries = () => readdirSync(directory).filter((name) => name.endsWith('.tmp'));
+
+describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
+  const ask = async (...message: readonly unknown[]) => {
+    const one = startWorker(command, 'store-worker.ts');
+    const answer = await one.ask(message);
+    expect(await one.finish()).toBe('');
+    return answer;
+  };
+  const askLimited = (...message: readonly unknown[]) =>
+    startWorker([...withoutRootsPowers, ...command], 'store-worker.ts').ask(message);
+
+  test('are written 0600 into a directory 0700, and nothing else is left', async () => {
+    expect(await ask('read', path)).toEqual(empty);
+    expect(readdirSync(home)).toEqual([]);
+    await ask('write', path, document);
+    expect([mode(path), mode(directory)]).toEqual([0o600, 0o700]);
+    expect(readdirSync(directory)).toEqual(['credentials.json']);
+    expect(await ask('read', path)).toEqual(document);
+    expect(await ask('check', path)).toEqual({ path, exists: true, readableBy: 'owner', findings: [] });
+  });
+
+  test('keep members that this version does not know', async () => {
+    const future = { ...document, extra: [1], logins: { [login.server]: { ...login, more: { a: 1 } } } };
+    put(JSON.stringify(future));
+    expect(await ask('read', path)).toEqual(future);
+  });
+
+  test.each([
+    ['no JSON', '{"version": 1, "logins": {"lk_rt_secret', 'it is no JSON'],
+    ['no object', '[]', 'it is no JSON object'],
+    ['without a version', '{"logins": {}}', 'it names no version'],
+    ['a half login', JSON.stringify({ ...document, logins: { a: { server: 'a' } } }), 'is not whole'],
+    ['of a newer version', '{"version": 2}', 'written by a newer Latchkey (version 2)'],
+    ['huge', ' '.repeat(documentLimitBytes + 1), 'longer than'],
+    ['binary', '\0\x01\x02', 'it is no JSON'],
+  ])('that are %s are store_corrupt, and stay as they are', async (_, text, why) => {
+    put(text);
+    for (const question of [
+      ['read', path],
+      ['write', path, document],
+    ] as const) {
+      const answer = await ask(...question);
+      expect(answer.code).toBe('store_corrupt');
+      expect(answer.message).toContain(path);
+      expect(answer.message).toContain(why);
+      expect(answer.message).not.toContain('secret');
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    }
+    expect(readdirSync(directory)).toEqual(['credentials.json']);
+  });
+
+  test('are whole whenever the writer is killed', async () => {
+    for (let round = 0; round < 5; round++) {
+      const writer = startWorker(command, 'store-worker.ts');
+      await writer.ask(['writeForever', path, document]);
+      await Bun.sleep(Math.random() * 60);
+      writer.signal('SIGKILL');
+      await writer.exited;
+      const { counter, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
+      expect([rest, typeof counter]).toEqual([document, 'number']);
+    }
+  });
+
+  test('that were open to others are closed again, and a check tells', async () => {
+    await ask('write', path, document);
+    const open = () => {
+      chmodSync(path, 0o644);
+      chmodSync(directory, 0o755);
+    };
+    open();
+    expect(await ask('check', path)).toEqual({
+      path,
+      exists: true,
+      readableBy: 'everyone',
+      findings: [
+        { what: `The directory ${directory} was open to others (mode 0755).`, mended: true },
+        { what: `The file ${path} was open to others (mode 0644).`, mended: true },
+      ],
+    });
+    expect([mode(path), mode(directory)]).toEqual([0o600, 0o700]);
+    open();
+    expect(await ask('read', path)).toEqual(document);
+    expect([mode(path), mode(directory)]).toEqual([0o600, 0o700]);
+  });
+
+  test('in a home that cannot be written to say so, and can still be read', async () => {
+    await ask('write', path, document);
+    chmodSync(directory, 0o500);
+    for (const question of [
+      ['write', path, empty],
+      ['lockStorage', path],
+    ] as const) {
+      const answer = await askLimited(...question);
+      expect(answer.code).toBe('store_failed');
+      expect(answer.message).toEndWith('permission is denied.');
+      expect(answer.message).toContain(path);
+    }
+    expect(await askLimited('read', path)).toEqual(document);
+    chmodSync(home, 0o500);
+    const elsewhere = join(home, 'other', 'credentials.json');
+    expect((await askLimited('write', elsewhere, document)).message).toBe(
+      `The directory ${join(home, 'other')} cannot be made: permission is denied.`,
+    );
+    expect(await askLimited('read', elsewhere)).toEqual(empty);
+  });
+
+  test('on a disk without room stay what they were, and nothing half is left', async () => {
+    await ask('write', path, document);
+    const noRoom = ['sh', '-c', `trap '' XFSZ; ulimit -f 0; exec "$@"`, 'sh', ...command];
+    const limited = startWorker(noRoom, 'store-worker.ts');
+    expect(await limited.ask(['lockStorage', path])).toBe('had');
+    expect(await limited.ask(['write', path, empty])).toEqual({
+      code: 'store_failed',
+      message: `The file ${path} cannot be written: the limit of file sizes is reached.`,
+    });
+    expect(await ask('read', path)).toEqual(document);
+    expect(temporaries()).toEqual([]);
+  });
+
+  test.skipIf(!isRoot)('are refused where file or directory belong to another user', async () => {
+    await ask('write', path, document);
+    chownSync(path, 12_345, 12_345);
+    for (const verb of ['read', 'write', 'check', 'lockStorage']) {
+      expect(await ask(verb, path, document)).toEqual({
+        code: 'store_failed',
+        message: `${path} belongs to another user. Do this as that user.`,
+      });
+    }
+    chownSync(path, 0, 0);
+    chownSync(directory, 12_345, 12_345);
+    const { message } = await ask('write', path, document);
+    expect(message).toStartWith(`${directory} belongs to another user.`);
+  });
+
+  test('behind a symbolic link leave the link, and share their locks with the real path', async () => {
+    const real = join(home, 'real', 'logins.json');
+    mkdirSync(dirname(real), { mode: 0o755 });
+    mkdirSync(directory, { recursive: true });
+    symlinkSync('../../real/logins.json', path);
+    await ask('write', path, document);
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    expect(readlinkSync(path)).toBe('../../real/logins.json');
+    expect(await ask('read', real)).toEqual(document);
+    expect(mode(real)).toBe(0o600);
+
+    const other = fileStorage(real);
+    await other.lock('document', async () => {
+      expect((await ask('lockStorage', path, 50)).code).toBe('lock_timeout');
+    });
+    expect(await ask('lockStorage', path, 50)).toBe('had');
+    expect(await other.lock('another', () => ask('lockStorage', path, 50))).toBe('had');
+  });
+});
+
+test('a link that goes in a circle, a pipe and a directory in the place of the file are store_failed', async () => {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  symlinkSync('credentials.json', path);
+  const inWords = async (place: string) =>
+    fileStorage(place)
+      .read()
+      .catch(({ code, message }) => `${code}: ${message}`);
+  expect(await inWords(path)).toBe(`store_failed: ${path} is a symbolic link that leads nowhere.`);
+  const pipe = join(directory, 'pipe');
+  Bun.spawnSync(['mkfifo', '-m', '600', pipe]);
+  expect(await inWords(pipe)).toBe(`store_failed: ${pipe} is no regular file.`);
+  const folder = join(directory, 'folder');
+  mkdirSync(folder, { mode: 0o700 });
+  expect(await inWords(folder)).toStartWith('store_failed: ');
+});
+
+test('a directory that others may write to and that is not ours to change is refused', async () => {
+  const shared = join(home, 'shared');
+  mkdirSync(shared);
+  chmodSync(shared, 0o777);
+  mkdirSync(directory, { recursive: true });
+  symlinkSync(join(shared, 'credentials.json'), path);
+  expect(fileStorage(path).write(document)).rejects.toThrow(`Others may write to the directory ${shared}.`);
+});
+
+test('temporary files of killed processes are removed once they are old, those of live ones are not', async () => {
+  put('');
+  const old = Date.now() / 1000 - staleTemporarySeconds - 60;
+  const [stale, fresh, foreign] = ['1.aa.tmp', '2.bb.tmp']
+    .map((name) => `${path}.${name}`)
+    .concat(`${path}.bak`);
+  for (const place of [stale!, fresh!, foreign!]) put('x', place);
+  for (const place of [stale!, foreign!]) utimesSync(place, old, old);
+  await fileStorage(path).write(document);
+  expect(readdirSync(directory).toSorted()).toEqual([
+    'credentials.json',
+    'credentials.json.2.bb.tmp',
+    'credentials.json.bak',
+  ]);
+});
+
+test('an empty file is a file without logins', async () => {
+  put('');
+  expect(await fileStorage(path).read()).toEqual(empty as never);
+});
+
+test('what could not be read back is not written', async () => {
+  const long = { ...document, extra: 'x'.repeat(documentLimitBytes) };
+  expect(fileStorage(path).write(long)).rejects.toMatchObject({ code: 'store_failed' });
+  expect(await fileStorage(path).read()).toEqual(empty as never);
+});
+
+/** A disk of 64 KiB, or undefined where this user may not mount one. */
+function smallDisk(): string | undefined {
+  const place = mkdtempSync(join(base, 'disk-'));
+  const { success } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', place]);
+  return success ? place : undefined;
+}
+
+test.skipIf(!isRoot)('a full disk loses nothing, and is said', async () => {
+  const disk = smallDisk();
+  if (!disk) return;
+  try {
+    const storage = fileStorage(join(disk, 'latchkey', 'credentials.json'));
+    await storage.write(document);
+    const filler = join(disk, 'filler');
+    try {
+      for (let size = 4096; ; size += 4096) writeFileSync(filler, 'x'.repeat(size));
+    } catch {}
+    const { message } = await storage.write(empty as never).catch((error) => error);
+    expect(message).toEndWith('cannot be written: the disk is full.');
+    expect(await storage.read()).toEqual(document);
+    expect(await storage.lock('document', async () => 'had')).toBe('had');
+  } finally {
+    Bun.spawnSync(['umount', disk]);
+  }
+});

@@ -1,0 +1,145 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { removeAtExit } from '../../../tests/support/cleanup.ts';
+import { runtimes, startWorker, withoutRootsPowers } from '../../../tests/support/worker.ts';
+import type { LatchkeyError } from './errors.ts';
+import { withProcessLock } from './process-lock.ts';
+
+const worker = (command: readonly string[]) => startWorker(command, 'store-worker.ts');
+const failure = (promise: Promise<unknown>): Promise<LatchkeyError> =>
+  promise.then(
+    () => expect.unreachable(),
+    (error) => error,
+  );
+
+const base = mkdtempSync(join(tmpdir(), 'latchkey-lock-'));
+removeAtExit(base);
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+let directory: string;
+let file: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(base, 'case-'));
+  file = join(directory, 'a.lock');
+});
+
+describe.each(runtimes)('a lock held by $name', ({ command }) => {
+  test('is given up by the kernel when its owner is killed', async () => {
+    const owner = worker(command);
+    expect(await owner.ask(['hold', file])).toBe('held');
+    expect((await failure(withProcessLock(file, async () => {}, { timeoutMilliseconds: 50 }))).code).toBe(
+      'lock_timeout',
+    );
+    const waiting = withProcessLock(file, async () => 'mine');
+    owner.signal('SIGKILL');
+    await owner.exited;
+    expect(readdirSync(directory)).toEqual(['a.lock']);
+    expect(await waiting).toBe('mine');
+  });
+
+  test('is kept while its owner is stopped, and those who wait end in lock_timeout', async () => {
+    const owner = worker(command);
+    await owner.ask(['hold', file]);
+    owner.signal('SIGSTOP');
+    const waiter = worker(command);
+    expect(await waiter.ask(['tryFor', file, 300])).toEqual({
+      code: 'lock_timeout',
+      message: `Another process has held ${file} for more than 0.3 s.`,
+    });
+    owner.signal('SIGCONT');
+    expect(await waiter.ask(['tryFor', file, 0])).toMatchObject({ code: 'lock_timeout' });
+    expect(await owner.ask([])).toBe('released');
+    expect(await waiter.ask(['tryFor', file, 0])).toBe('had');
+    for (const one of [owner, waiter]) expect(await one.finish()).toBe('');
+  });
+
+  test('excludes another part of the same process, which waits without blocking it', async () => {
+    const one = worker(command);
+    const { seen, ticks } = await one.ask(['twice', file]);
+    expect([
+      ['a in', 'a out', 'b in', 'b out'],
+      ['b in', 'b out', 'a in', 'a out'],
+    ]).toContainEqual(seen);
+    expect(ticks).toBeGreaterThan(5);
+    expect(await one.finish()).toBe('');
+  });
+
+  test('leaves an empty file of mode 0600 and nothing else', async () => {
+    const one = worker(command);
+    expect(await one.ask(['tryFor', file, 0])).toBe('had');
+    expect(readdirSync(directory)).toEqual(['a.lock']);
+    expect([statSync(file).size, statSync(file).mode & 0o777]).toEqual([0, 0o600]);
+  });
+
+  test.each([
+    ['a few letters', 'abc'],
+    ['many letters', 'rubbish '.repeat(10_000)],
+    ['a damaged database', `SQLite format 3\0${'\xff'.repeat(5000)}`],
+  ])('is mended where its file holds %s', async (_, rubbish) => {
+    writeFileSync(file, rubbish);
+    const counter = join(directory, 'counter');
+    writeFileSync(counter, '0');
+    const workers = [worker(command), worker(command), worker(command)];
+    await Promise.all(workers.map((one) => one.ask(['count', file, counter, 5])));
+    expect(readFileSync(counter, 'utf8')).toBe('15');
+    expect(statSync(file).size).toBe(0);
+  });
+
+  test('that somebody writes into meanwhile still excludes', async () => {
+    const [owner, other] = [worker(command), worker(command)];
+    await owner.ask(['hold', file]);
+    writeFileSync(file, 'rubbish');
+    expect(await other.ask(['tryFor', file, 100])).toMatchObject({ code: 'lock_timeout' });
+    await owner.ask([]);
+    expect(await other.ask(['tryFor', file, 1000])).toBe('had');
+  });
+
+  test('that cannot be made or opened for writing is store_failed with the reason', async () => {
+    const limited = worker([...withoutRootsPowers, ...command]);
+    mkdirSync(join(directory, 'closed'), { mode: 0o500 });
+    const inClosed = join(directory, 'closed', 'a.lock');
+    expect(await limited.ask(['tryFor', inClosed, 0])).toEqual({
+      code: 'store_failed',
+      message: `The lock file ${inClosed} cannot be used: permission is denied.`,
+    });
+    writeFileSync(file, '', { mode: 0o400 });
+    expect(await limited.ask(['tryFor', file, 0])).toMatchObject({ code: 'store_failed' });
+    const inNothing = join(directory, 'nothing', 'a.lock');
+    expect((await limited.ask(['tryFor', inNothing, 0])).message).toEndWith('there is no such directory.');
+    const aDirectory = join(directory, 'closed');
+    expect(await limited.ask(['tryFor', aDirectory, 0])).toMatchObject({ code: 'store_failed' });
+  });
+});
+
+test('no two of many processes, on Bun and Node together, hold one lock at a time', async () => {
+  const counter = join(directory, 'counter');
+  writeFileSync(counter, '0');
+  const commands = Array.from({ length: 8 }, (_, index) => runtimes[index % runtimes.length]!.command);
+  const workers = commands.map(worker);
+  const answers = await Promise.all(workers.map((one) => one.ask(['count', file, counter, 15])));
+  expect(answers).toEqual(workers.map(() => 'counted'));
+  expect(Number(readFileSync(counter, 'utf8'))).toBe(8 * 15);
+  expect(await Promise.all(workers.map((one) => one.finish()))).toEqual(workers.map(() => ''));
+});
+
+test('the lock is free again after work that fails, and the failure comes through', async () => {
+  const error = await failure(withProcessLock(file, () => Promise.reject(new Error('of the work'))));
+  expect(error.message).toBe('of the work');
+  expect(await withProcessLock(file, async () => 'had', { timeoutMilliseconds: 0 })).toBe('had');
+});
+
+test('a signal ends the waiting, and work is not begun once it has come', async () => {
+  const stop = new AbortController();
+  let begun = 0;
+  const work = async () => {
+    begun++;
+  };
+  await withProcessLock(file, async () => {
+    const waiting = withProcessLock(file, work, { signal: stop.signal });
+    stop.abort();
+    expect((await failure(waiting)).code).toBe('aborted');
+  });
+  expect((await failure(withProcessLock(file, work, { signal: stop.signal }))).code).toBe('aborted');
+  expect(begun).toBe(0);
+});

@@ -1,0 +1,121 @@
+// A lock across processes that the kernel gives up when its owner dies, however it dies. It is the lock of an
+// SQLite database in which nothing is ever stored: SQLite knows how to lock a file on every system, also
+// between two parts of one process, and both Node and Bun bring it along.
+
+import { accessSync, constants, lstatSync, truncateSync, writeFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { aborted, systemClock } from './clock.ts';
+import type { LockOptions } from './credentials.ts';
+import { LatchkeyError } from './errors.ts';
+import { storeFailed, systemCode } from './store-failure.ts';
+
+/** How long to wait for a lock where the caller names no limit. */
+export const lockTimeoutMilliseconds = 10_000;
+/** Pauses between tries double from the first to the longest; each is cut by chance to between half and all of it. */
+const firstPauseMilliseconds = 2;
+const longestPauseMilliseconds = 50;
+
+/** Primary result codes of SQLite. @see https://www.sqlite.org/rescode.html */
+const sqliteBusy = 5;
+const sqliteCorrupt = 11;
+const sqliteNotADatabase = 26;
+
+/**
+ * Does the work while no one else, in this or another process, holds the lock of this file. The file is made
+ * where it is missing (0600, empty); its directory must be there. Owners that are merely stopped keep the lock.
+ * @throws {LatchkeyError} `lock_timeout`, `aborted`, `store_failed` (the file cannot be made); the work was not begun
+ */
+export async function withProcessLock<T>(
+  file: string,
+  work: () => Promise<T>,
+  { signal, timeoutMilliseconds = lockTimeoutMilliseconds }: LockOptions = {},
+): Promise<T> {
+  if (signal?.aborted) throw aborted(signal);
+  const deadline = performance.now() + timeoutMilliseconds;
+  let held = tryLock(file);
+  for (let pause = firstPauseMilliseconds; !held; pause = Math.min(pause * 2, longestPauseMilliseconds)) {
+    if (performance.now() >= deadline) {
+      const waited = `${timeoutMilliseconds / 1000} s`;
+      throw new LatchkeyError('lock_timeout', `Another process has held ${file} for more than ${waited}.`);
+    }
+    await systemClock.sleep(pause * (0.5 + Math.random() / 2), signal);
+    held = tryLock(file);
+  }
+  try {
+    return await work();
+  } finally {
+    held.close();
+  }
+}
+
+/** The connection that holds the lock until it is closed, or undefined while someone else does. */
+function tryLock(file: string): DatabaseSync | undefined {
+  const { DatabaseSync } = loadSqlite();
+  let connection: DatabaseSync | undefined;
+  try {
+    ensureLockFile(file);
+    connection = new DatabaseSync(file);
+    // Without a journal file nothing is written: none is left by a process that dies, and a full disk can be locked.
+    connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return connection;
+  } catch (error) {
+    connection?.close();
+    const code = primaryCodeOf(error);
+    if (code === sqliteBusy) return undefined;
+    if (code === sqliteNotADatabase || code === sqliteCorrupt) return emptyLockFile(file);
+    throw storeFailed(`The lock file ${file} cannot be used`, error);
+  }
+}
+
+/**
+ * Makes the file with the right mode, and says why where that fails. SQLite would open one that it may only read,
+ * and then take no lock at all.
+ */
+function ensureLockFile(file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+    try {
+      writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
+    } catch (failure) {
+      if (systemCode(failure) !== 'EEXIST') throw failure;
+    }
+  }
+}
+
+/**
+ * Mends a lock file that something else has been written into, for the next try. Emptied in place, never
+ * replaced: whoever holds or takes its lock meanwhile has the same file.
+ */
+function emptyLockFile(file: string): undefined {
+  try {
+    if (!lstatSync(file).isFile()) throw new Error('it is no regular file');
+    truncateSync(file);
+  } catch (error) {
+    throw storeFailed(`The lock file ${file} cannot be used`, error);
+  }
+}
+
+const primaryCodeOf = (error: unknown): number | undefined =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : undefined;
+
+let sqlite: typeof import('node:sqlite') | undefined;
+
+/** Without the warning that Node 22 prints: standard error belongs to the program. */
+function loadSqlite(): typeof import('node:sqlite') {
+  if (sqlite) return sqlite;
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    // Loaded in one step, so that no other warning falls into it.
+    sqlite = process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+  if (!sqlite)
+    throw new LatchkeyError('store_failed', 'Locks need Node 22.13 or later, or Bun 1.4 or later.');
+  return sqlite;
+}

@@ -1,0 +1,68 @@
+// A TCP proxy on a free port of 127.0.0.1 that breaks connections: before a request is passed on, or after the
+// server has answered it.
+
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface LossyProxy {
+  readonly url: string;
+  /** How many requests and answers it has swallowed. */
+  readonly lost: { requests: number; answers: number };
+  /** From now on nothing is lost. */
+  mend(): void;
+  close(): void;
+}
+
+export interface Losses {
+  /** The part of the requests that never arrive, 0 to 1. */
+  readonly requests: number;
+  /** The part of the answers that never arrive: the server has done its work. */
+  readonly answers: number;
+  /** Numbers from 0 to 1. */
+  readonly random: () => number;
+}
+
+export async function startLossyProxy(
+  targetPort: number,
+  { requests, answers, random }: Losses,
+): Promise<LossyProxy> {
+  let broken = true;
+  const lost = { requests: 0, answers: 0 };
+  const open = new Set<Socket>();
+  const server = createServer((client) => {
+    const target = connect(targetPort, '127.0.0.1');
+    const end = () => {
+      client.destroy();
+      target.destroy();
+      open.delete(client);
+    };
+    open.add(client);
+    for (const socket of [client, target]) {
+      socket.on('error', end);
+      socket.on('close', end);
+    }
+    client.on('data', (chunk) => {
+      if (!broken || random() >= requests) return target.write(chunk);
+      lost.requests++;
+      return end();
+    });
+    target.on('data', (chunk) => {
+      if (!broken || random() >= answers) return client.write(chunk);
+      lost.answers++;
+      return end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    lost,
+    mend: () => {
+      broken = false;
+    },
+    close: () => {
+      server.close();
+      for (const client of open) client.destroy();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+// Runs the client's lock and storages in a process of its own, under Bun or Node: one command a line on standard
+// input, `[verb, …arguments]` as JSON, one line of JSON for each answer.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { LatchkeyError } from '../../packages/client/src/errors.ts';
+import { fileStorage } from '../../packages/client/src/file-storage.ts';
+import { keychainStorage } from '../../packages/client/src/keychain-storage.ts';
+import { withProcessLock } from '../../packages/client/src/process-lock.ts';
+import type { SessionBus } from '../../packages/client/src/session-bus.ts';
+
+/** The module that the command line brings along. */
+const keyring = createRequire(new URL('../../packages/cli/package.json', import.meta.url));
+const keychain = (sessionBus: SessionBus, lockDirectory: string) =>
+  keychainStorage({ load: async () => keyring('@napi-rs/keyring'), sessionBus, lockDirectory });
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const answer = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
+
+// biome-ignore lint/suspicious/noExplicitAny: the test that sends them knows them
+const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
+  /** Holds the lock until the next line comes. */
+  hold: (file: string) =>
+    withProcessLock(file, async () => {
+      answer('held');
+      await lines.next();
+      return 'released';
+    }),
+  tryFor: (file: string, timeoutMilliseconds: number) =>
+    withProcessLock(file, async () => 'had', { timeoutMilliseconds }),
+  /** Adds one to the number in a file, the slow and careless way, `times` times. */
+  count: async (lock: string, counter: string, times: number) => {
+    for (let i = 0; i < times; i++) {
+      await withProcessLock(
+        lock,
+        async () => {
+          const seen = Number(readFileSync(counter, 'utf8'));
+          await pause(1);
+          writeFileSync(counter, String(seen + 1));
+        },
+        { timeoutMilliseconds: 60_000 },
+      );
+    }
+    return 'counted';
+  },
+  /** Two that want one lock in this process: what they saw of each other, and whether timers ran meanwhile. */
+  twice: async (file: string) => {
+    const seen: string[] = [];
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 5);
+    const enter = (name: string) =>
+      withProcessLock(file, async () => {
+        seen.push(`${name} in`);
+        await pause(100);
+        seen.push(`${name} out`);
+      });
+    await Promise.all([enter('a'), enter('b')]);
+    clearInterval(timer);
+    return { seen, ticks };
+  },
+  read: (path: string) => fileStorage(path).read(),
+  write: (path: string, document) => fileStorage(path).write(document),
+  lockStorage: (path: string, timeoutMilliseconds?: number) =>
+    fileStorage(path).lock('document', async () => 'had', { timeoutMilliseconds }),
+  check: (path: string) => fileStorage(path).check(),
+  whyUnavailable: (...place: Parameters<typeof keychain>) => keychain(...place).whyUnavailable(),
+  readKeychain: (...place: Parameters<typeof keychain>) => keychain(...place).read(),
+  writeKeychain: (bus: SessionBus, locks: string, document) => keychain(bus, locks).write(document),
+  /** Stores text as another program might. */
+  plantInKeychain: async (text: string) =>
+    new (keyring('@napi-rs/keyring').Entry)('latchkey', 'credentials').setPassword(text),
+  lockKeychain: (bus: SessionBus, locks: string, timeoutMilliseconds?: number) =>
+    keychain(bus, locks).lock('document', async () => 'had', { timeoutMilliseconds }),
+  /** Writes documents with growing counters until it is killed. */
+  writeForever: async (path: string, document) => {
+    const storage = fileStorage(path);
+    answer('writing');
+    for (let counter = 0; ; counter++) await storage.write({ ...document, counter });
+  },
+};
+
+for (;;) {
+  const { value: line, done } = await lines.next();
+  if (done) break;
+  const [verb, ...args] = JSON.parse(line);
+  try {
+    answer((await verbs[verb]!(...args)) ?? null);
+  } catch (error) {
+    if (!(error instanceof LatchkeyError)) throw error;
+    answer({ code: error.code, message: error.message });
+  }
+}
