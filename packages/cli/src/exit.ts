@@ -121,12 +121,14 @@ function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login }: Called): 
     case 'store_failed':
       return 'Make the place writable or make room, then try again; `latchkey doctor` shows where it is. Nothing was lost.';
     case 'store_corrupt':
-      return '`latchkey doctor` shows where it is.';
+      return 'Your login may still be in it: look before you remove it.';
+    case 'not_found':
+      return '`latchkey sessions` lists the logins that there are.';
     case 'insufficient_user_authentication':
       return 'Do this in the browser, after signing in there.';
     case 'aborted':
       return 'Nothing was changed.';
     default:
-      return 'The server understood the request and will not do it. `latchkey --help` says what may be asked.';
+      return 'Nothing was changed. Correct it, and try again; `--help` behind a command says what it takes.';
   }
 }

@@ -46,8 +46,7 @@ async function endOther(session: Session, id: string, signal: AbortSignal): Prom
   } catch (error) {
     if (!hasCode(error, 'not_found')) throw error;
     const { status, requestId } = error;
-    const what = `There is no login ${id} of yours. \`latchkey sessions\` lists those that there are.`;
-    throw new LatchkeyError('not_found', what, { status, requestId });
+    throw new LatchkeyError('not_found', `There is no login ${id} of yours.`, { status, requestId });
   }
 }
 
