@@ -22,7 +22,13 @@ interface Rule {
 
 const root = join(import.meta.dir, '..');
 const server = 'packages/server/src/';
+const client = 'packages/client/src/';
 const longestFileLines = 500;
+
+/** The parts of the client that are for programs with a file system; all others run in a browser. */
+const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts', 'session-bus.ts'].map(
+  (name) => client + name,
+);
 
 /** Lowest first: a part may import from the levels below, and base parts from each other. */
 const levels = [
@@ -138,6 +144,41 @@ const rules: Rule[] = [
     bad: { 'packages/contract/src/fields.ts': "import { isIP } from 'node:net';" },
   },
   {
+    name: 'the client needs nothing when it runs: the contract only lends its types',
+    complaints: (files) =>
+      productOf(files, client).flatMap(({ path, text, imports }) =>
+        [
+          ...imports.filter((to) => !to.startsWith('packages/') && !to.startsWith('node:')),
+          ...imports.filter((to) => to.startsWith('packages/') && !/^packages\/(client|contract)\//.test(to)),
+          ...valuesFrom('@latchkey/contract', text),
+        ].map((to) => `${path} imports ${to}`),
+      ),
+    bad: { [`${client}operations.ts`]: "import { endpoints } from '@latchkey/contract/endpoints';" },
+  },
+  {
+    name: 'what pages use of the client knows no node: module, not even through another file',
+    complaints: (files) =>
+      productOf(files, client)
+        .filter(({ path }) => !programParts.includes(path))
+        .flatMap(({ path, imports }) => imports.map((to) => ({ from: path, to })))
+        .filter(({ to }) => to.startsWith('node:') || programParts.includes(to))
+        .map(({ from, to }) => `${from} imports ${to}`),
+    bad: { [`${client}session.ts`]: "import { fileStorage } from './file-storage.ts';" },
+  },
+  {
+    name: 'pages and command line reach the service only by the client',
+    complaints: (files) =>
+      [...productOf(files, 'packages/dashboard/'), ...productOf(files, 'packages/cli/')].flatMap(
+        ({ path, text, imports }) => [
+          ...imports
+            .filter((to) => to.startsWith(server) || /^(node:)?(https?|http2|net)$/.test(to))
+            .map((to) => `${path} imports ${to}`),
+          ...(asksByItself(text) ? [`${path} makes requests of its own`] : []),
+        ],
+      ),
+    bad: { 'packages/dashboard/src/api.ts': "const me = await fetch('/me');" },
+  },
+  {
     name: `no file is longer than ${longestFileLines} lines`,
     complaints: (files) =>
       files
@@ -232,6 +273,24 @@ function packageImports(files: readonly SourceFile[], names: string[]): { from: 
     imports
       .filter((to) => names.some((name) => to === name || to.startsWith(`${name}/`)))
       .map((to) => ({ from: path, to })),
+  );
+}
+
+/** What is imported from this package other than as a type. */
+function valuesFrom(name: string, text: string): string[] {
+  const statement = /(?:^|;)\s*(?:import|export)\s+(?!type\b)[^;'"]*?\bfrom\s*['"]([^'"]+)['"]/gm;
+  const call = /\bimport\(\s*['"]([^'"]+)['"]\s*\)(?!\.)/g;
+  const code = withoutComments(text);
+  return [...code.matchAll(statement), ...code.matchAll(call)]
+    .map((match) => match[1] ?? '')
+    .filter((from) => from.startsWith(`${name}/`));
+}
+
+/** A request that goes past the client, or a path that only the client should know. */
+function asksByItself(text: string): boolean {
+  const code = withoutComments(text);
+  return /(?:^|[^.\w]|\b(?:globalThis|window|self|Bun)\.)fetch\s*\(|XMLHttpRequest|sendBeacon|\/api\/v1/.test(
+    code,
   );
 }
 

@@ -130,6 +130,9 @@ async function signOut(page: Page): Promise<void> {
   await page.waitForURL(`${service.url}/login`);
 }
 
+/** An error as the service writes it. */
+const refusal = (error: string) => ({ error, error_description: '.', request_id: 'r' });
+
 const items = (page: Page) => page.locator('#passkeys > li');
 
 test('after a mail login a passkey is offered, added, told to the browser, and signs in by the button', async () => {
@@ -229,7 +232,7 @@ test('the browser is told of a passkey that the service no longer knows, and of 
   await signOut(page);
 
   await page.route('**/passkey/login?*', (route) =>
-    route.fulfill({ status: 400, json: { error: 'invalid_grant' } }),
+    route.fulfill({ status: 400, json: refusal('invalid_grant') }),
   );
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.getByText('That passkey did not work.').waitFor();
@@ -282,7 +285,7 @@ test('what needs a fresh login leads to one, and back', async () => {
   const { page } = device;
   await signUpWithPasskey(device, 'confirm@example.com');
   await page.route('**/passkey/register/challenge', (route) =>
-    route.fulfill({ status: 401, json: { error: 'insufficient_user_authentication' } }),
+    route.fulfill({ status: 401, json: refusal('insufficient_user_authentication') }),
   );
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor();
@@ -295,7 +298,7 @@ test('a passkey that the service refuses is explained, and thrown away by the br
   const { page } = device;
   await signInByMail(page, 'full@example.com');
   await page.route('**/passkey/register', (route) =>
-    route.fulfill({ status: 409, json: { error: 'conflict' } }),
+    route.fulfill({ status: 409, json: refusal('conflict') }),
   );
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByRole('alert').getByText('as many as it can have').waitFor();

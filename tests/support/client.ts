@@ -8,6 +8,7 @@ import {
   type Login,
   tokenMembers,
 } from '@latchkey/client/credentials';
+import { LatchkeyError } from '@latchkey/client/errors';
 import { memoryStorage } from '@latchkey/client/memory-storage';
 import type { Fetch } from '@latchkey/client/transport';
 import type { TestApp, Tokens } from './app.ts';
@@ -42,20 +43,42 @@ export async function storeWith(test: TestApp, tokens: Tokens): Promise<Credenti
   return store;
 }
 
-/** Carries requests on and, as long as it is told to, loses what comes back. */
-export function lossy(fetch: Fetch): { fetch: Fetch; loseNext(answers: number): void; sent: Request[] } {
+/** Carries requests on, remembers them, and does to them what a test wants done. */
+export interface Wire {
+  readonly fetch: Fetch;
+  /** The requests so far. */
+  readonly sent: Request[];
+  /** The next answers get lost, after the service has given them. */
+  loseNext(answers: number): void;
+  /** Happens before a request goes on. */
+  before: (url: string) => Promise<void>;
+  /** An answer in the place of the service's. */
+  replace: (url: string) => Response | undefined;
+}
+
+export function lossy(fetch: Fetch): Wire {
   let losing = 0;
-  const sent: Request[] = [];
-  return {
-    sent,
+  const wire: Wire = {
+    sent: [],
     loseNext: (answers) => {
       losing = answers;
     },
+    before: async () => {},
+    replace: () => undefined,
     fetch: async (url, init) => {
-      sent.push(new Request(url, { ...init, signal: null }));
-      const answer = await fetch(url, init);
+      wire.sent.push(new Request(url, { ...init, signal: null }));
+      await wire.before(url);
+      const answer = wire.replace(url) ?? (await fetch(url, init));
       if (losing-- <= 0) return answer;
       throw new TypeError('the answer was lost');
     },
   };
+  return wire;
 }
+
+/** The code of the error that ends this, or that there was none. */
+export const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'no error',
+    (error) => (error instanceof LatchkeyError ? error.code : String(error)),
+  );

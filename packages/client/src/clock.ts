@@ -11,6 +11,9 @@ export interface Clock {
 export const aborted = (signal: AbortSignal): LatchkeyError =>
   new LatchkeyError('aborted', 'The caller ended this.', { cause: signal.reason });
 
+/** Timers hold 31 bits; more would fire at once. */
+const longestTimerMilliseconds = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (milliseconds, signal) =>
@@ -20,10 +23,13 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(aborted(signal!));
       };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', stop);
-        resolve();
-      }, milliseconds);
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', stop);
+          resolve();
+        },
+        Math.min(milliseconds, longestTimerMilliseconds),
+      );
       signal?.addEventListener('abort', stop, { once: true });
     }),
 };

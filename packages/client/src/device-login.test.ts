@@ -1,22 +1,16 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, clockOf, fetchOf, lossy } from '../../../tests/support/client.ts';
-import { createApi } from './api.ts';
+import { apiOf, clockOf, codeOf, fetchOf, lossy } from '../../../tests/support/client.ts';
 import type { Clock } from './clock.ts';
 import { startDeviceLogin, type Wait } from './device-login.ts';
-import { LatchkeyError } from './errors.ts';
-import type { Fetch } from './transport.ts';
 
-const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'no error',
-    (error) => (error instanceof LatchkeyError ? error.code : error),
-  );
-
-/** A machine whose clock runs `speed` times as fast as the service's. */
-const clockAtSpeed = (service: TestApp, speed: number): Clock => ({
+/** A machine whose clock runs `speed` times as fast as the service's; `before` each wait something may happen. */
+const clockAtSpeed = (service: TestApp, speed: number, before = async () => {}): Clock => ({
   now: () => service.ctx.clock() * speed,
-  sleep: async (milliseconds) => service.pass(milliseconds / 1000 / speed),
+  sleep: async (milliseconds) => {
+    await before();
+    service.pass(Math.round(milliseconds / speed) / 1000);
+  },
 });
 
 const outcomesOf = (service: TestApp): string[] =>
@@ -25,37 +19,80 @@ const outcomesOf = (service: TestApp): string[] =>
     .filter(({ route }) => route === '/api/v1/auth/token')
     .map(({ outcome }) => outcome);
 
-const approve = async (service: TestApp, userCode: string, decision: 'approve' | 'deny' = 'approve') => {
+async function decide(service: TestApp, userCode: string, decision: 'approve' | 'deny'): Promise<void> {
   const { access_token } = await service.login();
-  const answer = await service.ask('POST', `/device/${decision}`, {
-    json: { user_code: userCode },
-    token: access_token,
-  });
+  const json = { user_code: userCode };
+  const answer = await service.ask('POST', `/device/${decision}`, { json, token: access_token });
   expect(answer.status).toBe(204);
-};
+}
 
 onBothDatabases('device login by the SDK', (open) => {
-  test('the first poll comes after 1.2 intervals, and every further one as long after the last', async () => {
+  test('the first poll comes after 1.2 intervals, and each further one as long after the last', async () => {
     const service = await open();
-    const login = await startDeviceLogin(apiOf(service), { clock: clockOf(service), deviceName: 'den' });
-    const polls = outcomesOf(service);
     const waits: Wait[] = [];
-    const started = service.ctx.clock();
-    const tokens = await login.tokens({
-      onWait: (wait) => {
-        expect(outcomesOf(service)).toHaveLength(waits.length);
-        waits.push(wait);
-        if (waits.length === 4) return approve(service, login.userCode);
-      },
+    const clock = clockAtSpeed(service, 1, async () => {
+      expect(outcomesOf(service)).toHaveLength(waits.length - 1);
+      if (waits.length === 4) await decide(service, login.userCode, 'approve');
     });
-    expect(polls).toEqual([]);
-    expect(waits.map(({ seconds }) => seconds)).toEqual([6, 6, 6, 6]);
-    expect(waits.map(({ because }) => because)).toEqual([
-      undefined,
-      ...Array(3).fill('authorization_pending'),
-    ]);
+    const login = await startDeviceLogin(apiOf(service), { clock, deviceName: 'den' });
+    const started = service.ctx.clock();
+    const tokens = await login.tokens({ onWait: (wait) => waits.push(wait) });
     expect(service.ctx.clock() - started).toBeGreaterThanOrEqual(24_000);
+    expect(login.userCode).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
+    expect(login.verificationUriComplete).toContain(login.userCode);
+    expect(waits).toEqual([
+      { seconds: 6 },
+      ...Array<Wait>(3).fill({ seconds: 6, because: 'authorization_pending' }),
+    ]);
     expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
+    await service.close();
+  });
+
+  for (const speed of [0.8, 1.3, 2]) {
+    test(`a clock at ${speed} times the right speed logs in without a loop of slow_down`, async () => {
+      const service = await open();
+      let waits = 0;
+      const clock = clockAtSpeed(service, speed, async () => {
+        waits++;
+        if (waits === 25) await decide(service, login.userCode, 'approve');
+      });
+      const login = await startDeviceLogin(apiOf(service), { clock });
+      await login.tokens();
+      const slowed = outcomesOf(service).filter((outcome) => outcome === 'slow_down').length;
+      expect(slowed).toBeLessThanOrEqual(speed === 2 ? 5 : 0);
+      expect(outcomesOf(service).slice(-10)).toEqual([...Array(9).fill('authorization_pending'), 'ok']);
+      await service.close();
+    });
+  }
+
+  test('the tokens come although the answer that brought them first was lost', async () => {
+    const service = await open();
+    const { fetch, loseNext, sent } = lossy(fetchOf(service));
+    const login = await startDeviceLogin(apiOf(service, fetch), { clock: clockOf(service) });
+    await decide(service, login.userCode, 'approve');
+    loseNext(2);
+    const waits: Wait[] = [];
+    const tokens = await login.tokens({ onWait: (wait) => waits.push(wait) });
+    expect(outcomesOf(service)).toEqual(['ok', 'ok', 'ok']);
+    const keys = sent.slice(1).map((request) => request.headers.get('Idempotency-Key'));
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[\x21-\x7e]{1,128}$/);
+    expect(waits.map(({ seconds, because }) => [seconds, because])).toEqual([
+      [6, undefined],
+      [12, 'unreachable'],
+      [12, 'unreachable'],
+    ]);
+    expect((await service.ask('POST', '/refresh', { json: tokens })).status).toBe(200);
+    await service.close();
+  });
+
+  test('a denied and an expired login end as what they are', async () => {
+    const service = await open();
+    const denied = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+    await decide(service, denied.userCode, 'deny');
+    expect(await codeOf(denied.tokens())).toBe('access_denied');
+    const expired = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+    expect(await codeOf(expired.tokens())).toBe('expired_token');
     await service.close();
   });
 });

@@ -73,7 +73,7 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     let waited = 0;
     let last: LatchkeyError | undefined;
     while (waited <= expires_in * lifetimesToWait) {
-      const seconds = secondsToWait(interval * intervals, last);
+      const seconds = Math.min(secondsToWait(interval * intervals, last), expires_in);
       onWait?.(last ? { seconds, because: last.code } : { seconds });
       await clock.sleep(seconds * 1000, signal);
       waited += seconds;

@@ -37,7 +37,7 @@ export const earlyEffort: Effort = {
 const longestPauseMilliseconds = 5_000;
 /** Before a refused login is given up: somebody who does not share the lock may be about to store its successor. */
 const secondLookMilliseconds = 1_000;
-/** A token that had run out on its way, or a login that others keep renewing. */
+/** A repeated answer may bring a token that has run out since. */
 const greatestRounds = 3;
 
 /**
@@ -56,11 +56,11 @@ export const renewLogin = (
   parts.store.lockForRefresh(
     async () => {
       let login = await storedLogin(parts.store);
+      const isOver = () => login.access_token_expires_at <= parts.clock.now();
+      if (login.access_token !== unwantedAccessToken && !isOver()) return login;
       for (let round = 0; round < greatestRounds; round++) {
-        const isGood =
-          login.access_token !== unwantedAccessToken && login.access_token_expires_at > parts.clock.now();
-        if (isGood) return login;
         login = await exchange(parts, login, effort, signal);
+        if (!isOver()) break;
       }
       return login;
     },

@@ -12,6 +12,8 @@ export interface SessionOptions {
   readonly clock?: Clock;
   /** Further origins whose requests `fetch` may send the access token with. The service's own always may. */
   readonly origins?: readonly string[];
+  /** For the beginning of an answer to `fetch`; how long its body takes is the caller's to say. */
+  readonly fetchTimeoutMilliseconds?: number;
 }
 
 interface Asking {
@@ -54,8 +56,7 @@ const renewAgainMilliseconds = 30_000;
 /** How much longer than its life a token may seem to last before the clock must have been set back. */
 const clockToleranceMilliseconds = 60_000;
 
-/** For the beginning of an answer to `fetch`; how long its body takes is the caller's to say. */
-const answerTimeoutMilliseconds = 60_000;
+const defaultFetchTimeoutMilliseconds = 60_000;
 
 type Standing = 'fresh' | 'due' | 'expired';
 
@@ -80,7 +81,13 @@ interface Shared {
   waiting: number;
 }
 
-export function openSession({ api, store, clock = systemClock, origins = [] }: SessionOptions): Session {
+export function openSession({
+  api,
+  store,
+  clock = systemClock,
+  origins = [],
+  fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds,
+}: SessionOptions): Session {
   const parts = { api, store, clock };
   const trusted = new Set([api.server, ...origins]);
   /** By the unwanted access token. */
@@ -155,7 +162,7 @@ export function openSession({ api, store, clock = systemClock, origins = [] }: S
       const send = (token?: string) => {
         const headers = new Headers(init.headers);
         if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
-        return within(answerTimeoutMilliseconds, signal, url.origin, (stop) =>
+        return within(fetchTimeoutMilliseconds, signal, url.origin, (stop) =>
           api.fetch(url.href, { ...init, headers, redirect: 'error', signal: stop }),
         );
       };
@@ -179,10 +186,13 @@ export function openSession({ api, store, clock = systemClock, origins = [] }: S
         if (!hasCode(error, 'account_disabled')) throw error;
       }
       // A renewal of this very login by somebody else is as dead as it; a new login since then is not.
-      await store.lockForRefresh(async () => {
-        const stored = await store.read();
-        if (stored?.logged_in_at === login.logged_in_at) await store.replace(stored.refresh_token, null);
-      });
+      await store.lockForRefresh(
+        async () => {
+          const stored = await store.read();
+          if (stored?.logged_in_at === login.logged_in_at) await store.replace(stored.refresh_token, null);
+        },
+        { signal },
+      );
     },
   };
 }

@@ -1,163 +1,99 @@
-import type { Profile } from '@latchkey/contract/account';
-import type { PendingDevice } from '@latchkey/contract/device';
-import type { endpoints } from '@latchkey/contract/endpoints';
-import type { ErrorBody, ErrorCode } from '@latchkey/contract/errors';
-import type { magicLinkSent } from '@latchkey/contract/magic-links';
-import type {
-  AuthenticationResponse,
-  CreationOptions,
-  Passkey,
-  RegistrationResponse,
-  RequestOptions,
-} from '@latchkey/contract/passkeys';
-import type { Session, sessionList } from '@latchkey/contract/sessions';
-import type { CeremonyFailure } from './passkeys/failure.ts';
+import { createApi } from '@latchkey/client/api';
+import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
+import type { Answer, Body } from '@latchkey/client/operations';
+import type { Session } from '@latchkey/contract/sessions';
+
+/** The service that this page comes from. */
+export const api = createApi({ server: location.origin });
 
 /**
- * Why something did not succeed. `code` is the server's own, or the browser's about a passkey, or `unreachable`
- * when no answer that can be understood came back; then it is unknown whether the call took effect.
+ * Why something did not succeed. With `unreachable` no answer that can be understood came back, and it is unknown
+ * whether the call took effect.
  */
 export interface Problem {
-  readonly code: ErrorCode | CeremonyFailure | 'unreachable';
+  readonly code: LatchkeyErrorCode;
   /** From `Retry-After`: with 429 and 503. */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-type MagicLinkSent = ReturnType<typeof magicLinkSent.parse>;
-type SessionPage = ReturnType<typeof sessionList.parse>;
-type MagicLinkProof = { token: string; email: string } | { request: string; code: string };
-
-/** The operations the pages use. Only the type of the contract is imported, so its schemas stay out of the bundle. */
-const routes = {
-  requestMagicLink: { method: 'post', path: '/api/v1/auth/magic_link' },
-  verifyMagicLink: { method: 'post', path: '/api/v1/auth/magic_link/verify' },
-  verifyDevice: { method: 'post', path: '/api/v1/auth/device/verify' },
-  approveDevice: { method: 'post', path: '/api/v1/auth/device/approve' },
-  denyDevice: { method: 'post', path: '/api/v1/auth/device/deny' },
-  startPasskeyRegistration: { method: 'post', path: '/api/v1/auth/passkey/register/challenge' },
-  registerPasskey: { method: 'post', path: '/api/v1/auth/passkey/register' },
-  startPasskeyLogin: { method: 'post', path: '/api/v1/auth/passkey/login/challenge' },
-  loginWithPasskey: { method: 'post', path: '/api/v1/auth/passkey/login' },
-  listPasskeys: { method: 'get', path: '/api/v1/auth/passkeys' },
-  renamePasskey: { method: 'patch', path: '/api/v1/auth/passkeys/{id}' },
-  removePasskey: { method: 'delete', path: '/api/v1/auth/passkeys/{id}' },
-  getProfile: { method: 'get', path: '/api/v1/auth/me' },
-  listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
-  revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
-  logout: { method: 'delete', path: '/api/v1/auth/logout' },
-} as const satisfies { [Id in keyof typeof endpoints]?: Pick<(typeof endpoints)[Id], 'method' | 'path'> };
-
-interface Call {
-  readonly id?: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly body?: object;
-}
-
-const requestTimeoutMilliseconds = 20_000;
-const unreachable: Problem = { code: 'unreachable' };
-
-async function call<T>(operation: keyof typeof routes, { id, query, body }: Call = {}): Promise<Result<T>> {
-  const { method, path } = routes[operation];
-  const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
+/** What comes of it, for pages that go on after either. */
+export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
   try {
-    const response = await fetch(path.replace('{id}', encodeURIComponent(id ?? '')) + search, {
-      method: method.toUpperCase(),
-      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-      credentials: 'same-origin',
-      redirect: 'error',
-      signal: AbortSignal.timeout(requestTimeoutMilliseconds),
-    });
-    if (!response.ok) return { ok: false, problem: await problemOf(response) };
-    return { ok: true, value: (response.status === 204 ? undefined : await response.json()) as T };
-  } catch {
-    return { ok: false, problem: unreachable };
+    return { ok: true, value: await work };
+  } catch (error) {
+    if (!(error instanceof LatchkeyError)) throw error;
+    const isLost = error.code === 'timeout' || error.code === 'not_latchkey';
+    return { ok: false, problem: isLost ? { code: 'unreachable' } : error };
   }
 }
 
-async function problemOf(response: Response): Promise<Problem> {
-  const { error } = (await response.json()) as Partial<ErrorBody>;
-  if (typeof error !== 'string') return unreachable;
-  const retryAfter = response.headers.get('Retry-After') ?? '';
-  return /^\d{1,9}$/.test(retryAfter)
-    ? { code: error, retryAfterSeconds: Number(retryAfter) }
-    : { code: error };
-}
+/** The credential arrives in a cookie that no script can read. */
+export const byCookie = { session: 'cookie' } as const;
 
 /** Ask for a mail with a link and a code. The `request` that comes back must stay in memory. */
 export const requestMagicLink = (email: string) =>
-  call<MagicLinkSent>('requestMagicLink', { body: { email } });
+  outcomeOf(api.call('requestMagicLink', { body: { email } }));
 
-/** Sign in; the credential arrives in a cookie that no script can read. */
-export const verifyMagicLink = (proof: MagicLinkProof) =>
-  call<{ user: Profile }>('verifyMagicLink', { query: { session: 'cookie' }, body: proof });
+/** Sign in. */
+export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
+  outcomeOf(api.call('verifyMagicLink', { query: byCookie, body: proof }));
 
 /** See who asks for a device login. Changes nothing. */
 export const verifyDevice = (userCode: string) =>
-  call<PendingDevice>('verifyDevice', { body: { user_code: userCode } });
+  outcomeOf(api.call('verifyDevice', { body: { user_code: userCode } }));
 
 /** Approve or deny the device login, once. */
 export const decideDevice = (decision: 'approve' | 'deny', userCode: string) =>
-  call<void>(decision === 'approve' ? 'approveDevice' : 'denyDevice', { body: { user_code: userCode } });
-
-/** Options for making a passkey. Needs a recent login. */
-export const startPasskeyRegistration = () => call<CreationOptions>('startPasskeyRegistration');
-
-/** Add the passkey that the browser made. */
-export const registerPasskey = (body: RegistrationResponse) => call<Passkey>('registerPasskey', { body });
-
-/** Options for signing in with a passkey. Their challenge is good once. */
-export const startPasskeyLogin = () => call<RequestOptions>('startPasskeyLogin');
-
-/** Sign in; the credential arrives in a cookie that no script can read. */
-export const loginWithPasskey = (body: AuthenticationResponse) =>
-  call<{ user: Profile }>('loginWithPasskey', { query: { session: 'cookie' }, body });
+  outcomeOf(
+    api.call(decision === 'approve' ? 'approveDevice' : 'denyDevice', { body: { user_code: userCode } }),
+  );
 
 /** The user's passkeys, newest first. */
-export const listPasskeys = () => call<{ passkeys: Passkey[] }>('listPasskeys');
+export const listPasskeys = () => outcomeOf(api.call('listPasskeys'));
 
 /** Give a passkey another name. */
 export const renamePasskey = (id: string, name: string) =>
-  call<Passkey>('renamePasskey', { id, body: { name } });
+  outcomeOf(api.call('renamePasskey', { params: { id }, body: { name } }));
 
 /** Remove a passkey. Needs a recent login. */
-export const removePasskey = (id: string) => call<void>('removePasskey', { id });
+export const removePasskey = (id: string) => outcomeOf(api.call('removePasskey', { params: { id } }));
 
 /** The profile of whoever is signed in. */
-export const getProfile = () => call<Profile>('getProfile');
+export const getProfile = () => outcomeOf(api.call('getProfile'));
 
 const sessionPageSize = 100;
 const maxSessionPages = 10;
 
+const sessionPage = (cursor?: string) =>
+  api.call('listSessions', {
+    query: { limit: String(sessionPageSize), ...(cursor === undefined ? {} : { cursor }) },
+  });
+
 /** The user's newest logins, one page of them. */
-export const listNewestSessions = () =>
-  call<SessionPage>('listSessions', { query: { limit: String(sessionPageSize) } });
+export const listNewestSessions = () => outcomeOf(sessionPage());
 
 /** The user's logins, newest first, at most a thousand of them. */
-export async function listSessions(): Promise<Result<Session[]>> {
+export const listSessions = () => outcomeOf(allSessions());
+
+async function allSessions(): Promise<Session[]> {
   const sessions: Session[] = [];
-  let cursor: string | null = null;
+  let cursor: string | undefined;
   for (let page = 0; page < maxSessionPages; page++) {
-    const query: Record<string, string> = {
-      limit: String(sessionPageSize),
-      ...(cursor === null ? {} : { cursor }),
-    };
-    const result: Result<SessionPage> = await call<SessionPage>('listSessions', { query });
-    if (!result.ok) return result;
-    sessions.push(...result.value.sessions);
-    cursor = result.value.next_cursor;
-    if (cursor === null) break;
+    const answer: Answer<'listSessions'> = await sessionPage(cursor);
+    sessions.push(...answer.sessions);
+    if (answer.next_cursor === null) break;
+    cursor = answer.next_cursor;
   }
-  return { ok: true, value: sessions };
+  return sessions;
 }
 
 /** End one login of the user. */
-export const revokeSession = (id: string) => call<void>('revokeSession', { id });
+export const revokeSession = (id: string) => outcomeOf(api.call('revokeSession', { params: { id } }));
 
 /** End this login, or every login of the user. */
 export const logout = (scope: 'session' | 'everywhere') =>
-  call<void>('logout', scope === 'session' ? { query: { scope } } : {});
+  outcomeOf(api.call('logout', scope === 'session' ? { query: { scope } } : {}));

@@ -1,13 +1,13 @@
+import { addPasskey, upgradeToPasskey } from '@latchkey/client/passkeys/add';
+import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
+import { inTurn, signalAccount } from '@latchkey/client/passkeys/signal';
 import { limits } from '@latchkey/contract/limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { listPasskeys, type Problem, removePasskey, renamePasskey } from '../api.ts';
+import { api, listPasskeys, outcomeOf, type Problem, removePasskey, renamePasskey } from '../api.ts';
 import { home, loginPath } from '../next.ts';
-import { addPasskey, upgradeToPasskey } from '../passkeys/add.ts';
 import { cameByMail, forgetMailLogin } from '../passkeys/after-mail.ts';
-import { passkeysSupported } from '../passkeys/ceremony.ts';
-import { inTurn, signalAccount } from '../passkeys/signal.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -73,10 +73,10 @@ export async function afterRecentLogin(): Promise<void> {
   if (cameByMail()) {
     forgetMailLogin();
     offered.value = passkeysSupported;
-    const made = await upgradeToPasskey();
+    const made = await upgradeToPasskey(api);
     if (made !== undefined) return showAdded(made, 'Your browser made a passkey for you');
   }
-  await inTurn(signalAccount);
+  await inTurn(() => signalAccount(api));
 }
 
 function showAdded(added: Passkey, how: string): void {
@@ -87,7 +87,7 @@ function showAdded(added: Passkey, how: string): void {
 
 const add = () =>
   change(async () => {
-    const added = await addPasskey();
+    const added = await outcomeOf(addPasskey(api));
     if (!added.ok) {
       // It is of use all the same: there is nothing to offer any more.
       if (added.problem.code === 'passkey_already_there') offered.value = false;
@@ -127,7 +127,7 @@ const remove = (removed: Passkey) =>
     open.value = undefined;
     status.value = `${removed.name} has been removed. It no longer signs you in.`;
     focusHeading();
-    await inTurn(signalAccount);
+    await inTurn(() => signalAccount(api));
     return undefined;
   });
 

@@ -1,3 +1,4 @@
+import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
 import { limits } from '@latchkey/contract/limits';
@@ -5,7 +6,6 @@ import { signal } from '@preact/signals';
 import { decideDevice, getProfile, listNewestSessions, type Problem, verifyDevice } from '../api.ts';
 import { loginPath } from '../next.ts';
 import { cameByMail } from '../passkeys/after-mail.ts';
-import { passkeysSupported } from '../passkeys/ceremony.ts';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { CodeField } from '../ui/field.tsx';

@@ -1,11 +1,11 @@
+import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
+import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
-import { getProfile, requestMagicLink, verifyMagicLink } from '../api.ts';
+import { api, byCookie, getProfile, outcomeOf, requestMagicLink, verifyMagicLink } from '../api.ts';
 import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
 import { safeNext } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
-import { passkeyAutofill } from '../passkeys/autofill.ts';
-import { type Assertion, askForPasskey, redeemPasskey } from '../passkeys/log-in.ts';
 import { busyState } from '../ui/busy.ts';
 import { CodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -99,7 +99,7 @@ const enter = (request: string) =>
 
 async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
   error.value = '';
-  const result = await redeemPasskey(assertion);
+  const result = await outcomeOf(redeemPasskey(api, assertion, byCookie));
   if (!result.ok) {
     aboutField.value = false;
     error.value = explain(result.problem, passkeyWords);
@@ -110,7 +110,7 @@ async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
   return 'leaving';
 }
 
-const autofill = passkeyAutofill(async (assertion) => {
+const autofill = passkeyAutofill(api, async (assertion) => {
   let outcome: 'leaving' | undefined;
   await busy.run(async () => {
     outcome = await redeem(assertion);
@@ -123,7 +123,7 @@ const usePasskey = () =>
   busy.run(async () => {
     error.value = '';
     await autofill.stop();
-    const asked = await askForPasskey();
+    const asked = await outcomeOf(askForPasskey(api));
     if (asked.ok && (await redeem(asked.value)) === 'leaving') return 'leaving';
     if (!asked.ok) {
       aboutField.value = false;

@@ -1,4 +1,4 @@
-import { startPasskeyLogin } from '../api.ts';
+import type { Api } from '../api.ts';
 import { autofillSupported, useCredential } from './ceremony.ts';
 import type { Assertion } from './log-in.ts';
 
@@ -12,20 +12,20 @@ const greatestFailures = 5;
  * for a time: each use, and each passing of that time, asks for a new one.
  * @param use whether the person is signed in and the page is being left
  */
-export function passkeyAutofill(use: (assertion: Assertion) => Promise<boolean>) {
+export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise<boolean>) {
   let running: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;
 
   async function run(stop: AbortSignal): Promise<void> {
     if (!(await autofillSupported())) return;
     let failures = 0;
     while (!stop.aborted && failures < greatestFailures) {
-      const options = await startPasskeyLogin();
-      if (!options.ok || stop.aborted) return;
-      const { rpId, timeout } = options.value;
+      const options = await api.call('startPasskeyLogin').catch(() => undefined);
+      if (!options || stop.aborted) return;
+      const { rpId, timeout } = options;
       const renewal = AbortSignal.timeout(timeout * renewAfter);
       const signal = AbortSignal.any([stop, renewal]);
-      const used = await useCredential(options.value, { conditional: true, signal });
-      if (used.ok && (await use({ rpId, response: used.value }))) return;
+      const response = await useCredential(options, { conditional: true, signal }).catch(() => undefined);
+      if (response && (await use({ rpId, response }))) return;
       if (!signal.aborted) failures++;
       await untilVisible(stop);
     }

@@ -1,18 +1,11 @@
-/** Why the browser made or used no passkey. */
-export type CeremonyFailure =
-  | 'passkeys_unsupported'
-  | 'no_authenticator'
-  | 'passkey_cancelled'
-  | 'passkey_already_there'
-  | 'passkey_aborted'
-  | 'passkey_failed';
+import type { PasskeyErrorCode } from '../errors.ts';
 
 /**
  * What a rejected `navigator.credentials` call means to a person. `NotAllowedError` is all that a browser says of
  * a person who cancels, a time that runs out and a device that cannot: only the device's own word parts the last.
  * @see WebAuthn Level 3 sections 5.1.3 and 5.1.4
  */
-export function failureOf(error: unknown, deviceHasAuthenticator: boolean): CeremonyFailure {
+export function failureOf(error: unknown, deviceHasAuthenticator: boolean): PasskeyErrorCode {
   switch (error instanceof Error ? error.name : '') {
     case 'AbortError':
       return 'passkey_aborted';

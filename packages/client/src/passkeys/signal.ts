@@ -1,5 +1,5 @@
 import type { CreationOptions } from '@latchkey/contract/passkeys';
-import { listPasskeys, startPasskeyRegistration } from '../api.ts';
+import type { Api } from '../api.ts';
 
 // What the service knows is told to the browser's password managers, so that they offer no passkey that is gone.
 // Each call is a courtesy: a browser without it, or one that refuses, changes nothing for the person.
@@ -35,14 +35,13 @@ export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
  * Tells which passkeys the account has and what the account is called. Asks for creation options when none were
  * seen yet, which a login that is not recent is refused. Only to be called in turn.
  */
-export async function signalAccount(): Promise<void> {
+export async function signalAccount(api: Api): Promise<void> {
   if (!can('signalAllAcceptedCredentials') && !can('signalCurrentUserDetails')) return;
   if (identity === undefined) {
-    const options = await startPasskeyRegistration();
-    if (!options.ok) return;
-    rememberIdentity(options.value);
+    const options = await api.call('startPasskeyRegistration').catch(() => undefined);
+    if (!options) return;
+    identity = options;
   }
-  if (identity === undefined) return;
   const { rp, user } = identity;
   const of = { rpId: rp.id, userId: user.id };
   if (can('signalCurrentUserDetails')) {
@@ -50,8 +49,8 @@ export async function signalAccount(): Promise<void> {
     await PublicKeyCredential.signalCurrentUserDetails(details).catch(() => {});
   }
   if (!can('signalAllAcceptedCredentials')) return;
-  const list = await listPasskeys();
-  if (!list.ok) return;
-  const allAcceptedCredentialIds = list.value.passkeys.map(({ credential_id }) => credential_id);
+  const list = await api.call('listPasskeys').catch(() => undefined);
+  if (!list) return;
+  const allAcceptedCredentialIds = list.passkeys.map(({ credential_id }) => credential_id);
   await PublicKeyCredential.signalAllAcceptedCredentials({ ...of, allAcceptedCredentialIds }).catch(() => {});
 }

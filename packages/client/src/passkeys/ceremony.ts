@@ -4,8 +4,8 @@ import type {
   RegistrationResponse,
   RequestOptions,
 } from '@latchkey/contract/passkeys';
-import type { Result } from '../api.ts';
-import { type CeremonyFailure, failureOf } from './failure.ts';
+import { LatchkeyError, type PasskeyErrorCode } from '../errors.ts';
+import { failureOf } from './failure.ts';
 
 interface How {
   /** Only by autofill, or only where the browser makes a passkey without a dialogue. */
@@ -30,7 +30,10 @@ export async function upgradeSupported(): Promise<boolean> {
   return capabilities?.['conditionalCreate'] === true;
 }
 
-/** Has the browser make a passkey. */
+/**
+ * Has the browser make a passkey.
+ * @throws {LatchkeyError} a `PasskeyErrorCode`
+ */
 export const makeCredential = (options: CreationOptions, { conditional, signal }: How = {}) =>
   ceremony<RegistrationResponse>(signal, () =>
     navigator.credentials.create({
@@ -42,7 +45,10 @@ export const makeCredential = (options: CreationOptions, { conditional, signal }
     }),
   );
 
-/** Has the browser use a passkey. */
+/**
+ * Has the browser use a passkey.
+ * @throws {LatchkeyError} a `PasskeyErrorCode`
+ */
 export const useCredential = (options: RequestOptions, { conditional, signal }: How = {}) =>
   ceremony<AuthenticationResponse>(signal, () =>
     navigator.credentials.get({
@@ -55,18 +61,22 @@ export const useCredential = (options: RequestOptions, { conditional, signal }: 
 async function ceremony<T>(
   signal: AbortSignal | undefined,
   start: () => Promise<Credential | null>,
-): Promise<Result<T>> {
-  if (!passkeysSupported) return failed('passkeys_unsupported');
+): Promise<T> {
+  if (!passkeysSupported) throw failed('passkeys_unsupported');
   try {
     const credential = await start();
-    if (credential === null) return failed('passkey_failed');
-    return { ok: true, value: (credential as PublicKeyCredential).toJSON() as T };
+    if (credential !== null) return (credential as PublicKeyCredential).toJSON() as T;
   } catch (error) {
-    return failed(signal?.aborted ? 'passkey_aborted' : failureOf(error, await deviceHasAuthenticator()));
+    throw failed(
+      signal?.aborted ? 'passkey_aborted' : failureOf(error, await deviceHasAuthenticator()),
+      error,
+    );
   }
+  throw failed('passkey_failed');
 }
 
-const failed = (code: CeremonyFailure) => ({ ok: false, problem: { code } }) as const;
+const failed = (code: PasskeyErrorCode, cause?: unknown) =>
+  new LatchkeyError(code, 'The browser made or used no passkey.', { cause });
 
 const deviceHasAuthenticator = () =>
   PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().catch(() => true);

@@ -1,0 +1,126 @@
+// What a poll may meet that no real service says on demand.
+
+import { expect, test } from 'bun:test';
+import { codeOf } from '../../../tests/support/client.ts';
+import { createApi } from './api.ts';
+import type { Clock } from './clock.ts';
+import { startDeviceLogin, type Wait } from './device-login.ts';
+
+const started = {
+  device_code: 'lk_dc_x',
+  user_code: 'BCDF-GHJK',
+  verification_uri: 'https://login.example/device',
+  verification_uri_complete: 'https://login.example/device?user_code=BCDF-GHJK',
+  expires_in: 600,
+  interval: 5,
+};
+const tokens = {
+  access_token: 'lk_at_x',
+  token_type: 'Bearer',
+  expires_in: 14_400,
+  refresh_token: 'lk_rt_x',
+};
+const id = { 'X-Request-Id': 'r' };
+const error = (code: string, members: object = {}) => ({
+  error: code,
+  error_description: '.',
+  request_id: 'r',
+  ...members,
+});
+const answer =
+  (body: object, status = 400, headers: Record<string, string> = {}) =>
+  () =>
+    Response.json(body, { status, headers: { ...id, ...headers } });
+
+/** A login whose polls get these answers, on a clock that only counts. */
+async function polled(answers: (() => Response)[], start: object = started) {
+  const waits: Wait[] = [];
+  const clock: Clock = { now: () => 0, sleep: async () => {} };
+  let next = 0;
+  const fetch = async (url: string) =>
+    url.endsWith('/device')
+      ? Response.json(start, { headers: id })
+      : (answers[next++] ?? answer(error('authorization_pending')))();
+  const api = createApi({ server: 'https://login.example', fetch });
+  const login = await startDeviceLogin(api, { clock });
+  const outcome = await login.tokens({ onWait: (wait) => waits.push(wait) }).catch((thrown) => thrown.code);
+  return { outcome, seconds: waits.map((wait) => Number(wait.seconds.toFixed(6))), polls: next };
+}
+
+const approved = answer(tokens, 200);
+
+test('slow_down is honoured with the interval it brings, and with 5 s more where it brings none', async () => {
+  const told = await polled([answer(error('slow_down', { interval: 30 })), approved]);
+  expect(told).toEqual({ outcome: tokens, seconds: [6, 42], polls: 2 });
+  const untold = await polled([answer(error('slow_down')), answer(error('slow_down')), approved]);
+  expect(untold).toEqual({ outcome: tokens, seconds: [6, 14, 24], polls: 3 });
+  const shrunk = await polled([answer(error('slow_down', { interval: 1 })), approved]);
+  expect(shrunk.seconds).toEqual([6, 7]);
+});
+
+test('a server that is busy, broken or hidden behind a portal is asked again, when it says so later', async () => {
+  const { outcome, seconds } = await polled([
+    answer(error('rate_limited'), 429, { 'Retry-After': '40' }),
+    answer(error('rate_limited'), 429, { 'Retry-After': '999999999' }),
+    answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' }),
+    answer(error('server_error'), 500),
+    () => new Response('<html>Bad gateway</html>', { status: 502 }),
+    () => new Response('<html>Accept our terms</html>'),
+    () => Response.redirect('https://portal.example/'),
+    () => {
+      throw new TypeError('network');
+    },
+    approved,
+  ]);
+  expect(outcome).toEqual(tokens);
+  expect(seconds).toEqual([6, 40, 600, 6, 6, 6, 6, 6, 12]);
+});
+
+test('what nobody can mend by polling ends it', async () => {
+  for (const code of [
+    'access_denied',
+    'expired_token',
+    'invalid_grant',
+    'account_disabled',
+    'invalid_request',
+  ])
+    expect((await polled([answer(error(code))])).outcome).toBe(code);
+  expect((await polled([answer({ access_token: 'x' }, 200), approved])).polls).toBe(2);
+});
+
+test('a server that never decides is left after twice the life of the code', async () => {
+  const { outcome, polls } = await polled([]);
+  expect([outcome, polls]).toEqual(['expired_token', 201]);
+});
+
+test('an answer that starts no login is no Latchkey, and its link is not opened', async () => {
+  for (const start of [
+    {},
+    { ...started, device_code: 7 },
+    { ...started, verification_uri_complete: 'file:///etc/passwd' },
+  ])
+    expect(await codeOf(polled([], start))).toBe('not_latchkey');
+});
+
+test('an abort ends it at once, before a poll and during one', async () => {
+  for (const moment of ['waiting', 'polling']) {
+    const controller = new AbortController();
+    const fetch = (url: string, { signal }: RequestInit) => {
+      if (url.endsWith('/device')) return Promise.resolve(Response.json(started, { headers: id }));
+      if (moment === 'polling') controller.abort();
+      return new Promise<Response>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+    };
+    const api = createApi({ server: 'https://login.example', fetch });
+    const login = await startDeviceLogin(
+      api,
+      moment === 'polling' ? { clock: { now: () => 0, sleep: async () => {} } } : {},
+    );
+    const ended = codeOf(login.tokens({ signal: controller.signal }));
+    if (moment === 'waiting') controller.abort();
+    expect(await ended).toBe('aborted');
+  }
+  const api = createApi({ server: 'https://login.example' });
+  expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
+});

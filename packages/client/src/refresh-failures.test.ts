@@ -1,0 +1,202 @@
+// What never ends a login: networks, busy servers, strangers, stores that fail, people who change their mind.
+
+import { expect, test } from 'bun:test';
+import { onBothDatabases, openApp, type TestApp } from '../../../tests/support/app.ts';
+import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy } from '../../../tests/support/client.ts';
+import { credentialStore, type Storage } from './credentials.ts';
+import { LatchkeyError } from './errors.ts';
+import { memoryStorage } from './memory-storage.ts';
+import { openSession } from './session.ts';
+
+const fourHours = 14_400;
+
+/** A login whose access token has run out, in a storage that a test may get in the way of. */
+async function expired(service: TestApp, storage: Storage = memoryStorage()) {
+  const store = credentialStore(storage, service.ctx.config.baseUrl);
+  const tokens = await service.deviceLogin(await service.login());
+  await store.put(loginOf(store.server, tokens, service.ctx.clock()));
+  service.pass(fourHours);
+  const wire = lossy(fetchOf(service));
+  const session = openSession({ api: apiOf(service, wire.fetch), store, clock: clockOf(service) });
+  return { store, wire, session };
+}
+
+const foreign: Record<string, () => Response> = {
+  'bad gateway': () => new Response('<html>', { status: 502 }),
+  'draining service': () =>
+    Response.json(
+      { error: 'temporarily_unavailable', error_description: '.', request_id: 'r' },
+      { status: 503, headers: { 'Retry-After': '1' } },
+    ),
+  'rate limit with a long wait': () => new Response('', { status: 429, headers: { 'Retry-After': '600' } }),
+  'captive portal': () => new Response('<html>'),
+  'friendly 204': () => new Response(null, { status: 204 }),
+  'redirect to another host': () => Response.redirect('https://evil.example/', 307),
+  "another OAuth server's invalid_grant": () => Response.json({ error: 'invalid_grant' }, { status: 400 }),
+  'answer without tokens': () => Response.json({ ok: true }, { headers: { 'X-Request-Id': 'r' } }),
+  'not found': () => new Response('', { status: 404 }),
+  'lost network': () => {
+    throw new TypeError('network');
+  },
+};
+
+onBothDatabases('a stored login', (open) => {
+  test('survives every answer that is not its own service refusing it, and goes on afterwards', async () => {
+    const service = await open();
+    const { store, wire, session } = await expired(service);
+    const before = await store.read();
+    for (const [what, answer] of Object.entries(foreign)) {
+      wire.replace = answer;
+      const error = await session.accessToken().catch((thrown: unknown) => thrown);
+      expect([what, error]).toEqual([what, expect.any(LatchkeyError)]);
+      expect({ ...(await store.read()), refresh_started_at: 0 }).toEqual({
+        ...before!,
+        refresh_started_at: 0,
+      });
+    }
+    expect(wire.sent.some(({ url }) => url.includes('evil'))).toBe(false);
+    wire.replace = () => undefined;
+    expect(await session.accessToken()).toStartWith('lk_at_');
+    await service.close();
+  });
+});
+
+test('a store that cannot be written is found before the token is spent: nothing is sent', async () => {
+  const service = await openApp('sqlite');
+  const storage = memoryStorage();
+  let broken = false;
+  const failing: Storage = {
+    ...storage,
+    write: async (document) => {
+      if (broken) throw new LatchkeyError('store_failed', 'No space left on device.');
+      await storage.write(document);
+    },
+  };
+  const { wire, session, store } = await expired(service, failing);
+  broken = true;
+  expect(await codeOf(session.accessToken())).toBe('store_failed');
+  expect(wire.sent).toEqual([]);
+
+  // It breaks after the exchange: nobody uses what nobody has kept, and the service repeats it later.
+  broken = false;
+  wire.before = async () => {
+    broken = true;
+  };
+  expect(await codeOf(session.accessToken())).toBe('store_failed');
+  broken = false;
+  wire.before = async () => {};
+  const token = await session.accessToken();
+  expect((await store.read())!.access_token).toBe(token);
+  expect((await service.ask('GET', '/me', { token })).status).toBe(200);
+  await service.close();
+});
+
+test('a login that somebody stores in the very moment of clearing is not cleared', async () => {
+  const service = await openApp('sqlite');
+  const storage = memoryStorage();
+  let meanwhile: (() => Promise<void>) | undefined;
+  const raced: Storage = {
+    ...storage,
+    lock: async (name, work, options) => {
+      const first = name === 'document' ? meanwhile : undefined;
+      if (first) meanwhile = undefined;
+      await first?.();
+      return storage.lock(name, work, options);
+    },
+  };
+  const { wire, session, store } = await expired(service, raced);
+  const { access_token } = (await store.read())!;
+  await service.ask('POST', '/revoke', { token: (await service.login()).access_token });
+  wire.before = async () => {
+    const fresh = loginOf(store.server, await service.login(), service.ctx.clock());
+    meanwhile = () => store.put(fresh);
+  };
+  const token = await session.renew(access_token);
+  expect((await store.read())!.access_token).toBe(token);
+  expect((await service.ask('GET', '/me', { token })).status).toBe(200);
+  await service.close();
+});
+
+test('the successor is in the store before anybody is given it', async () => {
+  const service = await openApp('sqlite');
+  const storage = memoryStorage();
+  const events: string[] = [];
+  const slow: Storage = {
+    ...storage,
+    write: async (document) => {
+      await Bun.sleep(20);
+      await storage.write(document);
+      events.push('written');
+    },
+  };
+  const { session } = await expired(service, slow);
+  events.length = 0;
+  await session.accessToken().then(() => events.push('used'));
+  expect(events).toEqual(['written', 'written', 'used']);
+  await service.close();
+});
+
+test('a token that still works is handed out when its early renewal fails, whatever the reason', async () => {
+  const service = await openApp('sqlite');
+  for (const fail of [
+    { write: () => Promise.reject(new LatchkeyError('store_failed', 'read-only')) },
+    { lock: () => Promise.reject(new LatchkeyError('lock_timeout', 'busy')) },
+  ] satisfies Partial<Storage>[]) {
+    const storage = memoryStorage();
+    const { store } = await expired(service, storage);
+    const tokens = await service.deviceLogin(await service.login());
+    await store.put(loginOf(store.server, tokens, service.ctx.clock() - 14_300_000));
+    const broken = credentialStore({ ...storage, ...fail }, store.server);
+    const session = openSession({ api: apiOf(service), store: broken, clock: clockOf(service) });
+    expect(await session.accessToken()).toBe(tokens.access_token);
+  }
+  await service.close();
+});
+
+test('one asker may leave at any moment; the others get their token, and the last one to leave ends it', async () => {
+  const service = await openApp('sqlite');
+  const { wire, session, store } = await expired(service);
+  expect(await codeOf(session.accessToken({ signal: AbortSignal.abort() }))).toBe('aborted');
+  expect(wire.sent).toEqual([]);
+
+  const leaver = new AbortController();
+  wire.before = async () => leaver.abort();
+  const [left, stayed] = await Promise.all([
+    codeOf(session.accessToken({ signal: leaver.signal })),
+    session.accessToken(),
+  ]);
+  expect(left).toBe('aborted');
+  expect((await store.read())!.access_token).toBe(stayed);
+
+  service.pass(fourHours);
+  const alone = new AbortController();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const api = apiOf(service, (_url, { signal }) => {
+    signal!.addEventListener('abort', () => end());
+    alone.abort();
+    return new Promise(() => {});
+  });
+  const hanging = openSession({ api, store, clock: clockOf(service) });
+  expect(await codeOf(hanging.accessToken({ signal: alone.signal }))).toBe('aborted');
+  await ended;
+  wire.before = async () => {};
+  expect(await session.accessToken()).toStartWith('lk_at_');
+  await service.close();
+});
+
+test('an abort while waiting for the lock leaves the lock to those who wait on', async () => {
+  const storage = memoryStorage();
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const owner = storage.lock('refresh', () => held);
+  const controller = new AbortController();
+  const waiter = codeOf(storage.lock('refresh', async () => {}, { signal: controller.signal }));
+  const late = codeOf(storage.lock('refresh', async () => {}, { timeoutMilliseconds: 5 }));
+  const patient = storage.lock('refresh', async () => 'had it');
+  expect(await storage.lock('document', async () => 'another lock')).toBe('another lock');
+  controller.abort();
+  expect(await waiter).toBe('aborted');
+  expect(await late).toBe('lock_timeout');
+  release();
+  expect(await patient).toBe('had it');
+  await owner;
+});

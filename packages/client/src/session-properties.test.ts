@@ -1,0 +1,141 @@
+// Whatever happens to the processes that share a stored login, in whatever order: nobody is logged out, and nobody
+// looks like a thief. The contract's own limit holds: a lost answer is asked for again within 600 s.
+
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
+import { apiOf, codeOf, fetchOf, loginOf, lossy } from '../../../tests/support/client.ts';
+import { credentialStore, type Storage } from './credentials.ts';
+import { memoryStorage } from './memory-storage.ts';
+import { openSession, type Session } from './session.ts';
+import type { Fetch } from './transport.ts';
+
+/** With room for the pauses between tries. */
+const repeatWithinSeconds = 500;
+const never = new Promise<never>(() => {});
+
+/** What one process among several does or suffers. */
+type Step =
+  /** Some ask at once, in two processes. */
+  | { do: 'ask'; askers: number }
+  /** The next answers get lost: of a refresh, or of what was asked with the token. */
+  | { do: 'lose'; answers: number }
+  /** A process is killed before its request has left, or after the service has done what it asked. */
+  | { do: 'kill'; when: 'before' | 'after' }
+  /** A process that does not share the lock asks at the same time as one that does. */
+  | { do: 'renewElsewhere' }
+  /** The access token is refused, as after a change of keys. */
+  | { do: 'refuse' }
+  | { do: 'pass'; seconds: number }
+  /** This machine's clock is set to be so far from the service's. */
+  | { do: 'setClock'; seconds: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constant('ask'), askers: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({ do: fc.constant('lose'), answers: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ do: fc.constant('kill'), when: fc.constantFrom('before', 'after') }),
+  fc.record({ do: fc.constant('renewElsewhere') }),
+  fc.record({ do: fc.constant('refuse') }),
+  fc.record({ do: fc.constant('pass'), seconds: fc.integer({ min: 1, max: 20_000 }) }),
+  fc.record({ do: fc.constant('setClock'), seconds: fc.integer({ min: -100_000, max: 100_000 }) }),
+);
+
+async function processesOf(service: TestApp) {
+  const browser = await service.login(`${crypto.randomUUID()}@example.com`);
+  const storage = memoryStorage();
+  const server = service.ctx.config.baseUrl;
+  const store = credentialStore(storage, server);
+  await store.put(loginOf(server, await service.deviceLogin(browser), service.ctx.clock()));
+  const wire = lossy(fetchOf(service));
+  let skewMs = 0;
+  let unansweredSince: number | undefined;
+  const clock = {
+    now: () => service.ctx.clock() + skewMs,
+    sleep: async (milliseconds: number) => service.pass(milliseconds / 1000),
+  };
+  const processOf = (fetch: Fetch = wire.fetch, held: Storage = storage): Session =>
+    openSession({ api: apiOf(service, fetch), store: credentialStore(held, server), clock });
+  const unlocked: Storage = {
+    ...storage,
+    lock: (name, work) => (name === 'document' ? storage.lock(name, work) : work()),
+  };
+  const [one, other] = [processOf(), processOf()];
+
+  const run = async (step: Step): Promise<void> => {
+    switch (step.do) {
+      case 'ask': {
+        const asked = Array.from({ length: step.askers }, (_, n) =>
+          codeOf((n % 2 ? one : other).call('getProfile')),
+        );
+        for (const code of await Promise.all(asked)) expect(['no error', 'unreachable']).toContain(code);
+        return;
+      }
+      case 'lose':
+        return wire.loseNext(step.answers);
+      case 'kill': {
+        const controller = new AbortController();
+        const killed = processOf(async (url, init) => {
+          if (step.when === 'after') await fetchOf(service)(url, { ...init, signal: null });
+          controller.abort();
+          return never;
+        });
+        const stored = (await store.read())!;
+        return void (await codeOf(killed.renew(stored.access_token, { signal: controller.signal })));
+      }
+      case 'renewElsewhere': {
+        const stored = (await store.read())!;
+        const elsewhere = processOf(wire.fetch, unlocked);
+        const both = [one, elsewhere].map((session) => codeOf(session.renew(stored.access_token)));
+        for (const code of await Promise.all(both)) expect(['no error', 'unreachable']).toContain(code);
+        return;
+      }
+      case 'refuse': {
+        const stored = (await store.read())!;
+        return void (await store.replace(stored.refresh_token, { ...stored, access_token: 'lk_at_refused' }));
+      }
+      case 'setClock':
+        skewMs = step.seconds * 1000;
+        return;
+      case 'pass': {
+        const since = unansweredSince ?? service.ctx.clock();
+        const left = repeatWithinSeconds - (service.ctx.clock() - since) / 1000;
+        service.pass(
+          unansweredSince === undefined ? step.seconds : Math.max(0, Math.min(step.seconds, left)),
+        );
+      }
+    }
+  };
+
+  return {
+    step: async (next: Step) => {
+      const before = service.ctx.clock();
+      await run(next);
+      const isUnanswered = (await store.read())?.refresh_started_at !== undefined;
+      unansweredSince = isUnanswered ? (unansweredSince ?? before) : undefined;
+    },
+    end: async () => {
+      wire.loseNext(0);
+      for (const session of [one, other]) expect((await session.call('getProfile')).id).toStartWith('usr_');
+      const { body } = await service.ask('GET', '/sessions', { token: (await store.read())!.access_token });
+      return body.sessions.filter(({ kind }: { kind: string }) => kind === 'device').length;
+    },
+  };
+}
+
+onBothDatabases('processes that share a stored login', (open, dialect) => {
+  test('are never logged out and never look like thieves, whatever gets lost, killed or set wrong', async () => {
+    const service = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
+        const processes = await processesOf(service);
+        for (const next of steps) await processes.step(next);
+        expect(await processes.end()).toBe(1);
+        const details = new Set(service.logs.map((line) => JSON.parse(line).detail));
+        expect(details).not.toContain('theft');
+        expect(details).not.toContain('race');
+      }),
+      { numRuns: dialect === 'sqlite' ? 80 : 20 },
+    );
+    await service.close();
+  }, 60_000);
+});

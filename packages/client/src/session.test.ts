@@ -1,0 +1,284 @@
+import { expect, test } from 'bun:test';
+import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
+import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy, storeWith } from '../../../tests/support/client.ts';
+import { setDisabled } from '../../server/src/account/account.ts';
+import { openSession, standingOf } from './session.ts';
+
+const fourHours = 14_400;
+
+const outcomesOf = (service: TestApp, route: string): string[] =>
+  service.logs
+    .map((line) => JSON.parse(line))
+    .filter((line) => line.route === `/api/v1/auth/${route}`)
+    .map(({ detail, outcome }) => detail ?? outcome);
+
+/** A terminal's login in a store, on a service in this process. */
+async function loggedIn(service: TestApp) {
+  const browser = await service.login();
+  const store = await storeWith(service, await service.deviceLogin(browser));
+  // Two access tokens of one login that end in the same millisecond are the same.
+  service.pass(1);
+  const wire = lossy(fetchOf(service));
+  const open = () => openSession({ api: apiOf(service, wire.fetch), store, clock: clockOf(service) });
+  const works = async (token: string) => (await service.ask('GET', '/me', { token })).status === 200;
+  return { browser, store, wire, open, works };
+}
+
+onBothDatabases('a session of the SDK', (open) => {
+  test('hands out the stored token while it is fresh, without a request', async () => {
+    const service = await open();
+    const { open: session, wire, store } = await loggedIn(service);
+    expect(await session().accessToken()).toBe((await store.read())!.access_token);
+    service.pass(fourHours - 400);
+    expect(await session().accessToken()).toBe((await store.read())!.access_token);
+    expect(wire.sent).toEqual([]);
+    service.pass(150);
+    await session().accessToken();
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
+    await service.close();
+  });
+
+  test('50 askers at once, in two sessions on one store, cause one refresh and get one token', async () => {
+    const service = await open();
+    const { open: session, works } = await loggedIn(service);
+    service.pass(fourHours);
+    const [one, other] = [session(), session()];
+    const asked = Array.from({ length: 50 }, (_, n) => (n % 2 ? one : other).accessToken());
+    const tokens = new Set(await Promise.all(asked));
+    expect(tokens.size).toBe(1);
+    expect(await works([...tokens][0]!)).toBe(true);
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
+    await service.close();
+  });
+
+  test('a lost answer is asked for again with the same key and brings the same tokens', async () => {
+    const service = await open();
+    const { open: session, wire, store, works } = await loggedIn(service);
+    const before = (await store.read())!;
+    service.pass(fourHours);
+    wire.loseNext(2);
+    const token = await session().accessToken();
+    expect(await works(token)).toBe(true);
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'retry', 'retry']);
+    const keys = wire.sent.map((request) => request.headers.get('Idempotency-Key'));
+    expect(keys).toEqual(Array(3).fill(before.idempotency_key));
+    const after = (await store.read())!;
+    expect(after.access_token).toBe(token);
+    expect(after.refresh_token).not.toBe(before.refresh_token);
+    expect(after.idempotency_key).not.toBe(before.idempotency_key);
+    expect(after.refresh_started_at).toBeUndefined();
+    await service.close();
+  });
+
+  test('a process that dies before it has the answer leaves all that the next one needs', async () => {
+    const service = await open();
+    const { open: session, wire, store, works } = await loggedIn(service);
+    service.pass(fourHours - 100);
+    wire.loseNext(1);
+    const before = (await store.read())!;
+    expect(await session().accessToken()).toBe(before.access_token);
+    expect((await store.read())!.refresh_started_at).toBeDefined();
+    service.pass(31);
+    const token = await session().accessToken();
+    expect(token).not.toBe(before.access_token);
+    expect(await works(token)).toBe(true);
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'retry']);
+    await service.close();
+  });
+
+  test('an exchange without an answer is finished by the next who asks, long before the token runs out', async () => {
+    const service = await open();
+    const { open: session, wire, store } = await loggedIn(service);
+    const before = (await store.read())!;
+    wire.loseNext(4);
+    expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
+    expect(await session().accessToken()).toBe(before.access_token);
+    service.pass(31);
+    expect(await session().accessToken()).not.toBe(before.access_token);
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', ...Array(4).fill('retry')]);
+    await service.close();
+  });
+
+  test('a repeated answer whose token has run out meanwhile is followed by one whose token works', async () => {
+    const service = await open({ settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
+    const { open: session, wire, store, works } = await loggedIn(service);
+    const before = (await store.read())!;
+    wire.loseNext(4);
+    expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
+    service.pass(120);
+    expect(await works(await session().accessToken())).toBe(true);
+    expect(outcomesOf(service, 'refresh').slice(-2)).toEqual(['retry', 'rotated']);
+    await service.close();
+  });
+
+  test('what somebody else renewed meanwhile is used, and nothing is cleared', async () => {
+    const service = await open();
+    const { open: session, wire, store } = await loggedIn(service);
+    const before = (await store.read())!;
+    service.pass(fourHours);
+    // Somebody without our lock renews between our look at the store and the service's.
+    wire.before = async () => {
+      wire.before = async () => {};
+      const answer = await service.ask('POST', '/refresh', { json: before });
+      const { server, refresh_token } = before;
+      await store.replace(refresh_token, loginOf(server, answer.body, service.ctx.clock()));
+    };
+    const token = await session().accessToken();
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race']);
+    expect((await store.read())!.access_token).toBe(token);
+    await service.close();
+  });
+
+  test('a login that the service refuses for good is cleared, and only that one', async () => {
+    const service = await open();
+    const { open: session, browser, store } = await loggedIn(service);
+    await service.ask('POST', '/revoke', { token: browser.access_token });
+    service.pass(fourHours);
+    expect(await codeOf(session().accessToken())).toBe('login_over');
+    expect(await store.read()).toBeNull();
+    expect(await codeOf(session().accessToken())).toBe('not_logged_in');
+
+    const next = await loggedIn(service);
+    await service.ask('POST', '/revoke', { token: next.browser.access_token });
+    service.pass(fourHours);
+    const fresh = { ...(await next.store.read())!, refresh_token: 'another', access_token: 'fresh' };
+    next.wire.before = async () => {
+      const login = { ...fresh, access_token_expires_at: service.ctx.clock() + 1000 };
+      await next.store.put(login);
+    };
+    expect(await next.open().accessToken()).toBe('fresh');
+    expect((await next.store.read())!.refresh_token).toBe('another');
+    await service.close();
+  });
+
+  test('a disabled account is said so, and its login stays', async () => {
+    const service = await open();
+    const { open: session, store } = await loggedIn(service);
+    await setDisabled(service.ctx, 'ada@example.com', true);
+    service.pass(fourHours);
+    expect(await codeOf(session().accessToken())).toBe('account_disabled');
+    expect(await store.read()).not.toBeNull();
+    await session().logout();
+    expect(await store.read()).toBeNull();
+    await service.close();
+  });
+
+  test('a token that is refused early is replaced once, and the call repeated once', async () => {
+    const service = await open();
+    const { open: session, wire, store } = await loggedIn(service);
+    const broken = { ...(await store.read())!, access_token: 'lk_at_broken' };
+    await store.put(broken);
+    const one = session();
+    const profiles = await Promise.all(Array.from({ length: 10 }, () => one.call('getProfile')));
+    expect(new Set(profiles.map(({ email }) => email))).toEqual(new Set(['ada@example.com']));
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
+    expect(outcomesOf(service, 'me')).toHaveLength(20);
+
+    // One whose every access token is refused: twice, and no more.
+    wire.sent.length = 0;
+    wire.replace = (url) => (url.endsWith('/me') ? refusal() : undefined);
+    expect(await codeOf(one.call('getProfile'))).toBe('invalid_token');
+    expect(wire.sent.map(({ url }) => url.replace(/.*auth/, ''))).toEqual(['/me', '/refresh', '/me']);
+    expect(await store.read()).not.toBeNull();
+    await service.close();
+  });
+
+  test('fetch adds the token for the service only, and asks once more after a 401', async () => {
+    const service = await open();
+    const { open: session, wire, store } = await loggedIn(service);
+    const one = session();
+    expect((await one.fetch('/api/v1/auth/me')).status).toBe(200);
+    await store.put({ ...(await store.read())!, access_token: 'lk_at_broken' });
+    const patched = await one.fetch(`${one.server}/api/v1/auth/me`, {
+      method: 'PATCH',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"name":"Ada L"}',
+    });
+    expect((await patched.json()).name).toBe('Ada L');
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
+
+    wire.sent.length = 0;
+    wire.replace = () => new Response('', { status: 401 });
+    await one.fetch('https://elsewhere.example/', { headers: { 'X-Own': '1' } });
+    expect(wire.sent.map(({ headers }) => [...headers.keys()])).toEqual([['x-own']]);
+    const { promise: silence } = Promise.withResolvers<Response>();
+    const deaf = openSession({
+      api: apiOf(service, () => silence),
+      store,
+      clock: clockOf(service),
+      fetchTimeoutMilliseconds: 20,
+    });
+    expect(await codeOf(deaf.fetch('/'))).toBe('timeout');
+    const stream = new Blob(['x']).stream();
+    expect((await one.fetch('/', { method: 'POST', body: stream })).status).toBe(401);
+    expect(wire.sent).toHaveLength(2);
+    await service.close();
+  });
+
+  test('logging out ends this login, or all of them, and clears it only when the service has agreed', async () => {
+    const service = await open();
+    const { open: session, wire, store, browser } = await loggedIn(service);
+    wire.replace = () => new Response('', { status: 502 });
+    expect(await codeOf(session().logout())).toBe('temporarily_unavailable');
+    wire.replace = () => new Response(null, { status: 204 });
+    expect(await codeOf(session().logout())).toBe('not_latchkey');
+    expect(await store.read()).not.toBeNull();
+    wire.replace = () => undefined;
+    // The answer gets lost; the second time the service knows the login no more.
+    wire.loseNext(1);
+    expect(await codeOf(session().logout())).toBe('unreachable');
+    await session().logout();
+    expect(await store.read()).toBeNull();
+    expect(await codeOf(session().logout())).toBe('not_logged_in');
+    expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(200);
+
+    await store.put(loginOf(session().server, await service.deviceLogin(browser), service.ctx.clock()));
+    await session().logout({ everywhere: true });
+    expect(await store.read()).toBeNull();
+    expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(401);
+    await service.close();
+  });
+
+  test('a clock that was set back or forward costs a refresh at most', async () => {
+    const service = await open();
+    const { store, wire, works } = await loggedIn(service);
+    let skew = -86_400_000;
+    const clock = { ...clockOf(service), now: () => service.ctx.clock() + skew };
+    const one = openSession({ api: apiOf(service, wire.fetch), store, clock });
+    expect(await works(await one.accessToken())).toBe(true);
+    skew = 86_400_000;
+    expect(await works(await one.accessToken())).toBe(true);
+    skew = 0;
+    expect(await works(await one.accessToken())).toBe(true);
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'rotated', 'rotated']);
+    await service.close();
+  });
+});
+
+test('a token is due when 300 s or a tenth of its life is left, whichever is less', () => {
+  const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer' };
+  const standingAfter = (life: number, milliseconds: number, startedAt?: number) => {
+    const login = loginOf('https://login.example', { ...tokens, expires_in: life }, 0);
+    const started = startedAt === undefined ? {} : { refresh_started_at: startedAt };
+    return standingOf({ ...login, ...started }, milliseconds);
+  };
+  expect(standingAfter(14_400, 14_100_000)).toBe('fresh');
+  expect(standingAfter(14_400, 14_100_001)).toBe('due');
+  expect(standingAfter(60, 54_000)).toBe('fresh');
+  expect(standingAfter(60, 54_001)).toBe('due');
+  expect(standingAfter(60, 60_000)).toBe('expired');
+  // Set back by a little more than any clock is corrected by.
+  expect(standingAfter(14_400, -60_000)).toBe('fresh');
+  expect(standingAfter(14_400, -60_001)).toBe('due');
+  // An exchange under way, an unfinished one, one from the future.
+  expect(standingAfter(14_400, 29_999, 0)).toBe('fresh');
+  expect(standingAfter(14_400, 30_000, 0)).toBe('due');
+  expect(standingAfter(14_400, 0, 1)).toBe('due');
+  expect(standingAfter(60, 60_000, 59_999)).toBe('expired');
+});
+
+const refusal = () =>
+  Response.json(
+    { error: 'invalid_token', error_description: '.', request_id: 'r' },
+    { status: 401, headers: { 'X-Request-Id': 'r' } },
+  );
