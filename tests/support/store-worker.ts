@@ -2,10 +2,18 @@
 // input, `[verb, …arguments]` as JSON, one line of JSON for each answer.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { LatchkeyError } from '../../packages/client/src/errors.ts';
 import { fileStorage } from '../../packages/client/src/file-storage.ts';
+import { keychainStorage } from '../../packages/client/src/keychain-storage.ts';
 import { withProcessLock } from '../../packages/client/src/process-lock.ts';
+import type { SessionBus } from '../../packages/client/src/session-bus.ts';
+
+/** The module that the command line brings along. */
+const keyring = createRequire(new URL('../../packages/cli/package.json', import.meta.url));
+const keychain = (sessionBus: SessionBus, lockDirectory: string) =>
+  keychainStorage({ load: async () => keyring('@napi-rs/keyring'), sessionBus, lockDirectory });
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -57,6 +65,14 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   lockStorage: (path: string, timeoutMilliseconds?: number) =>
     fileStorage(path).lock('document', async () => 'had', { timeoutMilliseconds }),
   check: (path: string) => fileStorage(path).check(),
+  whyUnavailable: (...place: Parameters<typeof keychain>) => keychain(...place).whyUnavailable(),
+  readKeychain: (...place: Parameters<typeof keychain>) => keychain(...place).read(),
+  writeKeychain: (bus: SessionBus, locks: string, document) => keychain(bus, locks).write(document),
+  /** Stores text as another program might. */
+  plantInKeychain: async (text: string) =>
+    new (keyring('@napi-rs/keyring').Entry)('latchkey', 'credentials').setPassword(text),
+  lockKeychain: (bus: SessionBus, locks: string, timeoutMilliseconds?: number) =>
+    keychain(bus, locks).lock('document', async () => 'had', { timeoutMilliseconds }),
   /** Writes documents with growing counters until it is killed. */
   writeForever: async (path: string, document) => {
     const storage = fileStorage(path);

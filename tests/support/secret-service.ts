@@ -1,0 +1,59 @@
+// A real Secret Service (GNOME's) on a session bus of its own, for tests. It starts nothing by itself and asks
+// nobody: unlocking by a prompt fails.
+
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+
+export interface SecretService {
+  /** For DBUS_SESSION_BUS_ADDRESS. */
+  readonly address: string;
+  signalBus(name: 'SIGSTOP' | 'SIGCONT'): void;
+  signalService(name: 'SIGSTOP' | 'SIGCONT'): void;
+  stop(): Promise<void>;
+}
+
+export const hasSecretService = Boolean(Bun.which('dbus-daemon') && Bun.which('gnome-keyring-daemon'));
+
+/** @param home where the keyrings lie; with the password of the first start a later one unlocks them again */
+export async function startSecretService(home: string, password?: string): Promise<SecretService> {
+  const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
+  removeAtExit(directory);
+  mkdirSync(home, { recursive: true });
+  const config = join(directory, 'bus.conf');
+  const socket = join(directory, 'bus');
+  writeFileSync(
+    config,
+    `<busconfig><type>session</type><listen>unix:path=${socket}</listen><auth>EXTERNAL</auth>
+      <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`,
+  );
+  const address = `unix:path=${socket}`;
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, DBUS_SESSION_BUS_ADDRESS: address };
+
+  const start = (command: string[], input: string) => {
+    const child = spawn(command, { env, stdin: Buffer.from(input), stdout: 'pipe', stderr: 'ignore' });
+    endAtExit(child.pid);
+    child.exited.then(() => hasEnded(child.pid));
+    return child;
+  };
+  const bus = start(['dbus-daemon', `--config-file=${config}`, '--nofork', '--print-address'], '');
+  await bus.stdout.getReader().read();
+  const unlock = password === undefined ? [] : ['--unlock'];
+  const keyring = start(
+    ['gnome-keyring-daemon', '--foreground', '--components=secrets', ...unlock],
+    password ?? '',
+  );
+  return {
+    address,
+    signalBus: (name) => bus.kill(name),
+    signalService: (name) => keyring.kill(name),
+    stop: async () => {
+      for (const child of [keyring, bus]) {
+        child.kill('SIGKILL');
+        await child.exited;
+      }
+    },
+  };
+}
