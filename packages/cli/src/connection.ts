@@ -76,7 +76,7 @@ async function rememberedServer({ storage }: Place): Promise<Pick<Connection, 's
 }
 
 /** Plain http to another machine. */
-export function isExposed(server: string): boolean {
+function isExposed(server: string): boolean {
   const { protocol, hostname } = new URL(server);
   return protocol === 'http:' && !/^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

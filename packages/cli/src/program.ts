@@ -49,7 +49,7 @@ export async function run({ args, config, stdout, stderr, signal }: Surroundings
 }
 
 /** The commands; each one's code is loaded when it is run. */
-export function createProgram(output: Output, perform: Perform): Command {
+function createProgram(output: Output, perform: Perform): Command {
   const program = new Command('latchkey')
     .description('Log in to Latchkey from the command line, and look after your logins.')
     .version(manifest.version, '-V, --version', 'print the version')

@@ -94,12 +94,12 @@ interface ServerReport {
 }
 
 /** Asks what only a Latchkey refuses in the right words. */
-async function askServer({ signal }: Context, { server }: Connection): Promise<ServerReport> {
+async function askServer({ signal }: Context, { server, api: own }: Connection): Promise<ServerReport> {
   let date = Number.NaN;
   const api = createApi({
     server,
     fetch: async (url, init) => {
-      const response = await fetch(url, init);
+      const response = await own.fetch(url, init);
       date = Date.parse(response.headers.get('Date') ?? '');
       return response;
     },

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { type CredentialStore, type Login, tokenMembers } from '@latchkey/client/credentials';
 import { type DeviceLogin, startDeviceLogin } from '@latchkey/client/device-login';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { operations } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { hasBrowser, openBrowser } from '../browser.ts';
@@ -148,7 +149,7 @@ async function exchangeLogins(store: CredentialStore, next: Login): Promise<Logi
 
 /** Ends the session that a refresh token belongs to, spent or not. @see RFC 7009 */
 async function endLogin({ api }: Connection, { refresh_token: token }: Login): Promise<void> {
-  await api.send('/api/v1/auth/revoke', {
+  await api.send(operations.revoke.path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ token }).toString(),
