@@ -2,10 +2,11 @@
 // strange places, and its completions in real shells.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decide, type Home, latchkey, newHome, program, runIn, storeLogin, storeOf } from './support/cli.ts';
 import { loginByMail, request } from './support/http.ts';
+import { hasSecretService, startSecretService } from './support/secret-service.ts';
 import { startService, type TestService, temporaryDirectory } from './support/service.ts';
 
 let service: TestService;
@@ -29,6 +30,13 @@ async function login(home: Home, email: string, ...args: string[]) {
   });
   await decided;
   return outcome;
+}
+
+/** Puts into the directory that commands are run in what Bun would take from there. */
+function makeHostile(home: Home, server: string): void {
+  writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${server}\n`);
+  writeFileSync(join(home.path, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
+  writeFileSync(join(home.path, 'evil.ts'), 'console.log("evil");\n');
 }
 
 /** Listens and counts, and answers like the service or not at all. */
@@ -145,9 +153,7 @@ describe("a server's own words", () => {
 test('nothing in the directory it is run in changes what it does: no .env, no bunfig.toml', async () => {
   const home = newHome();
   const counting = listener(() => new Response());
-  writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${counting.url}\n`);
-  writeFileSync(join(home.path, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
-  writeFileSync(join(home.path, 'evil.ts'), 'console.log("evil");\n');
+  makeHostile(home, counting.url);
   const { stdout, stderr } = await latchkey(home, 'whoami');
   expect(stdout).toBe('');
   expect(stderr).not.toContain(counting.url);
@@ -278,26 +284,43 @@ describe('completion', () => {
 });
 
 describe('a single executable', () => {
-  test('does the same with nothing beside it, and nothing around it changes that', async () => {
-    const file = join(temporaryDirectory(), 'latchkey');
+  let file: string;
+
+  beforeAll(async () => {
+    file = join(temporaryDirectory(), 'latchkey');
     const build = join(import.meta.dir, '../packages/cli/build.ts');
-    const built = await runIn(newHome(), [process.execPath, build, file]);
-    expect(built).toMatchObject({ code: 0 });
-    const home = newHome({ LATCHKEY_SERVER: service.url });
+    expect(await runIn(newHome(), [process.execPath, build, file])).toMatchObject({ code: 0 });
+  });
+
+  test('does the same with nothing beside it, and nothing around it changes that', async () => {
+    const home = newHome({ LATCHKEY_SERVER: service.url, PATH: '/usr/bin:/bin' });
     await storeLogin(home, service.url, 'single@example.com');
-    mkdirSync(join(home.path, 'x'));
-    writeFileSync(join(home.path, '.env'), 'LATCHKEY_SERVER=http://127.0.0.1:1\n');
-    writeFileSync(join(home.path, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
-    writeFileSync(join(home.path, 'evil.ts'), 'console.log("evil");\n');
-    const away = { ...home, env: { ...home.env, PATH: '/usr/bin:/bin' } };
-    const token = await runIn(away, [file, 'token']);
+    makeHostile(home, 'http://127.0.0.1:1');
+    const token = await runIn(home, [file, 'token']);
     expect(token).toMatchObject({ code: 0, stderr: '' });
     expect(token.stdout).toBe(`${(await storeOf(home, service.url).read())?.access_token}\n`);
-    expect((await runIn(away, [file, 'whoami'])).stdout).toContain('single@example.com');
-    expect((await runIn(away, [file, 'completion', 'bash'])).stdout).toContain('complete -F _latchkey');
-    expect((await runIn(away, [file, 'frobnicate'])).code).toBe(2);
-    const demanded = { ...away, env: { ...away.env, LATCHKEY_CREDENTIALS: 'keychain' } };
-    expect((await runIn(demanded, [file, 'whoami'])).stderr).toContain('keychain cannot be read');
-    expect(readFileSync(file).length).toBeGreaterThan(1_000_000);
-  }, 60_000);
+    expect((await runIn(home, [file, 'whoami'])).stdout).toContain('single@example.com');
+    expect((await runIn(home, [file, 'completion', 'bash'])).stdout).toContain('complete -F _latchkey');
+    expect((await runIn(home, [file, 'frobnicate'])).code).toBe(2);
+    const unset = { ...home, env: { ...home.env, LATCHKEY_SERVER: '' } };
+    expect((await runIn(unset, [file, 'whoami'])).stdout).toContain('single@example.com');
+  });
+
+  test.skipIf(!hasSecretService)('and the program keep logins in the keychain, the same ones', async () => {
+    const keychain = await startSecretService(join(temporaryDirectory(), 'keyring'), 'password');
+    const home = newHome({
+      LATCHKEY_SERVER: service.url,
+      LATCHKEY_CREDENTIALS: '',
+      DBUS_SESSION_BUS_ADDRESS: keychain.address,
+    });
+    expect((await login(home, 'keychain@example.com')).code).toBe(0);
+    expect(existsSync(home.credentialsFile)).toBe(false);
+    expect((await latchkey(home, 'whoami')).stdout).toContain('keychain@example.com');
+    expect((await runIn(home, [file, 'whoami'])).stdout).toContain('keychain@example.com');
+    const { stdout } = await runIn(home, [file, 'doctor', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ credentials: { kind: 'keychain' }, problems: [] });
+    expect((await runIn(home, [file, 'logout'])).code).toBe(0);
+    expect((await latchkey(home, 'token')).code).toBe(3);
+    await keychain.stop();
+  });
 });
