@@ -2,12 +2,13 @@
 // strange places, and its completions in real shells.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { decide, type Home, latchkey, newHome, program, runIn, storeLogin, storeOf } from './support/cli.ts';
 import { loginByMail, request } from './support/http.ts';
 import { hasSecretService, startSecretService } from './support/secret-service.ts';
 import { startService, type TestService, temporaryDirectory } from './support/service.ts';
+import { withoutRootsPowers } from './support/worker.ts';
 
 let service: TestService;
 
@@ -107,6 +108,43 @@ test('a login that is not approved leaves the one that was there', async () => {
   await denied;
   expect(code).toBe(1);
   expect((await latchkey(home, 'whoami')).stdout).toContain('stays@example.com');
+});
+
+test('a login that cannot be kept after all is ended at the server, and the former one stays', async () => {
+  const home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, 'unkept@example.com');
+  const before = await storeOf(home, service.url).read();
+  let decided: Promise<void> | undefined;
+  const { code, stderr } = await runIn(home, [...withoutRootsPowers, program, 'login'], (text) => {
+    const userCode = codeIn(text);
+    if (!userCode || decided) return;
+    chmodSync(dirname(home.credentialsFile), 0o500);
+    decided = decide(service.url, userCode, 'unkept@example.com');
+  });
+  await decided;
+  chmodSync(dirname(home.credentialsFile), 0o700);
+  expect(code).toBe(4);
+  expect(stderr).toContain('permission is denied');
+  expect(await storeOf(home, service.url).read()).toEqual(before);
+  const { sessions } = JSON.parse((await latchkey(home, 'sessions', '--json')).stdout);
+  const devices = sessions.filter(({ kind }: { kind: string }) => kind === 'device');
+  expect(devices).toEqual([expect.objectContaining({ current: true })]);
+});
+
+test('a login is kept even if the server cannot be asked whose it is', async () => {
+  const shaky = listener(async (asked) => {
+    const { pathname } = new URL(asked.url);
+    if (pathname.endsWith('/me')) return new Response(null, { status: 503 });
+    const body = asked.method === 'POST' ? await asked.text() : null;
+    return fetch(service.url + pathname, { method: asked.method, headers: asked.headers, body });
+  });
+  const home = newHome({ LATCHKEY_SERVER: shaky.url });
+  const { code, stdout, stderr } = await login(home, 'shaky@example.com');
+  await shaky.stop();
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `Logged in to ${shaky.url}.\n` });
+  expect(stderr).toContain('Ask again with `latchkey whoami`.');
+  const token = (await latchkey(home, 'token')).stdout.trim();
+  expect((await request(service.url, 'GET', '/me', { token })).body.email).toBe('shaky@example.com');
 });
 
 describe("a server's own words", () => {

@@ -20,7 +20,7 @@ export interface Connection {
   readonly session: Session;
 }
 
-const defaultServer = 'http://localhost:8787';
+export const defaultServer = 'http://localhost:8787';
 
 /**
  * The server that this command talks to: `--server`, else `LATCHKEY_SERVER`, else the one last logged in to, else

@@ -59,7 +59,11 @@ function createProgram(output: Output, perform: Perform): Command {
     .option('--json', 'print results as JSON, and everything else as JSON lines')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => output.result({ help: text.trim() }, () => text.trimEnd().split('\n')),
+      writeOut: (text) => {
+        const said = text.trim();
+        const value = said === manifest.version ? { version: said } : { help: said };
+        output.result(value, () => text.trimEnd().split('\n'));
+      },
       writeErr: () => {},
     })
     .exitOverride();

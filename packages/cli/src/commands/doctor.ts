@@ -2,7 +2,7 @@ import { createApi } from '@latchkey/client/api';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
-import { type Connection, connect, loginCommand, type ServerSource } from '../connection.ts';
+import { type Connection, connect, defaultServer, loginCommand, type ServerSource } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { AlreadyTold, type Failure, failureOf } from '../exit.ts';
 import { duration, localTime, table } from '../text.ts';
@@ -31,7 +31,7 @@ const clockWarningSeconds = 60;
 
 /** `latchkey doctor`: everything that decides whether logins work from here. */
 export async function doctor(ctx: Context): Promise<void> {
-  const connection = await connect(ctx);
+  const connection = await connectAnyway(ctx);
   const failures: Failure[] = [];
   const failed = (error: unknown): Failure => {
     if (hasCode(error, 'aborted')) throw error;
@@ -85,6 +85,16 @@ export async function doctor(ctx: Context): Promise<void> {
   ]);
   const [first] = failures;
   if (first) throw new AlreadyTold(first.status);
+}
+
+/** Where the credentials cannot tell which server was the last one, that is for their own part to report. */
+async function connectAnyway(ctx: Context): Promise<Connection> {
+  try {
+    return await connect(ctx);
+  } catch (error) {
+    if (!hasCode(error, 'store_corrupt', 'store_failed')) throw error;
+    return { ...(await connect({ ...ctx, server: defaultServer })), source: 'default' };
+  }
 }
 
 interface ServerReport {
