@@ -23,6 +23,7 @@ interface Rule {
 const root = join(import.meta.dir, '..');
 const server = 'packages/server/src/';
 const client = 'packages/client/src/';
+const cli = 'packages/cli/src/';
 const longestFileLines = 500;
 
 /** The parts of the client that are for programs with a file system; all others run in a browser. */
@@ -179,6 +180,32 @@ const rules: Rule[] = [
     bad: { 'packages/dashboard/src/api.ts': "const me = await fetch('/me');" },
   },
   {
+    name: 'of the command line only main.ts touches the process: its arguments, streams, signals and end',
+    complaints: (files) =>
+      productOf(files, cli)
+        .filter(({ path }) => path !== `${cli}main.ts`)
+        .filter(({ text }) =>
+          /\bprocess\s*\.\s*(argv|on|once|exit|exitCode|kill|std(in|out|err))\b|\bconsole\b|\bBun\.std/.test(
+            withoutComments(text),
+          ),
+        )
+        .map(({ path }) => `${path} touches the process`),
+    bad: { [`${cli}commands/token.ts`]: 'process.stdout.write(token);' },
+  },
+  {
+    name: 'a command knows no other command, and only program.ts knows them, when one is run',
+    complaints: (files) =>
+      productOf(files, cli).flatMap(({ path, text, imports }) =>
+        imports
+          .filter((to) => to.startsWith(`${cli}commands/`))
+          .filter(
+            () => path !== `${cli}program.ts` || valuesFrom('./commands', staticImports(text)).length > 0,
+          )
+          .map((to) => `${path} imports ${to}`),
+      ),
+    bad: { [`${cli}program.ts`]: "import { token } from './commands/token.ts';" },
+  },
+  {
     name: `no file is longer than ${longestFileLines} lines`,
     complaints: (files) =>
       files
@@ -285,6 +312,9 @@ function valuesFrom(name: string, text: string): string[] {
     .map((match) => match[1] ?? '')
     .filter((from) => from.startsWith(`${name}/`));
 }
+
+/** Without what is loaded only when it is needed. */
+const staticImports = (text: string): string => text.replace(/\bimport\([^)]*\)/g, '');
 
 /** A request that goes past the client, or a path that only the client should know. */
 function asksByItself(text: string): boolean {

@@ -1,0 +1,240 @@
+import { createApi } from '@latchkey/client/api';
+import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import manifest from '../../package.json' with { type: 'json' };
+import type { ProxySetting } from '../config.ts';
+import { type Connection, connect, defaultServer, loginCommand, type ServerSource } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { AlreadyTold, type Failure, failureOf } from '../exit.ts';
+import { duration, localTime, table } from '../text.ts';
+
+type State = 'ok' | 'note' | 'warning' | 'problem';
+
+interface Finding {
+  readonly name: string;
+  readonly state: State;
+  readonly text: string;
+  readonly hint?: string;
+}
+
+const marks: Record<State, string> = { ok: 'ok', note: '-', warning: '!', problem: 'X' };
+const sources: Record<ServerSource, string> = {
+  option: 'named by --server',
+  environment: 'named by LATCHKEY_SERVER',
+  last_login: 'the one last logged in to',
+  default: 'the default one',
+};
+
+/** The `Date` header tells whole seconds, and the way takes a moment. */
+const clockToleranceSeconds = 2;
+/** No login suffers from less: life times are counted from the answer that brings them. */
+const clockWarningSeconds = 60;
+
+/** `latchkey doctor`: everything that decides whether logins work from here. */
+export async function doctor(ctx: Context): Promise<void> {
+  const connection = await connectAnyway(ctx);
+  const failures: Failure[] = [];
+  const failed = (error: unknown): Failure => {
+    if (hasCode(error, 'aborted')) throw error;
+    const failure = failureOf(error, { login: loginCommand(ctx) });
+    failures.push(failure);
+    return failure;
+  };
+  const server = await askServer(ctx, connection).catch(failed);
+  const credentials = await lookAtCredentials(connection).catch(failed);
+  const canAsk = !('code' in server) && !('code' in credentials);
+  const login = canAsk ? await tryLogin(ctx, connection).catch(failed) : null;
+  const proxies = ctx.config.proxies.map(withoutPassword);
+
+  const report = {
+    versions: {
+      latchkey: manifest.version,
+      bun: Bun.version,
+      platform: `${process.platform} ${process.arch}`,
+      server: 'code' in server ? null : server.version,
+    },
+    server: {
+      url: connection.server,
+      source: connection.source,
+      ...('code' in server
+        ? { reachable: false }
+        : { reachable: true, latency_milliseconds: server.latency }),
+    },
+    clock: { difference_seconds: 'code' in server ? null : server.clockDifferenceSeconds },
+    credentials: {
+      kind: connection.place.kind,
+      why: connection.place.why,
+      place: connection.place.storage.description,
+      ...('code' in credentials ? {} : credentials),
+    },
+    login: login === null || 'code' in login ? null : login,
+    proxies,
+    problems: failures.map(({ code, message, hint }) => ({ error: code, error_description: message, hint })),
+  };
+  const findings = [
+    serverFinding(connection, server),
+    ...('code' in server ? [] : [clockFinding(server.clockDifferenceSeconds)]),
+    ...credentialFindings(connection, credentials),
+    ...(login === null ? [] : [loginFinding(ctx, login)]),
+    proxyFinding(proxies),
+  ];
+  ctx.output.result(report, () => [
+    `latchkey ${manifest.version}, Bun ${Bun.version}, ${report.versions.platform}`,
+    '',
+    ...table(findings.map(({ name, state, text }) => [marks[state], name, text])),
+    ...findings.flatMap(({ hint }) => (hint === undefined ? [] : ['', hint])),
+  ]);
+  const [first] = failures;
+  if (first) throw new AlreadyTold(first.status);
+}
+
+/** Where the credentials cannot tell which server was the last one, that is for their own part to report. */
+async function connectAnyway(ctx: Context): Promise<Connection> {
+  try {
+    return await connect(ctx);
+  } catch (error) {
+    if (!hasCode(error, 'store_corrupt', 'store_failed')) throw error;
+    return { ...(await connect({ ...ctx, server: defaultServer })), source: 'default' };
+  }
+}
+
+interface ServerReport {
+  readonly version: string | null;
+  readonly latency: number;
+  readonly clockDifferenceSeconds: number | null;
+}
+
+/** Asks what only a Latchkey refuses in the right words. */
+async function askServer({ signal }: Context, { server, api: own }: Connection): Promise<ServerReport> {
+  let date = Number.NaN;
+  const api = createApi({
+    server,
+    fetch: async (url, init) => {
+      const response = await own.fetch(url, init);
+      date = Date.parse(response.headers.get('Date') ?? '');
+      return response;
+    },
+  });
+  const [startedAt, started] = [Date.now(), performance.now()];
+  await api.call('getProfile', { signal }).catch((error: unknown) => {
+    if (!hasCode(error, 'invalid_token')) throw error;
+  });
+  const latency = performance.now() - started;
+  const halfSecond = 500;
+  const difference = (startedAt + latency / 2 - (date + halfSecond)) / 1000;
+  const document = await api.send('/openapi.json', { signal }).catch(() => undefined);
+  const { info } = Object(document?.body) as { info?: { version?: unknown } };
+  return {
+    version: typeof info?.version === 'string' ? info.version : null,
+    latency: Math.round(latency),
+    clockDifferenceSeconds: Number.isNaN(difference) ? null : Math.round(difference),
+  };
+}
+
+interface CredentialReport {
+  readonly path: string | null;
+  readonly readable_by: string;
+  readonly servers: readonly string[];
+  /** What was open to others, in sentences. */
+  readonly findings: readonly { readonly what: string; readonly mended: boolean }[];
+}
+
+/** Where they lie, who could read them, and whether they can be written. */
+async function lookAtCredentials({ place }: Connection): Promise<CredentialReport> {
+  const checked = place.kind === 'file' ? await place.storage.check() : undefined;
+  const { logins } = await place.storage.read();
+  const servers = Object.keys(logins);
+  if (servers.length > 0) {
+    await place.storage.lock('document', async () => place.storage.write(await place.storage.read()));
+  }
+  return {
+    path: checked?.path ?? null,
+    readable_by: checked?.readableBy ?? 'owner',
+    servers,
+    findings: checked?.findings ?? [],
+  };
+}
+
+interface LoginReport {
+  readonly state: 'valid' | 'none';
+  readonly user?: { readonly id: string; readonly email: string };
+  readonly logged_in_at?: string;
+  readonly access_token_expires_at?: string;
+}
+
+/** @throws {LatchkeyError} when there is a login that does not work */
+async function tryLogin({ signal }: Context, { session, store }: Connection): Promise<LoginReport> {
+  try {
+    const { id, email } = await session.call('getProfile', { signal });
+    const login = await store.read();
+    if (!login) return { state: 'none' };
+    return {
+      state: 'valid',
+      user: { id, email },
+      logged_in_at: login.logged_in_at,
+      access_token_expires_at: new Date(login.access_token_expires_at).toISOString(),
+    };
+  } catch (error) {
+    if (error instanceof LatchkeyError && error.code === 'not_logged_in') return { state: 'none' };
+    throw error;
+  }
+}
+
+function serverFinding({ server, source }: Connection, report: ServerReport | Failure): Finding {
+  if ('code' in report) return { name: 'Server', state: 'problem', text: report.message, hint: report.hint };
+  const version = report.version === null ? '' : `, version ${report.version}`;
+  const text = `${server} (${sources[source]}) answers in ${report.latency} ms${version}`;
+  return { name: 'Server', state: 'ok', text };
+}
+
+function clockFinding(seconds: number | null): Finding {
+  if (seconds === null) return { name: 'Clock', state: 'note', text: 'the server does not tell its time' };
+  const difference = Math.abs(seconds);
+  if (difference <= clockToleranceSeconds)
+    return { name: 'Clock', state: 'ok', text: "agrees with the server's" };
+  const text = `${duration(difference)} ${seconds > 0 ? 'ahead of' : 'behind'} the server's`;
+  if (difference <= clockWarningSeconds) return { name: 'Clock', state: 'note', text };
+  const hint =
+    'Set the clock of this machine, or of the server. Logins work all the same while it is not changed.';
+  return { name: 'Clock', state: 'warning', text, hint };
+}
+
+function credentialFindings({ place }: Connection, report: CredentialReport | Failure): Finding[] {
+  const name = 'Credentials';
+  if ('code' in report) return [{ name, state: 'problem', text: report.message, hint: report.hint }];
+  const readers: Record<string, string> = {
+    owner: 'only you can read them',
+    group: 'your group could read them',
+    everyone: 'everyone could read them',
+  };
+  const who = place.kind === 'file' ? (readers[report.readable_by] ?? 'who can read them is not known') : '';
+  const where = `${place.storage.description}, because ${place.why}${who && `; ${who}`}`;
+  return [
+    { name, state: report.readable_by === 'owner' ? 'ok' : 'warning', text: where },
+    ...report.findings.map(({ what, mended }): Finding => {
+      const text = `${what} ${mended ? 'It is closed now.' : 'It could not be closed.'}`;
+      return { name, state: 'warning', text };
+    }),
+  ];
+}
+
+function loginFinding(ctx: Context, report: LoginReport | Failure): Finding {
+  if ('code' in report) return { name: 'Login', state: 'problem', text: report.message, hint: report.hint };
+  if (report.state === 'none') {
+    return { name: 'Login', state: 'note', text: `none; \`${loginCommand(ctx)}\` makes one` };
+  }
+  const expires = Date.parse(report.access_token_expires_at ?? '');
+  const left = duration(Math.max(0, (expires - Date.now()) / 1000));
+  const text = `${report.user?.email}, since ${localTime(report.logged_in_at ?? '')}; the access token is good for ${left}`;
+  return { name: 'Login', state: 'ok', text };
+}
+
+const proxyFinding = (proxies: readonly ProxySetting[]): Finding => ({
+  name: 'Proxies',
+  state: 'note',
+  text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none set',
+});
+
+const withoutPassword = ({ name, value }: ProxySetting): ProxySetting => ({
+  name,
+  value: value.replace(/^([a-z0-9+.-]+:\/\/)?[^@/]*@/i, '$1***@'),
+});

@@ -1,0 +1,45 @@
+import { freePort } from './free-port.ts';
+import { startService, type TestService } from './service.ts';
+
+/** The servers that transcripts know by name. */
+export interface Scene {
+  /** `SERVER` is the service. `BRIEF` ends unused logins at once, `DOWN` is nothing, the others are no Latchkey. */
+  readonly addresses: Readonly<Record<string, string>>;
+  readonly service: TestService;
+  end(): Promise<void>;
+}
+
+const html = '<!doctype html><title>Welcome</title>';
+
+/** Starts them all. */
+export async function setScene(): Promise<Scene> {
+  const service = await startService({
+    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_DEVICE_CODE_TTL: '20', LATCHKEY_RATE_LIMITS: 'off' },
+  });
+  const brief = await startService({ env: { LATCHKEY_REFRESH_IDLE_TTL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
+  const strangers = {
+    WEBSITE: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
+    OTHER_API: () => Response.json({ message: 'Not Found' }, { status: 404 }),
+    REDIRECTING: () => Response.redirect('https://login.example/welcome', 302),
+    OVERLOADED: () => new Response(html, { status: 503, headers: { 'Retry-After': '7' } }),
+  };
+  const listeners = Object.entries(strangers).map(([name, fetch]) => ({
+    name,
+    listener: Bun.serve({ port: 0, hostname: '127.0.0.1', fetch }),
+  }));
+  return {
+    service,
+    addresses: {
+      SERVER: service.url,
+      BRIEF: brief.url,
+      DOWN: `http://127.0.0.1:${freePort()}`,
+      ...Object.fromEntries(
+        listeners.map(({ name, listener }) => [name, `http://127.0.0.1:${listener.port}`]),
+      ),
+    },
+    end: async () => {
+      for (const { listener } of listeners) await listener.stop(true);
+      await Promise.all([service.stop(), brief.stop()]);
+    },
+  };
+}
