@@ -7,9 +7,11 @@ import {
   pendingDevice,
   userCodeRequest,
 } from './device.ts';
+import { emailChangeRequest, emailChangeSent, emailChangeVerification } from './email-change.ts';
 import type { ErrorCode } from './errors.ts';
 import { page } from './fields.ts';
 import { magicLinkRequest, magicLinkSent, magicLinkVerification } from './magic-links.ts';
+import { disownedNotice, noticeDisowning } from './notices.ts';
 import { organizationList } from './organizations.ts';
 import {
   authenticationResponse,
@@ -287,6 +289,49 @@ export const endpoints = {
     status: 200,
     response: profile,
     errors: ['invalid_request', 'precondition_failed'],
+  }),
+  deleteAccount: define({
+    id: 'deleteAccount',
+    method: 'delete',
+    path: `${auth}/me`,
+    summary:
+      'Delete the account and everything of it, for good. Refused to the only owner of an organization',
+    access: 'recent',
+    status: 204,
+    errors: ['conflict'],
+  }),
+  requestEmailChange: define({
+    id: 'requestEmailChange',
+    method: 'post',
+    path: `${auth}/me/email`,
+    summary: 'Send a link to a new address. Never tells whether another account has it',
+    access: 'recent',
+    body: emailChangeRequest,
+    status: 202,
+    response: emailChangeSent,
+    errors: ['invalid_request', 'signup_disabled', 'rate_limited'],
+  }),
+  verifyEmailChange: define({
+    id: 'verifyEmailChange',
+    method: 'post',
+    path: `${auth}/me/email/verify`,
+    summary: 'Change the address with the token of the link; the old address gets a notice with an undo',
+    access: 'anyone',
+    body: emailChangeVerification,
+    status: 200,
+    response: profile,
+    errors: ['invalid_request', 'invalid_grant', 'conflict', 'account_disabled'],
+  }),
+  disownNotice: define({
+    id: 'disownNotice',
+    method: 'post',
+    path: `${auth}/notices/disown`,
+    summary: '"This was not me": end the login that a notice tells of, and undo what it added',
+    access: 'anyone',
+    body: noticeDisowning,
+    status: 200,
+    response: disownedNotice,
+    errors: ['invalid_request', 'invalid_grant', 'conflict'],
   }),
   listOrganizations: define({
     id: 'listOrganizations',

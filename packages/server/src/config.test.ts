@@ -37,6 +37,7 @@ test('with nothing set the defaults of the contract hold', () => {
     deviceCodeTtlSeconds: 600,
     devicePollIntervalSeconds: 5,
     magicLinkTtlSeconds: 900,
+    emailChangeTtlSeconds: 3600,
     recentLoginTtlSeconds: 900,
     refreshReuseLeewaySeconds: 10,
   });

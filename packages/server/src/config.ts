@@ -29,6 +29,7 @@ export interface Config {
   readonly deviceCodeTtlSeconds: number;
   readonly devicePollIntervalSeconds: number;
   readonly magicLinkTtlSeconds: number;
+  readonly emailChangeTtlSeconds: number;
   readonly recentLoginTtlSeconds: number;
   readonly refreshReuseLeewaySeconds: number;
 }
@@ -151,6 +152,7 @@ const settings = z.object({
   LATCHKEY_DEVICE_CODE_TTL: seconds(600, 1, day),
   LATCHKEY_DEVICE_POLL_INTERVAL: seconds(5, 1, 300),
   LATCHKEY_MAGIC_LINK_TTL: seconds(900, 1, day),
+  LATCHKEY_EMAIL_CHANGE_TTL: seconds(3600, 1, day),
   LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
   LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
 });
@@ -200,6 +202,7 @@ export function readConfig(env: Environment = process.env): Config {
     deviceCodeTtlSeconds: s.LATCHKEY_DEVICE_CODE_TTL,
     devicePollIntervalSeconds: s.LATCHKEY_DEVICE_POLL_INTERVAL,
     magicLinkTtlSeconds: s.LATCHKEY_MAGIC_LINK_TTL,
+    emailChangeTtlSeconds: s.LATCHKEY_EMAIL_CHANGE_TTL,
     recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
   });

@@ -146,6 +146,7 @@ const redeem = (
       method: 'device_code',
       clientName: redeemed.client_name,
       deviceName: redeemed.device_name,
+      approvedBy: redeemed.approved_by,
       requester: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
       secret: sessionSecretOf(secret),
     });
@@ -204,6 +205,7 @@ export async function decideDevice(
 ): Promise<void> {
   await byUserCode(ctx, typed, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
+      await store.lockAccount(tx, { user_id: login.userId });
       const decide = decision === 'approve' ? store.approve : store.deny;
       const decided = await decide(tx, { user_code_hash, session_id: login.sessionId, now: ctx.clock() });
       if (decided.length > 0) {

@@ -15,6 +15,10 @@ export type EventType =
   | 'refresh_theft'
   | 'session_revoked'
   | 'all_sessions_revoked'
+  | 'session_disowned'
+  | 'email_change_requested'
+  | 'email_changed'
+  | 'email_change_undone'
   | 'profile_changed'
   | 'account_disabled'
   | 'account_enabled';

@@ -12,7 +12,8 @@ import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
-import { type StartedSession, startSession } from '../sessions/sessions.ts';
+import { notify } from '../notices/notices.ts';
+import { requireStanding, type StartedSession, startSession } from '../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import {
   ceremonyRefused,
@@ -130,6 +131,7 @@ async function add(
 ): Promise<PasskeyRow | 'registered' | 'full'> {
   const [account] = await store.lockAccount(tx, { user_id: login.userId });
   if (!account) throw accountGone();
+  await requireStanding(ctx, tx, login);
   const [passkeys] = await store.countPasskeys(tx, { user_id: login.userId });
   if (!passkeys || passkeys.count >= greatestPasskeys) return 'full';
   const [row] = await store.insertPasskey(tx, {
@@ -143,6 +145,7 @@ async function add(
     device_type: credential.deviceType,
     backed_up: credential.backedUp ? 1 : 0,
     transports: JSON.stringify([...new Set(registration.response.transports)]),
+    session_id: login.sessionId,
     now: ctx.clock(),
   });
   if (!row) return 'registered';
@@ -152,6 +155,13 @@ async function add(
     sessionId: login.sessionId,
     requester,
     detail: { passkey_id: row.id, name: row.name },
+  });
+  await notify(ctx, tx, {
+    kind: 'passkey_added',
+    userId: login.userId,
+    sessionId: login.sessionId,
+    requester,
+    passkeyName: row.name,
   });
   return row;
 }
@@ -193,6 +203,7 @@ export async function loginWithPasskey(
         userId: credential.user_id,
         kind: 'browser',
         method: 'passkey',
+        passkeyId: credential.id,
         ...facts,
       });
     });
@@ -282,6 +293,13 @@ export async function removePasskey(
       sessionId: login.sessionId,
       requester,
       detail: { passkey_id: id, name: row.name },
+    });
+    await notify(ctx, tx, {
+      kind: 'passkey_removed',
+      userId: login.userId,
+      sessionId: login.sessionId,
+      requester,
+      passkeyName: row.name,
     });
     return true;
   });

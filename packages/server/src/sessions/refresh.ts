@@ -4,6 +4,7 @@ import { readHandle } from '../crypto/handle.ts';
 import { idempotencyHash } from '../crypto/hash.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
+import { notify } from '../notices/notices.ts';
 import { type SessionState, standingOf } from './standing.ts';
 import * as store from './store.ts';
 import { sessionIdOf, tokenSetOf } from './tokens.ts';
@@ -105,5 +106,7 @@ export async function refresh(
 const endStolenSession = (ctx: Context, id: string, userId: string, requester: Requester): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     const [ended] = await store.revokeSession(tx, { id, user_id: userId, now: ctx.clock() });
-    if (ended) await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
+    if (!ended) return;
+    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
+    await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, requester });
   });
