@@ -12,14 +12,17 @@ export type EventType =
   | 'passkey_removed'
   | 'passkey_renamed'
   | 'passkey_clone_suspected'
+  | 'refresh_race'
+  | 'refresh_retry'
   | 'refresh_theft'
   | 'session_revoked'
   | 'all_sessions_revoked'
   | 'session_disowned'
+  | 'profile_changed'
   | 'email_change_requested'
   | 'email_changed'
   | 'email_change_undone'
-  | 'profile_changed'
+  | 'limit_reached'
   | 'account_disabled'
   | 'account_enabled';
 
