@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { foreignText } from './foreign-text.ts';
 
 test('ordinary names come through as they are', () => {
-  for (const name of ["Ada's laptop", 'Zürich 東京 حاسوب', '<b>bold</b> & "quoted"', 'phone 📱']) {
+  for (const name of ["Ada's laptop", 'Zürich 東京 حاسوب', '<b>bold</b> & more', 'phone 📱']) {
     expect(foreignText(name)).toBe(name);
   }
 });
@@ -17,4 +17,11 @@ test('a name cannot reorder, hide or break the text around it', () => {
   expect(foreignText('\u3164')).toBe('[U+3164]');
   expect(foreignText(`z${'\u0300'.repeat(90)}`)).toBe(`z${'\u0300'.repeat(3)}`);
   expect(foreignText('half \uD800 pair')).toBe('half \uFFFD pair');
+});
+
+test('a name cannot close the quotes around it, nor hide in characters that nothing shows', () => {
+  expect(foreignText('x” Approved by Latchkey “y')).toBe("x' Approved by Latchkey 'y");
+  expect(foreignText('a"b„c‟d«e»f＂g″h')).toBe("a'b'c'd'e'f'g'h");
+  expect(foreignText('a\u034Fb\uFE00c\u{E0041}d\uFFFC')).toBe('a[U+034F]b[U+FE00]c[U+E0041]d[U+FFFC]');
+  expect(foreignText('❤\uFE0F')).toBe('❤\uFE0F');
 });

@@ -1,8 +1,10 @@
 import type { Profile } from '@latchkey/contract/account';
 import type { PendingDevice } from '@latchkey/contract/device';
+import type { emailChangeSent } from '@latchkey/contract/email-change';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import type { ErrorBody, ErrorCode } from '@latchkey/contract/errors';
 import type { magicLinkSent } from '@latchkey/contract/magic-links';
+import type { DisownedNotice } from '@latchkey/contract/notices';
 import type {
   AuthenticationResponse,
   CreationOptions,
@@ -28,6 +30,7 @@ export type Result<T> =
   | { readonly ok: false; readonly problem: Problem };
 
 type MagicLinkSent = ReturnType<typeof magicLinkSent.parse>;
+type EmailChangeSent = ReturnType<typeof emailChangeSent.parse>;
 type SessionPage = ReturnType<typeof sessionList.parse>;
 type MagicLinkProof = { token: string; email: string } | { request: string; code: string };
 
@@ -46,6 +49,10 @@ const routes = {
   renamePasskey: { method: 'patch', path: '/api/v1/auth/passkeys/{id}' },
   removePasskey: { method: 'delete', path: '/api/v1/auth/passkeys/{id}' },
   getProfile: { method: 'get', path: '/api/v1/auth/me' },
+  deleteAccount: { method: 'delete', path: '/api/v1/auth/me' },
+  requestEmailChange: { method: 'post', path: '/api/v1/auth/me/email' },
+  verifyEmailChange: { method: 'post', path: '/api/v1/auth/me/email/verify' },
+  disownNotice: { method: 'post', path: '/api/v1/auth/notices/disown' },
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
   logout: { method: 'delete', path: '/api/v1/auth/logout' },
@@ -129,6 +136,19 @@ export const removePasskey = (id: string) => call<void>('removePasskey', { id })
 
 /** The profile of whoever is signed in. */
 export const getProfile = () => call<Profile>('getProfile');
+
+/** Send a link to a new address. Needs a recent login. */
+export const requestEmailChange = (email: string) =>
+  call<EmailChangeSent>('requestEmailChange', { body: { email } });
+
+/** Change the address, once, by the token of the link. Needs no login. */
+export const verifyEmailChange = (token: string) => call<Profile>('verifyEmailChange', { body: { token } });
+
+/** End the login that a notice tells of. Needs no login. */
+export const disownNotice = (token: string) => call<DisownedNotice>('disownNotice', { body: { token } });
+
+/** Delete the account for good. Needs a recent login. */
+export const deleteAccount = () => call<void>('deleteAccount');
 
 const sessionPageSize = 100;
 const maxSessionPages = 10;

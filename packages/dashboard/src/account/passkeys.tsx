@@ -1,3 +1,4 @@
+import { spelledOut } from '@latchkey/contract/foreign-text';
 import { limits } from '@latchkey/contract/limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import { signal } from '@preact/signals';
@@ -175,7 +176,7 @@ function RemoveQuestion({ passkey, now }: { passkey: Passkey; now: Open }) {
   return (
     <>
       <p ref={question} tabIndex={-1} class="warning">
-        Remove <bdi>{passkey.name}</bdi>? It then no longer signs you in. A mail still does.
+        Remove <bdi>{spelledOut(passkey.name)}</bdi>? It then no longer signs you in. A mail still does.
       </p>
       <div class="row">
         <button type="button" disabled={busy.now.value} onClick={() => void remove(passkey)}>
@@ -216,7 +217,7 @@ function Item({ passkey }: { passkey: Passkey }) {
     <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
       <p id={title}>
         <strong>
-          <bdi>{passkey.name}</bdi>
+          <bdi>{spelledOut(passkey.name)}</bdi>
         </strong>{' '}
         <span class="badge">{passkey.backed_up ? 'Synced' : 'Only on one device'}</span>
       </p>
