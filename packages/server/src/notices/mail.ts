@@ -67,7 +67,7 @@ export function noticeMessage(notice: NoticeRow, link: string): Message {
   const facts: Fact[] = [
     ...(notice.new_email === null ? [] : [{ label: 'New address', value: notice.new_email }]),
     { label: 'When', value: utcMinute(notice.created_at) },
-    { label: 'From', value: notice.ip_address ?? 'an unknown address' },
+    { label: 'IP address', value: notice.ip_address ?? 'an unknown address' },
     ...said,
   ];
   const parts: Part[] = [
