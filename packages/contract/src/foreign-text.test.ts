@@ -25,3 +25,11 @@ test('a name cannot close the quotes around it, nor hide in characters that noth
   expect(foreignText('a\u034Fb\uFE00c\u{E0041}d\uFFFC')).toBe('a[U+034F]b[U+FE00]c[U+E0041]d[U+FFFC]');
   expect(foreignText('❤\uFE0F')).toBe('❤\uFE0F');
 });
+
+test('of a long text the first 160 characters are shown, and none of them in part', () => {
+  expect(foreignText('x'.repeat(160))).toBe('x'.repeat(160));
+  expect(foreignText('x'.repeat(161))).toBe(`${'x'.repeat(160)}…`);
+  expect(foreignText('📱'.repeat(512))).toBe(`${'📱'.repeat(160)}…`);
+  expect(foreignText('\u202E'.repeat(512))).toBe(`${'[U+202E]'.repeat(160)}…`);
+  expect(foreignText('')).toBe('');
+});

@@ -170,6 +170,7 @@ function AccountPage() {
           <Login key={session.id} session={session} />
         ))}
       </ul>
+      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
       <div class="row">
         <button
           type="button"

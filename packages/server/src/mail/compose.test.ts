@@ -1,20 +1,14 @@
 import { expect, test } from 'bun:test';
 import { claimedWords, composeMessage, utcMinute } from './compose.ts';
 
-test('words of a stranger are quoted, cannot close the quotes, and make no link', () => {
-  expect(claimedWords("Ada's laptop")).toBe(`"Ada's laptop"`);
-  expect(claimedWords('x" ok “y')).toBe(`"x' ok 'y"`);
+test('words of a stranger cannot close the quotes around them, and make no link', () => {
+  expect(claimedWords("Ada's laptop")).toBe("Ada's laptop");
+  expect(claimedWords('x" ok “y')).toBe("x' ok 'y");
   expect(claimedWords('see https://evil.example/a or www.evil.example')).toBe(
-    '"see https[:]//evil[.]example/a or www[.]evil[.]example"',
+    'see https[:]//evil[.]example/a or www[.]evil[.]example',
   );
-  expect(claimedWords('Mozilla/5.0 (rv:140.0)')).toBe('"Mozilla/5.0 (rv:140.0)"');
-  expect(claimedWords('eve@evil.example')).toBe('"eve@evil[.]example"');
-});
-
-test('words of a stranger are at most 120 characters long, and never cut within one', () => {
-  expect(claimedWords('x'.repeat(120))).toBe(`"${'x'.repeat(120)}"`);
-  expect(claimedWords('x'.repeat(121))).toBe(`"${'x'.repeat(120)}…"`);
-  expect(claimedWords('📱'.repeat(200))).toBe(`"${'📱'.repeat(120)}…"`);
+  expect(claimedWords('Mozilla/5.0 (rv:140.0)')).toBe('Mozilla/5.0 (rv:140.0)');
+  expect(claimedWords('eve@evil.example')).toBe('eve@evil[.]example');
 });
 
 test('text and HTML say the same, and nothing in the HTML is markup that was not meant', () => {
@@ -33,4 +27,14 @@ test('text and HTML say the same, and nothing in the HTML is markup that was not
 
 test('a moment is told to the minute, in UTC', () => {
   expect(utcMinute(Date.parse('2026-01-02T03:04:59.999Z'))).toBe('2026-01-02 03:04 UTC');
+});
+
+test('paragraphs of the text are wrapped at 76 columns, and nothing else is', () => {
+  const long = 'word '.repeat(40).trim();
+  const link = `https://a.example/${'x'.repeat(100)}`;
+  const { text } = composeMessage('A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);
+  const [paragraph = '', ...rest] = text.split('\n\n');
+  expect(paragraph.split('\n').every((line) => line.length <= 76 && line === line.trim())).toBe(true);
+  expect(paragraph.replaceAll('\n', ' ')).toBe(long);
+  expect(rest).toEqual([link, `${'y'.repeat(100)}\n`]);
 });

@@ -12,30 +12,33 @@ export type Part =
   | { readonly facts: readonly Fact[] }
   | { readonly link: string; readonly words: string };
 
-/** How much of a stranger's words a mail shows. */
-const greatestClaimedLength = 120;
-
 /**
- * A stranger's words as a mail quotes them: cut, harmless, in quotes that they cannot close, and with no address
- * that a mail program would make into a link.
+ * A stranger's words as a mail quotes them: cut, harmless, unable to close the quotes around them, and with no
+ * address that a mail program would make into a link.
  */
-export function claimedWords(text: string): string {
-  const harmless = [
-    ...foreignText(text)
-      .replace(/\.(?=[^\s.\d])/gu, '[.]')
-      .replaceAll('://', '[:]//'),
-  ];
-  const cut = harmless.length > greatestClaimedLength;
-  return `"${harmless.slice(0, greatestClaimedLength).join('')}${cut ? '…' : ''}"`;
-}
+export const claimedWords = (text: string): string =>
+  foreignText(text)
+    .replace(/\.(?=[^\s.\d])/gu, '[.]')
+    .replaceAll('://', '[:]//');
 
-const wordsOf = (fact: Fact): string => ('claimed' in fact ? claimedWords(fact.claimed) : fact.value);
+/** How long a line of the text may be; facts and links stand as they are. */
+const textColumns = 76;
+
+const wrapped = (paragraph: string): string =>
+  paragraph.replace(new RegExp(`(.{1,${textColumns}})(?: |$)`, 'g'), '$1\n').trimEnd();
 
 const textOf = (part: Part): string => {
-  if (typeof part === 'string') return part;
+  if (typeof part === 'string') return wrapped(part);
   if ('link' in part) return part.link;
-  return part.facts.map((fact) => `${fact.label}: ${wordsOf(fact)}`).join('\n');
+  return part.facts
+    .map((fact) => `${fact.label}: ${'claimed' in fact ? `"${claimedWords(fact.claimed)}"` : fact.value}`)
+    .join('\n');
 };
+
+const htmlOfFact = (fact: Fact): string =>
+  'claimed' in fact
+    ? `&#34;<bdi>${escapeHtml(claimedWords(fact.claimed))}</bdi>&#34;`
+    : `<bdi>${escapeHtml(fact.value)}</bdi>`;
 
 const htmlOf = (part: Part): string => {
   if (typeof part === 'string') return `<p>${escapeHtml(part)}</p>`;
@@ -43,7 +46,7 @@ const htmlOf = (part: Part): string => {
   const rows = part.facts.map(
     (fact) =>
       `<tr><td style="padding-right: 1em; vertical-align: top; white-space: nowrap">${escapeHtml(fact.label)}</td>` +
-      `<td style="overflow-wrap: anywhere"><bdi>${escapeHtml(wordsOf(fact))}</bdi></td></tr>`,
+      `<td style="overflow-wrap: anywhere">${htmlOfFact(fact)}</td></tr>`,
   );
   return `<table style="border-spacing: 0">\n${rows.join('\n')}\n</table>`;
 };
