@@ -56,7 +56,7 @@ const claimed = (label: string, text: string | null): Fact[] =>
   text === null ? [] : [{ label, claimed: text }];
 
 /** The words of a notice. */
-export function noticeMessage(notice: NoticeRow, link: string): Message {
+function noticeMessage(notice: NoticeRow, link: string): Message {
   const { subject, what, undo } = words[notice.kind];
   const said = [
     ...claimed('Device', notice.device_name),
