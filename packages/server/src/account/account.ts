@@ -102,9 +102,7 @@ export async function requireAdmission(ctx: Context, tx: Executor, email: string
   if (user && user.disabled_at !== null) {
     throw new AuthError('account_disabled', 'This account has been disabled.');
   }
-  if (user) return;
-  const [kept] = await store.findKeptAddress(tx, { email_key: emailKeyOf(email), now: ctx.clock() });
-  if (kept || !maySignUp(ctx, email)) throw signupRefused();
+  if (!user && !maySignUp(ctx, email)) throw signupRefused();
 }
 
 const signupRefused = () =>

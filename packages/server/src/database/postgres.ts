@@ -22,10 +22,10 @@ const int8Type = 20;
 const conflicts = new Set(['40001', '40P01']);
 
 /**
- * Unique and foreign key violations: another transaction was first, where no statement could have seen it. Run
- * again, the statements that come before do see it, and refuse in their own words.
+ * Unique violation: another transaction was first, where no statement could have seen it. Run again, the
+ * statements that come before do see it, and refuse in their own words.
  */
-const retryable = new Set([...conflicts, '23505', '23503']);
+const retryable = new Set([...conflicts, '23505']);
 const greatestTries = 8;
 const retryPauseMs = 20;
 

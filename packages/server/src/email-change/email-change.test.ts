@@ -194,6 +194,35 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
+  test('a link that was refused because its address is kept is not spent: after the undo it signs in', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const change = await askForAddress(app, tokens, next);
+    await app.ask('POST', '/magic_link', { json: { email: ada } });
+    const json = { token: (await app.mails()).find(({ to, token }) => to === ada && token)?.token };
+    await verifyAddress(app, change);
+    expect(outcome(await app.ask('POST', '/magic_link/verify', { json }))).toBe('403 signup_disabled');
+    await disown(app, ada, subjects.emailChanged);
+    expect(outcome(await app.ask('POST', '/magic_link/verify', { json }))).toBe('200');
+    await app.close();
+  });
+
+  test('a request that races with the end of all logins leaves no link that works', async () => {
+    const app = await open();
+    for (let round = 0; round < 8; round++) {
+      const { access_token: token } = await app.login(ada);
+      const email = `late-${round}@new.example`;
+      await Promise.all([
+        app.ask('POST', '/revoke', { token }),
+        app.ask('POST', '/me/email', { token, json: { email } }),
+      ]);
+      for (const mail of await mailsTo(app, email, subjects.confirmAddress)) {
+        expect(outcome(await verifyAddress(app, tokenIn(mail)))).toBe('400 invalid_grant');
+      }
+    }
+    await app.close();
+  });
+
   test('the old address takes the change back: the address is as before and every login has ended', async () => {
     const app = await open();
     const tokens = await app.login(ada);
