@@ -45,7 +45,7 @@ export async function disownNotice(
     }
     const since = notice.created_at - undoneBeforeNoticeMs;
     const { user_id: userId, session_id: sessionId } = notice;
-    const undone = await undoLogin(ctx, tx, { userId, sessionId, since, now }, requester);
+    const undone = await undoLogin(tx, { userId, sessionId, since, now });
     const email = await undoEmailChanges(
       ctx,
       tx,
@@ -54,12 +54,21 @@ export async function disownNotice(
     );
     if (email !== undefined) await store.noteRestored(tx, { id, restored_email: email });
     if (email !== undefined || undone.isCutShort) await store.endAllSessions(tx, { user_id: userId });
+    for (const passkey of undone.passkeys) {
+      await recordEvent(ctx, tx, {
+        type: 'passkey_removed',
+        userId,
+        sessionId: passkey.addedBy,
+        requester,
+        detail: { passkey_id: passkey.id, name: passkey.name, reason: 'disowned' },
+      });
+    }
     await recordEvent(ctx, tx, {
       type: 'session_disowned',
       userId,
       ...(sessionId === null ? {} : { sessionId }),
       requester,
-      detail: { notice: notice.kind, passkeys: String(undone.passkeys) },
+      detail: { notice: notice.kind, passkeys: String(undone.passkeys.length) },
     });
     return { kind: notice.kind, email: email ?? null };
   });
@@ -72,16 +81,21 @@ interface DisownedLogin {
   readonly now: number;
 }
 
-/** Ends a login and all that it led to; `isCutShort` when there were too many to follow. */
+interface UndoneLogin {
+  readonly sessionIds: readonly string[];
+  readonly passkeys: readonly { readonly id: string; readonly name: string; readonly addedBy: string }[];
+  /** There were too many logins to follow. */
+  readonly isCutShort: boolean;
+}
+
+/** Ends a login and all that it led to. */
 async function undoLogin(
-  ctx: Context,
   tx: Executor,
   { userId: user_id, sessionId, since, now }: DisownedLogin,
-  requester: Requester,
-): Promise<{ sessionIds: readonly string[]; passkeys: number; isCutShort: boolean }> {
+): Promise<UndoneLogin> {
   const sessionIds = new Set(sessionId === null ? [] : [sessionId]);
   const limit = greatestLogins;
-  let passkeys = 0;
+  const passkeys: UndoneLogin['passkeys'][number][] = [];
   // A set takes in what is added while it is walked.
   for (const session_id of sessionIds) {
     if (sessionIds.size > greatestLogins) break;
@@ -89,14 +103,7 @@ async function undoLogin(
     await store.denyApproved(tx, { session_id, user_id });
     const led = await store.listChildren(tx, { session_id, user_id, since, limit });
     for (const passkey of await store.deletePasskeysAdded(tx, { session_id, user_id, since })) {
-      passkeys += 1;
-      await recordEvent(ctx, tx, {
-        type: 'passkey_removed',
-        userId: user_id,
-        sessionId: session_id,
-        requester,
-        detail: { passkey_id: passkey.id, name: passkey.name, reason: 'disowned' },
-      });
+      passkeys.push({ ...passkey, addedBy: session_id });
       led.push(...(await store.listStartedWith(tx, { passkey_id: passkey.id, user_id, limit })));
     }
     for (const { id } of led) sessionIds.add(id);

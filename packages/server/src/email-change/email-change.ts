@@ -42,8 +42,8 @@ export async function requestEmailChange(ctx: Context, login: Login, email: stri
       now,
       expires_at: expiresAt,
     });
-    await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, requester });
     await enqueueMail(ctx, tx, { template: emailChangeTemplate, recipient: email, reference: id, expiresAt });
+    await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, requester });
   });
   ctx.wakeMailWorker();
   return { status: 'sent' as const, expires_in: ctx.config.emailChangeTtlSeconds };
@@ -86,7 +86,6 @@ export async function verifyEmailChange(ctx: Context, token: string, requester: 
     if (!profile) throw addressTaken();
     if (account.email === change.new_email) return profile;
     const { user_id: userId, session_id: sessionId } = change;
-    await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, requester });
     await notify(ctx, tx, {
       kind: 'email_changed',
       userId,
@@ -96,6 +95,7 @@ export async function verifyEmailChange(ctx: Context, token: string, requester: 
       at: now,
       recipient: account.email,
     });
+    await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, requester });
     return profile;
   });
 }
@@ -129,7 +129,6 @@ export async function undoEmailChanges(
   if (!restored) throw addressTaken();
   const undone = await store.markUndone(tx, { user_id: userId, changed_since: first.changed_at!, now });
   await store.deleteNoticesSince(tx, { user_id: userId, after: first.changed_at! });
-  await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, requester });
   for (const change of undone) {
     await enqueueMail(ctx, tx, {
       template: emailRestoredTemplate,
@@ -138,5 +137,6 @@ export async function undoEmailChanges(
       expiresAt: now + noticeTtlSeconds * 1000,
     });
   }
+  await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, requester });
   return restored.email;
 }

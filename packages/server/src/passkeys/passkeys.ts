@@ -149,19 +149,19 @@ async function add(
     now: ctx.clock(),
   });
   if (!row) return 'registered';
-  await recordEvent(ctx, tx, {
-    type: 'passkey_added',
-    userId: login.userId,
-    sessionId: login.sessionId,
-    requester,
-    detail: { passkey_id: row.id, name: row.name },
-  });
   await notify(ctx, tx, {
     kind: 'passkey_added',
     userId: login.userId,
     sessionId: login.sessionId,
     requester,
     passkeyName: row.name,
+  });
+  await recordEvent(ctx, tx, {
+    type: 'passkey_added',
+    userId: login.userId,
+    sessionId: login.sessionId,
+    requester,
+    detail: { passkey_id: row.id, name: row.name },
   });
   return row;
 }
@@ -287,19 +287,19 @@ export async function removePasskey(
   const removed = await ctx.db.transaction(async (tx) => {
     const [row] = await store.deletePasskey(tx, { id, user_id: login.userId });
     if (!row) return false;
-    await recordEvent(ctx, tx, {
-      type: 'passkey_removed',
-      userId: login.userId,
-      sessionId: login.sessionId,
-      requester,
-      detail: { passkey_id: id, name: row.name },
-    });
     await notify(ctx, tx, {
       kind: 'passkey_removed',
       userId: login.userId,
       sessionId: login.sessionId,
       requester,
       passkeyName: row.name,
+    });
+    await recordEvent(ctx, tx, {
+      type: 'passkey_removed',
+      userId: login.userId,
+      sessionId: login.sessionId,
+      requester,
+      detail: { passkey_id: id, name: row.name },
     });
     return true;
   });

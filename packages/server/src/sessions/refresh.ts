@@ -107,6 +107,6 @@ const endStolenSession = (ctx: Context, id: string, userId: string, requester: R
   ctx.db.transaction(async (tx) => {
     const [ended] = await store.revokeSession(tx, { id, user_id: userId, now: ctx.clock() });
     if (!ended) return;
-    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, requester });
+    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
   });

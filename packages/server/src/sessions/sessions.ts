@@ -74,13 +74,6 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     passkey_id: session.passkeyId ?? null,
   });
   if (!row) throw await refusalOf(tx, session.userId);
-  await recordEvent(ctx, tx, {
-    type: 'login',
-    userId: session.userId,
-    sessionId: row.id,
-    requester: session.requester,
-    detail: { method: session.method },
-  });
   if (isNews) {
     await notify(ctx, tx, {
       kind: session.kind === 'device' ? 'new_device' : 'new_browser',
@@ -91,6 +84,13 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
       deviceName: session.deviceName ?? null,
     });
   }
+  await recordEvent(ctx, tx, {
+    type: 'login',
+    userId: session.userId,
+    sessionId: row.id,
+    requester: session.requester,
+    detail: { method: session.method },
+  });
   return { id: row.id, userId: session.userId, secret, rotation: row };
 }
 
