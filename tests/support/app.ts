@@ -3,7 +3,7 @@
 import { describe } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
-import { createApp, sweeps, templates } from '../../packages/server/src/app.ts';
+import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { type Config, readConfig } from '../../packages/server/src/config.ts';
 import type { Context } from '../../packages/server/src/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
@@ -214,7 +214,7 @@ export async function openApp(
     mails,
     login,
     deviceLogin,
-    sweep: () => sweepOnce(db, sweeps, ctx.clock()),
+    sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: () => db.close(),
   };
   offsets.set(test, offset);

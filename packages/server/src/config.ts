@@ -31,6 +31,8 @@ export interface Config {
   readonly magicLinkTtlSeconds: number;
   readonly recentLoginTtlSeconds: number;
   readonly refreshReuseLeewaySeconds: number;
+  /** How long events stay in the security log. */
+  readonly eventRetentionSeconds: number;
 }
 
 /** A setting that cannot be used. The message is one sentence that names it. */
@@ -153,6 +155,7 @@ const settings = z.object({
   LATCHKEY_MAGIC_LINK_TTL: seconds(900, 1, day),
   LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
   LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
+  LATCHKEY_EVENT_RETENTION: seconds(400 * day, day, greatestTtlSeconds),
 });
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -202,6 +205,7 @@ export function readConfig(env: Environment = process.env): Config {
     magicLinkTtlSeconds: s.LATCHKEY_MAGIC_LINK_TTL,
     recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
+    eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Requester } from '../context.ts';
+import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
@@ -53,7 +53,7 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
  */
 export const updateProfile = (
   ctx: Context,
-  userId: string,
+  { userId, sessionId }: Login,
   patch: ProfilePatch,
   ifMatch: string | null,
   requester: Requester,
@@ -77,6 +77,7 @@ export const updateProfile = (
     await recordEvent(ctx, tx, {
       type: 'profile_changed',
       userId,
+      sessionId,
       requester,
       detail: { fields: changed.join(' ') },
     });
@@ -106,7 +107,12 @@ export async function requireAdmission(ctx: Context, tx: Executor, email: string
 }
 
 /** The account of a proven address; a new one, with its personal organization, if there is none. */
-export async function findOrCreateAccount(ctx: Context, tx: Executor, email: string): Promise<string> {
+export async function findOrCreateAccount(
+  ctx: Context,
+  tx: Executor,
+  email: string,
+  requester: Requester,
+): Promise<string> {
   const email_key = emailKeyOf(email);
   const [existing] = await store.findUserByAddress(tx, { email_key });
   if (existing) return existing.id;
@@ -121,7 +127,7 @@ export async function findOrCreateAccount(ctx: Context, tx: Executor, email: str
   });
   if (created) {
     await createPersonalOrganization(ctx, tx, { id: created.id, name });
-    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id });
+    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, requester });
     return created.id;
   }
   const [other] = await store.findUserByAddress(tx, { email_key });
