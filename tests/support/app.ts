@@ -85,6 +85,8 @@ export interface AppOptions {
   readonly settings?: Record<string, string>;
   /** Another node on the database of an earlier app; it shares keys and clock. */
   readonly beside?: TestApp;
+  /** A database that is there already. Default: a fresh one. */
+  readonly databaseUrl?: string;
 }
 
 /** Declares the same tests for SQLite and for PostgreSQL. */
@@ -101,9 +103,10 @@ const offsets = new WeakMap<TestApp, { ms: number }>();
 
 export async function openApp(
   dialect: Dialect,
-  { settings = {}, beside }: AppOptions = {},
+  { settings = {}, beside, databaseUrl: given }: AppOptions = {},
 ): Promise<TestApp> {
   const databaseUrl =
+    given ??
     beside?.databaseUrl ??
     (dialect === 'sqlite'
       ? `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`

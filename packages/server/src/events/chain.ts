@@ -67,6 +67,26 @@ function check(keys: KeyRing, label: string, bytes: Buffer, mac: string): Check 
   return expected.length === given.length && timingSafeEqual(expected, given) ? 'good' : 'changed';
 }
 
+/** Whether the seal over both ends holds. Only the migration leaves one out, and only until the next event. */
+function checkEnds(keys: KeyRing, chain: ChainRow): Check {
+  const seal = check(keys, chainLabel, chainBytes(chain), chain.seal);
+  const isFromBefore = chain.unsealed === chain.head_seq && chain.base_seq <= chain.unsealed;
+  return seal === 'unsealed' && !isFromBefore ? 'changed' : seal;
+}
+
+const broken = (mac: string): string => `broken ${mac}`;
+const unchecked = (mac: string): string => `unchecked ${mac}`;
+
+/**
+ * What stands for the MAC before in the next event. Where the seal does not hold, or nobody can tell, it says
+ * so, for good: no new seal makes a log look whole that was cut.
+ */
+export function macBeforeNext(keys: KeyRing, chain: ChainRow): string {
+  const ends = checkEnds(keys, chain);
+  if (ends === 'changed') return broken(chain.head_mac);
+  return ends === 'retired' ? unchecked(chain.head_mac) : chain.head_mac;
+}
+
 /** What an audit found in one log; `where` names the events by their numbers. */
 export interface Finding {
   readonly problem: 'changed' | 'removed' | 'added' | 'end changed' | 'no chain';
@@ -102,12 +122,9 @@ export class Auditor {
     this.#chain = chain;
     this.#seq = chain.base_seq;
     this.#mac = chain.base_mac;
-    const seal = check(keys, chainLabel, chainBytes(chain), chain.seal);
-    if (seal === 'changed') this.#found('end changed', 'the record of both ends of the log');
-    if (seal === 'retired') this.#retired(chain.seal);
-    // Only the migration leaves a chain unsealed, and only until the next event.
-    const isFromBefore = chain.unsealed === chain.head_seq && chain.base_seq <= chain.unsealed;
-    if (seal === 'unsealed' && !isFromBefore) this.#found('end changed', 'the seal of the log is gone');
+    const ends = checkEnds(keys, chain);
+    if (ends === 'changed') this.#found('end changed', 'the record of both ends of the log');
+    if (ends === 'retired') this.#retired(chain.seal);
   }
 
   take(event: EventRow): void {
@@ -129,10 +146,16 @@ export class Auditor {
 
   #checkEvent(event: EventRow): void {
     const isFromBefore = event.seq <= this.#chain.unsealed;
-    const mac = check(this.#keys, eventLabel, eventBytes(event, this.#mac ?? ''), event.mac);
+    const behind = (macBefore: string): Check =>
+      check(this.#keys, eventLabel, eventBytes(event, macBefore), event.mac);
+    const before = this.#mac ?? noMac;
+    const mac = behind(before);
     if (isFromBefore && mac === 'unsealed') this.audit.unsealed += 1;
     else if (mac === 'retired') this.#retired(event.mac);
-    else if (isFromBefore || mac === 'unsealed' || (mac === 'changed' && this.#mac !== undefined)) {
+    else if (mac === 'changed' && behind(unchecked(before)) === 'good') this.audit.retired += 1;
+    else if (mac === 'changed' && behind(broken(before)) === 'good') {
+      this.#found('end changed', `before event ${event.seq}`);
+    } else if (isFromBefore || mac === 'unsealed' || (mac === 'changed' && this.#mac !== undefined)) {
       this.#found('changed', numbers(event.seq, event.seq));
     }
     if (event.seq === 1 && !isFromBefore && event.type !== 'account_created') {
@@ -143,6 +166,7 @@ export class Auditor {
   finish(): Audit {
     const { head_seq, head_mac, unsealed } = this.#chain;
     if (this.#seq < head_seq) this.#found('removed', numbers(this.#seq + 1, head_seq));
+    else if (this.#seq === head_seq && head_mac === unchecked(this.#mac ?? noMac)) this.audit.retired += 1;
     else if (this.#seq === head_seq && this.#mac !== head_mac && head_seq > unsealed) {
       this.#found('changed', numbers(head_seq, head_seq));
     }

@@ -3,7 +3,15 @@ import type { Context, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
-import { type Audit, Auditor, type ChainRow, type EventRow, sealChain, sealEvent } from './chain.ts';
+import {
+  type Audit,
+  Auditor,
+  type ChainRow,
+  type EventRow,
+  macBeforeNext,
+  sealChain,
+  sealEvent,
+} from './chain.ts';
 import * as store from './store.ts';
 
 export type EventType = (typeof eventTypes)[number];
@@ -83,7 +91,7 @@ async function append(
     seq: chain.head_seq + 1,
     once,
   };
-  const mac = sealEvent(ctx.keys, row, chain.head_mac);
+  const mac = sealEvent(ctx.keys, row, macBeforeNext(ctx.keys, chain));
   const next = {
     ...chain,
     head_seq: row.seq,
@@ -170,7 +178,8 @@ async function sweepLog(
     await store.postponeSweep(tx, { user_id: userId, oldest_at });
     return [];
   }
-  const next = { ...chain, base_seq: last.seq, base_mac: last.mac, oldest_at };
+  const head_mac = macBeforeNext(ctx.keys, chain);
+  const next = { ...chain, base_seq: last.seq, base_mac: last.mac, head_mac, oldest_at };
   await store.updateChain(tx, { ...next, seal: chain.seal && sealChain(ctx.keys, next) });
   return store.deleteEvents(tx, { user_id: userId, up_to_seq: last.seq });
 }
