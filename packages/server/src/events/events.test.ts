@@ -440,6 +440,34 @@ onBothDatabases('the security log', (open) => {
     await t.close();
   });
 
+  test('events that meet the deletion of their account end with it, and nobody is told of a defect', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    for (let round = 0; round < 4; round++) {
+      const tokens = await t.login();
+      const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
+      const requester = { ipAddress: null, userAgent: null };
+      await together(13, async (n) => {
+        if (n === 6) await run(other, `DELETE FROM users WHERE id = '${me.id}'`);
+        else if (n % 3 === 0) {
+          const { status } = await t.ask('PATCH', '/me', {
+            token: tokens.access_token,
+            json: { name: `A${n}` },
+          });
+          expect([200, 401]).toContain(status);
+        } else if (n % 3 === 1) await recordLimitReached(t.ctx, { userId: me.id, requester }, `limit ${n}`);
+        else {
+          await other.ctx.db
+            .transaction((tx) => recordEvent(other.ctx, tx, { type: 'login', userId: me.id }))
+            .catch((error) => expect(error).toMatchObject({ code: 'invalid_token' }));
+        }
+      });
+    }
+    expect(await audit(t)).toEqual({ problems: [], events: 0, unsealed: 0 });
+    await other.close();
+    await t.close();
+  }, 30_000);
+
   test('deleting an account deletes its log', async () => {
     const t = await open();
     await t.login();

@@ -3,6 +3,7 @@ import type { Context, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
+import { AuthError } from '../errors.ts';
 import {
   type Audit,
   Auditor,
@@ -33,9 +34,12 @@ const batchSize = 500;
 /**
  * Writes what happened into the security log of the account, in the transaction of its cause. It locks the log
  * until that ends, so it goes last there.
+ * @throws {AuthError} `invalid_token` when the account is gone
  */
 export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): Promise<void> {
-  await append(ctx, tx, await lockChain(tx, event.userId), event, null);
+  const chain = await lockChain(tx, event.userId);
+  if (!chain) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+  await append(ctx, tx, chain, event, null);
 }
 
 /**
@@ -47,10 +51,8 @@ export async function recordFirst(ctx: Context, event: NewEvent, subject: string
   const one = { user_id: event.userId, once };
   if ((await store.findOnce(ctx.db.read, one)).length > 0) return;
   await ctx.db.transaction(async (tx) => {
-    const [account] = await store.findAccount(tx, { id: event.userId });
-    if (!account) return;
     const chain = await lockChain(tx, event.userId);
-    if ((await store.findOnce(tx, one)).length === 0) await append(ctx, tx, chain, event, once);
+    if (chain && (await store.findOnce(tx, one)).length === 0) await append(ctx, tx, chain, event, once);
   });
 }
 
@@ -61,14 +63,13 @@ export const recordLimitReached = (
   limit: string,
 ): Promise<void> => recordFirst(ctx, { ...reached, type: 'limit_reached', detail: { limit } }, limit);
 
-async function lockChain(tx: Executor, userId: string): Promise<ChainRow> {
+/** Undefined when the account is gone. */
+async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undefined> {
   const of = { user_id: userId };
   const [chain] = await store.lockChain(tx, of);
   if (chain) return chain;
   await store.insertChain(tx, of);
-  const [started] = await store.lockChain(tx, of);
-  if (!started) throw new Error('the log of an account is gone');
-  return started;
+  return (await store.lockChain(tx, of))[0];
 }
 
 async function append(

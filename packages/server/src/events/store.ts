@@ -47,27 +47,34 @@ export const lockFreeChain = statement<{ user_id: string }>()((db, p, dialect) =
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate().skipLocked()),
 );
 
-/** Starts the chain of an account behind whatever events it has; nothing if it has a chain. */
+/** Starts the chain of an account behind whatever events it has; nothing if it has a chain or is gone. */
 export const insertChain = statement<{ user_id: string }>()((db, p) =>
   db
     .insertInto('event_chains')
-    .values((e) => ({
-      user_id: p.user_id,
-      unsealed: 0,
-      base_seq: 0,
-      base_mac: '',
-      head_seq: e.fn.coalesce(
-        e
-          .selectFrom('events')
-          .select((f) => f.fn.max('seq').as('seq'))
-          .where('user_id', '=', p.user_id),
-        e.lit(0),
-      ),
-      head_mac: '',
-      head_at: 0,
-      oldest_at: null,
-      seal: '',
-    }))
+    .columns(['user_id', 'unsealed', 'base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'seal'])
+    .expression(
+      db
+        .selectFrom('users')
+        .select((e) => [
+          'users.id as user_id',
+          e.lit(0).as('unsealed'),
+          e.lit(0).as('base_seq'),
+          e.val('').as('base_mac'),
+          e.fn
+            .coalesce(
+              e
+                .selectFrom('events')
+                .select((f) => f.fn.max('events.seq').as('seq'))
+                .whereRef('events.user_id', '=', 'users.id'),
+              e.lit(0),
+            )
+            .as('head_seq'),
+          e.val('').as('head_mac'),
+          e.lit(0).as('head_at'),
+          e.val('').as('seal'),
+        ])
+        .where('users.id', '=', p.user_id),
+    )
     .onConflict((c) => c.column('user_id').doNothing()),
 );
 
