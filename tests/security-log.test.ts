@@ -3,6 +3,7 @@
 import { Database as Connection } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { spawnSync } from 'bun';
 import postgres from 'postgres';
 import { generateKey } from '../packages/server/src/crypto/key-ring.ts';
 import { loginByMail, request } from './support/http.ts';
@@ -96,6 +97,12 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       for (let n = 0; n < 700; n++)
         await request(service.url, 'PATCH', '/me', { token, json: { name: `n${n}` } });
       expect(await exported('--user', 'busy@example.com')).toHaveLength(702);
+      const command = `${process.execPath} ${join(import.meta.dir, '../packages/server/src/main.ts')} events export`;
+      const head = spawnSync(['bash', '-c', `${command} | head -n 1; exit \${PIPESTATUS[0]}`], {
+        env: { PATH: process.env['PATH'], ...env },
+        cwd: service.directory,
+      });
+      expect([head.exitCode, head.stderr.toString()]).toEqual([0, '']);
       const verified = await operator('events', 'verify', '--user', 'busy@example.com', '--strict');
       expect(verified).toEqual({
         code: 0,

@@ -83,20 +83,26 @@ async function verify(ctx: Context, options: { user?: string; strict?: true }): 
   ].join('\n');
 }
 
-/** Resolves when the reader of standard output can take more. */
-const write = (text: string): Promise<void> =>
+/** Resolves when the reader of standard output can take more: false when it has gone, as `head` does. */
+const write = (text: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    process.stdout.write(`${text}\n`, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(`${text}\n`, (error) => {
+      if (!error) resolve(true);
+      else if ('code' in error && error.code === 'EPIPE') resolve(false);
+      else reject(error);
+    });
   });
 
 async function writeLines(lines: AsyncIterable<string>): Promise<void> {
+  // `write` is told of the same error, and decides.
+  process.stdout.on('error', () => undefined);
   let chunk: string[] = [];
   let length = 0;
   for await (const line of lines) {
     chunk.push(line);
     length += line.length;
     if (length < chunkLength) continue;
-    await write(chunk.join('\n'));
+    if (!(await write(chunk.join('\n')))) return;
     chunk = [];
     length = 0;
   }
