@@ -3,7 +3,7 @@
 import { describe } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
-import { createApp, sweeps, templates } from '../../packages/server/src/app.ts';
+import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { type Config, readConfig } from '../../packages/server/src/config.ts';
 import type { Context } from '../../packages/server/src/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
@@ -85,6 +85,8 @@ export interface AppOptions {
   readonly settings?: Record<string, string>;
   /** Another node on the database of an earlier app; it shares keys and clock. */
   readonly beside?: TestApp;
+  /** A database that is there already. Default: a fresh one. */
+  readonly databaseUrl?: string;
 }
 
 /** Declares the same tests for SQLite and for PostgreSQL. */
@@ -101,9 +103,10 @@ const offsets = new WeakMap<TestApp, { ms: number }>();
 
 export async function openApp(
   dialect: Dialect,
-  { settings = {}, beside }: AppOptions = {},
+  { settings = {}, beside, databaseUrl: given }: AppOptions = {},
 ): Promise<TestApp> {
   const databaseUrl =
+    given ??
     beside?.databaseUrl ??
     (dialect === 'sqlite'
       ? `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`
@@ -214,7 +217,7 @@ export async function openApp(
     mails,
     login,
     deviceLogin,
-    sweep: () => sweepOnce(db, sweeps, ctx.clock()),
+    sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: () => db.close(),
   };
   offsets.set(test, offset);

@@ -9,6 +9,7 @@ import {
 } from './device.ts';
 import { emailChangeRequest, emailChangeSent, emailChangeVerification } from './email-change.ts';
 import type { ErrorCode } from './errors.ts';
+import { eventList } from './events.ts';
 import { page } from './fields.ts';
 import { magicLinkRequest, magicLinkSent, magicLinkVerification } from './magic-links.ts';
 import { disownedNotice, noticeDisowning } from './notices.ts';
@@ -342,6 +343,17 @@ export const endpoints = {
     query: page,
     status: 200,
     response: organizationList,
+    errors: ['invalid_request'],
+  }),
+  listEvents: define({
+    id: 'listEvents',
+    method: 'get',
+    path: `${auth}/events`,
+    summary: "The user's security log, newest first",
+    access: 'bearer',
+    query: page,
+    status: 200,
+    response: eventList,
     errors: ['invalid_request'],
   }),
   listSessions: define({

@@ -14,6 +14,8 @@ import {
 } from './email-change/mail.ts';
 import { emailChangeRoutes } from './email-change/routes.ts';
 import { sweepEmailChanges } from './email-change/store.ts';
+import { sweepEvents } from './events/events.ts';
+import { eventRoutes } from './events/routes.ts';
 import { type App, createApi, type RequestEnv } from './http/api.ts';
 import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
 import { documentRoute, healthRoutes } from './http/operations.ts';
@@ -66,7 +68,7 @@ const keptMs = {
 };
 
 /** Every table that grows from requests of strangers, and what of it may go. */
-export const sweeps: readonly Sweep[] = [
+export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) => sweepSessions(on, { before: now - keptMs.sessions, limit }),
   (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
   (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
@@ -75,6 +77,7 @@ export const sweeps: readonly Sweep[] = [
   (on, now, limit) => sweepNotices(on, { before: now - keptMs.notices, limit }),
   (on, now, limit) =>
     sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),
+  (_, now, limit) => sweepEvents(ctx, now - ctx.config.eventRetentionSeconds * 1000, limit),
 ];
 
 /** Puts the capabilities together: the one place that knows them all. */
@@ -98,6 +101,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   disowningRoutes(api, ctx);
   personalDataRoutes(api, ctx);
   organizationRoutes(api, ctx);
+  eventRoutes(api, ctx);
 
   healthRoutes(app, ctx, lifecycle);
   documentRoute(app, ctx, manifest.version);

@@ -40,6 +40,7 @@ test('with nothing set the defaults of the contract hold', () => {
     emailChangeTtlSeconds: 3600,
     recentLoginTtlSeconds: 900,
     refreshReuseLeewaySeconds: 10,
+    eventRetentionSeconds: 400 * 86_400,
   });
 });
 
@@ -87,6 +88,7 @@ const good: [string, string, Partial<Config>][] = [
   ['LATCHKEY_MAGIC_LINK_TTL', '60', { magicLinkTtlSeconds: 60 }],
   ['LATCHKEY_RECENT_LOGIN_TTL', '60', { recentLoginTtlSeconds: 60 }],
   ['LATCHKEY_REFRESH_REUSE_LEEWAY', '0', { refreshReuseLeewaySeconds: 0 }],
+  ['LATCHKEY_EVENT_RETENTION', '86400', { eventRetentionSeconds: 86_400 }],
 ];
 test.each(good)('%s takes %s', (name, value, expected) => {
   expect(readConfig({ [name]: value })).toMatchObject(expected);
@@ -99,7 +101,7 @@ const lifetimes = [
   'DEVICE_CODE_TTL',
   'DEVICE_POLL_INTERVAL',
 ];
-lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY');
+lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY', 'EVENT_RETENTION');
 
 const bad: [string, string[]][] = [
   ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],

@@ -32,6 +32,8 @@ export interface Config {
   readonly emailChangeTtlSeconds: number;
   readonly recentLoginTtlSeconds: number;
   readonly refreshReuseLeewaySeconds: number;
+  /** How long events stay in the security log. */
+  readonly eventRetentionSeconds: number;
 }
 
 /** A setting that cannot be used. The message is one sentence that names it. */
@@ -155,6 +157,7 @@ const settings = z.object({
   LATCHKEY_EMAIL_CHANGE_TTL: seconds(3600, 1, day),
   LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
   LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
+  LATCHKEY_EVENT_RETENTION: seconds(400 * day, day, greatestTtlSeconds),
 });
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -205,6 +208,7 @@ export function readConfig(env: Environment = process.env): Config {
     emailChangeTtlSeconds: s.LATCHKEY_EMAIL_CHANGE_TTL,
     recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
+    eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }
 

@@ -6,6 +6,7 @@ import { systemRandom } from './crypto/random.ts';
 import { openDatabase } from './database/database.ts';
 import { AuthError } from './errors.ts';
 import { createLogger, redact } from './http/log.ts';
+import { eventCommands } from './operator/events.ts';
 import { organizationCommands } from './operator/organizations.ts';
 import { outboxCommand } from './operator/outbox.ts';
 import { serve } from './operator/serve.ts';
@@ -50,10 +51,11 @@ program
 userCommands(program, run);
 organizationCommands(program, run);
 outboxCommand(program, run);
+eventCommands(program, run);
 
 try {
   await program.parseAsync();
-  process.exit(0);
+  process.exit();
 } catch (error) {
   const expected = error instanceof ConfigError || error instanceof AuthError;
   process.stderr.write(

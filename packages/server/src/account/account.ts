@@ -1,6 +1,6 @@
 import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Requester } from '../context.ts';
+import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
@@ -55,7 +55,7 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
  */
 export const updateProfile = (
   ctx: Context,
-  userId: string,
+  { userId, sessionId }: Login,
   patch: ProfilePatch,
   ifMatch: string | null,
   requester: Requester,
@@ -79,6 +79,7 @@ export const updateProfile = (
     await recordEvent(ctx, tx, {
       type: 'profile_changed',
       userId,
+      sessionId,
       requester,
       detail: { fields: changed.join(' ') },
     });
@@ -116,6 +117,7 @@ export async function findOrCreateAccount(
   ctx: Context,
   tx: Executor,
   email: string,
+  requester: Requester,
 ): Promise<{ id: string; isNew: boolean }> {
   const email_key = emailKeyOf(email);
   const [existing] = await store.findUserByAddress(tx, { email_key });
@@ -131,7 +133,7 @@ export async function findOrCreateAccount(
   });
   if (created) {
     await createPersonalOrganization(ctx, tx, { id: created.id, name });
-    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id });
+    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, requester });
     return { id: created.id, isNew: true };
   }
   const [other] = await store.findUserByAddress(tx, { email_key });

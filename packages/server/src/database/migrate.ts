@@ -1,12 +1,14 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import { up as first } from './migrations/0001-first.ts';
 import { up as passkeys } from './migrations/0002-passkeys.ts';
+import { up as securityLog } from './migrations/0003-security-log.ts';
 import { up as accountChanges } from './migrations/0006-account-changes.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
 const migrations: Record<string, Migration> = {
   '0001-first': { up: first },
   '0002-passkeys': { up: passkeys },
+  '0003-security-log': { up: securityLog },
   '0006-account-changes': { up: accountChanges },
 };
 

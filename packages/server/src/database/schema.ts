@@ -116,6 +116,20 @@ export interface Tables {
     user_agent: string | null;
     detail: string | null;
     created_at: number;
+    seq: number;
+    once: string | null;
+    mac: string;
+  };
+  event_chains: {
+    user_id: string;
+    unsealed: number;
+    base_seq: number;
+    base_mac: string;
+    head_seq: number;
+    head_mac: string;
+    head_at: number;
+    oldest_at: number | null;
+    seal: string;
   };
   email_changes: {
     id: string;

@@ -192,6 +192,10 @@ export async function verifyDevice(ctx: Context, typed: string, viewer: Requeste
   };
 }
 
+/** What is known of the device that was decided about. */
+const detailOf = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(device).filter((entry): entry is [string, string] => entry[1] !== null));
+
 /**
  * Approves or denies a pending login for the person logged in, once.
  * @throws {AuthError} `invalid_grant` when it is unknown, expired or decided
@@ -208,12 +212,14 @@ export async function decideDevice(
       await store.lockAccount(tx, { user_id: login.userId });
       const decide = decision === 'approve' ? store.approve : store.deny;
       const decided = await decide(tx, { user_code_hash, session_id: login.sessionId, now: ctx.clock() });
-      if (decided.length > 0) {
+      const [device] = decided;
+      if (device) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',
           userId: login.userId,
           sessionId: login.sessionId,
           requester,
+          detail: detailOf(device),
         });
       }
       return decided;

@@ -199,11 +199,19 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
 /** Whatever else stands in a path names nothing here. */
 const idPattern = /^[a-z]{2,4}_[\w-]{22}$/;
 
-const greatestUserAgentLength = 512;
+/** Longer ones are cut. */
+export const greatestUserAgentLength = 512;
 
-/** For people to read in lists, so what is too long is cut and control characters are left out. */
+/**
+ * For people to read in lists and logs: cut where it is too long, without control characters, directional
+ * overrides and line separators, and never half a character.
+ */
 const userAgentOf = (headers: Headers): string | null =>
-  headers.get('User-Agent')?.replace(/\p{C}/gu, '').slice(0, greatestUserAgentLength) || null;
+  headers
+    .get('User-Agent')
+    ?.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
+    .slice(0, greatestUserAgentLength)
+    .replace(/\p{Cs}$/u, '') || null;
 
 /** @throws {AuthError} `invalid_request` for a key that is empty, too long or not printable */
 function idempotencyKeyOf(headers: Headers): string | undefined {

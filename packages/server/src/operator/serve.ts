@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import { createApp, sweeps, templates } from '../app.ts';
+import { createApp, sweepsOf, templates } from '../app.ts';
 import { type Config, ConfigError, unknownSettings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { startSweeper } from '../database/sweep.ts';
@@ -40,7 +40,7 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
     }
   });
   if (transport) mailWorker = startMailWorker(ctx, templates, transport);
-  const sweeper = startSweeper(ctx.db, sweeps, ctx.clock, log);
+  const sweeper = startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, log);
   announce(ctx);
 
   log.info({ signal: await signal }, 'draining');

@@ -197,15 +197,31 @@ export async function loginWithPasskey(
     const proven = await verifyAuthentication(ctx.config, authentication, clientData, credential);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) return 'replay';
-      const use = await noteUse(ctx, tx, credential, proven, facts.requester);
-      if (use !== 'good') return use;
-      return startSession(ctx, tx, {
-        userId: credential.user_id,
-        kind: 'browser',
-        method: 'passkey',
-        passkeyId: credential.id,
-        ...facts,
-      });
+      const use = await noteUse(ctx, tx, credential, proven);
+      if (use.outcome === 'gone') return use.outcome;
+      const result =
+        use.outcome === 'clone'
+          ? use.outcome
+          : await startSession(ctx, tx, {
+              userId: credential.user_id,
+              kind: 'browser',
+              method: 'passkey',
+              passkeyId: credential.id,
+              ...facts,
+            });
+      if (use.suspected !== undefined) {
+        await recordEvent(ctx, tx, {
+          type: 'passkey_clone_suspected',
+          userId: credential.user_id,
+          requester: facts.requester,
+          detail: {
+            passkey_id: credential.id,
+            name: use.suspected,
+            login: use.outcome === 'clone' ? 'refused' : 'accepted',
+          },
+        });
+      }
+      return result;
     });
   });
   if (result === 'gone') throw unknownCredential();
@@ -219,14 +235,14 @@ const unknownCredential = () =>
 /**
  * Writes down counter, backup state and time of a login. A counter that does not grow tells of a second
  * authenticator with the same key: refused where there can be only one, noted where there may be many.
+ * `suspected` is then the passkey's name.
  */
 async function noteUse(
   ctx: Context,
   tx: Executor,
-  credential: { readonly id: string; readonly user_id: string },
+  credential: { readonly id: string },
   proven: { readonly counter: number; readonly backedUp: boolean },
-  requester: Requester,
-): Promise<'good' | 'clone' | 'gone'> {
+): Promise<{ outcome: 'good' | 'clone' | 'gone'; suspected?: string }> {
   const use = {
     id: credential.id,
     counter: proven.counter,
@@ -234,17 +250,11 @@ async function noteUse(
     now: ctx.clock(),
   };
   const [advanced] = await store.advanceCounter(tx, use);
-  if (advanced) return 'good';
+  if (advanced) return { outcome: 'good' };
   const [replaced] = await store.replaceCounter(tx, use);
   const [passkey] = await store.findPasskey(tx, { id: credential.id });
-  if (!passkey) return 'gone';
-  await recordEvent(ctx, tx, {
-    type: 'passkey_clone_suspected',
-    userId: credential.user_id,
-    requester,
-    detail: { passkey_id: credential.id, name: passkey.name, login: replaced ? 'accepted' : 'refused' },
-  });
-  return replaced ? 'good' : 'clone';
+  if (!passkey) return { outcome: 'gone' };
+  return { outcome: replaced ? 'good' : 'clone', suspected: passkey.name };
 }
 
 /**

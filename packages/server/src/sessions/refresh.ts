@@ -3,7 +3,7 @@ import type { Context, Requester } from '../context.ts';
 import { readHandle } from '../crypto/handle.ts';
 import { idempotencyHash } from '../crypto/hash.ts';
 import { AuthError } from '../errors.ts';
-import { recordEvent } from '../events/events.ts';
+import { recordEvent, recordFirst } from '../events/events.ts';
 import { notify } from '../notices/notices.ts';
 import { type SessionState, standingOf } from './standing.ts';
 import * as store from './store.ts';
@@ -89,14 +89,19 @@ export async function refresh(
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session) throw refused('unknown');
   const refusal = classifyRefusal(presented, session, now, ctx.config.refreshReuseLeewaySeconds);
+  const event = { userId: session.user_id, sessionId: id, requester };
   switch (refusal) {
     case 'retry':
+      await recordFirst(ctx, { ...event, type: 'refresh_retry' }, id);
       return { tokens: tokenSetOf(ctx, handle.subject, session), detail: 'retry' };
     case 'disabled':
       throw new AuthError('account_disabled', 'This account has been disabled.');
     case 'theft':
       await endStolenSession(ctx, id, session.user_id, requester);
       throw refused('theft');
+    case 'race':
+      await recordFirst(ctx, { ...event, type: 'refresh_race' }, id);
+      throw refused('race');
     default:
       throw refused(refusal);
   }

@@ -89,8 +89,17 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     userId: session.userId,
     sessionId: row.id,
     requester: session.requester,
-    detail: { method: session.method },
+    detail: { method: session.method, kind: session.kind },
   });
+  if (replaced !== undefined) {
+    await recordEvent(ctx, tx, {
+      type: 'session_revoked',
+      userId: session.userId,
+      sessionId: replaced,
+      requester: session.requester,
+      detail: { reason: 'replaced', by: row.id },
+    });
+  }
   return { id: row.id, userId: session.userId, secret, rotation: row };
 }
 
@@ -273,20 +282,33 @@ export async function listSessions(
   return { sessions, next_cursor };
 }
 
+/** How a login came to its end: by itself, by another one, or by whoever held one of its tokens. */
+function reasonOf(sessionId: string, by: string | undefined): Record<string, string> {
+  if (by === undefined) return { reason: 'token' };
+  return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
+}
+
 /**
  * Ends one login of the user.
  * @throws {AuthError} `not_found`, also for another user's session
  */
 export async function revokeSession(
   ctx: Context,
-  owner: { userId: string },
+  owner: { readonly userId: string; readonly sessionId?: string },
   sessionId: string,
   requester: Requester,
 ): Promise<void> {
   const ended = await ctx.db.transaction(async (tx) => {
     const [row] = await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
-    if (row)
-      await recordEvent(ctx, tx, { type: 'session_revoked', userId: owner.userId, sessionId, requester });
+    if (row) {
+      await recordEvent(ctx, tx, {
+        type: 'session_revoked',
+        userId: owner.userId,
+        sessionId,
+        requester,
+        detail: reasonOf(sessionId, owner.sessionId),
+      });
+    }
     return row !== undefined;
   });
   if (!ended) throw noSuchThing();
