@@ -94,6 +94,7 @@ export const endpoints = {
       'expired_token',
       'unsupported_grant_type',
       'account_disabled',
+      'rate_limited',
     ],
   }),
   verifyDevice: define({
@@ -135,7 +136,7 @@ export const endpoints = {
     access: 'recent',
     status: 200,
     response: creationOptions,
-    errors: [],
+    errors: ['rate_limited'],
   }),
   registerPasskey: define({
     id: 'registerPasskey',
@@ -147,7 +148,7 @@ export const endpoints = {
     body: registrationResponse,
     status: 201,
     response: passkey,
-    errors: ['invalid_request', 'invalid_grant', 'conflict'],
+    errors: ['invalid_request', 'invalid_grant', 'conflict', 'rate_limited'],
   }),
   startPasskeyLogin: define({
     id: 'startPasskeyLogin',
@@ -157,7 +158,7 @@ export const endpoints = {
     access: 'anyone',
     status: 200,
     response: requestOptions,
-    errors: [],
+    errors: ['rate_limited'],
   }),
   loginWithPasskey: define({
     id: 'loginWithPasskey',
@@ -175,6 +176,7 @@ export const endpoints = {
       'unknown_credential',
       'account_disabled',
       'origin_not_allowed',
+      'rate_limited',
     ],
   }),
   listPasskeys: define({
@@ -228,7 +230,14 @@ export const endpoints = {
     body: magicLinkVerification,
     status: 200,
     response: tokenSet.or(cookieLogin),
-    errors: ['invalid_request', 'invalid_grant', 'account_disabled', 'signup_disabled', 'origin_not_allowed'],
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'account_disabled',
+      'signup_disabled',
+      'origin_not_allowed',
+      'rate_limited',
+    ],
   }),
   refresh: define({
     id: 'refresh',
@@ -240,7 +249,13 @@ export const endpoints = {
     form: grantForm,
     status: 200,
     response: tokenSet,
-    errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'account_disabled'],
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'unsupported_grant_type',
+      'account_disabled',
+      'rate_limited',
+    ],
   }),
   revoke: define({
     id: 'revoke',

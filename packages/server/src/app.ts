@@ -7,8 +7,10 @@ import { deviceCodeGrant, deviceRoutes } from './device/routes.ts';
 import { sweepAuthorizations } from './device/store.ts';
 import { type App, createApi, type RequestEnv } from './http/api.ts';
 import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
+import { metricsRoute } from './http/metrics.ts';
 import { documentRoute, healthRoutes } from './http/operations.ts';
 import { pageRoutes } from './http/pages.ts';
+import { sweepRateLimits } from './limits/store.ts';
 import { signInMail, signInTemplate } from './magic-links/mail.ts';
 import { magicLinkRoutes } from './magic-links/routes.ts';
 import { sweepMagicLinks } from './magic-links/store.ts';
@@ -40,6 +42,8 @@ const keptMs = {
   magicLinks: dayMs,
   // Longer than the clocks of two nodes may differ: a challenge must not expire here and be forgotten there.
   spentChallenges: hourMs,
+  // Longer than the clocks of two nodes may differ, as above.
+  rateLimits: hourMs,
   sentMails: dayMs,
   deadMails: 30 * dayMs,
 };
@@ -50,6 +54,7 @@ export const sweeps: readonly Sweep[] = [
   (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
   (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
   (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
+  (on, now, limit) => sweepRateLimits(on, { before: now - keptMs.rateLimits, limit }),
   (on, now, limit) =>
     sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),
 ];
@@ -74,6 +79,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   organizationRoutes(api, ctx);
 
   healthRoutes(app, ctx, lifecycle);
+  metricsRoute(app, ctx, manifest.version);
   documentRoute(app, ctx, manifest.version);
   pageRoutes(app, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(app, ctx, templates);

@@ -6,6 +6,8 @@ import { systemRandom } from './crypto/random.ts';
 import { openDatabase } from './database/database.ts';
 import { AuthError } from './errors.ts';
 import { createLogger, redact } from './http/log.ts';
+import { createLimiter } from './limits/limiter.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { organizationCommands } from './operator/organizations.ts';
 import { outboxCommand } from './operator/outbox.ts';
 import { serve } from './operator/serve.ts';
@@ -19,7 +21,19 @@ async function openContext(config: Config, logLevel: string): Promise<Context> {
   const db = await openDatabase(config.databaseUrl, { log }).catch((error: Error) => {
     throw new ConfigError(`DATABASE_URL cannot be opened: ${redact(error.message)}.`);
   });
-  return { config, keys, db, log, clock: Date.now, random: systemRandom, wakeMailWorker: () => undefined };
+  const metrics = createMetrics();
+  const limiter = createLimiter({ config, db, metrics });
+  return {
+    config,
+    keys,
+    db,
+    log,
+    metrics,
+    limiter,
+    clock: Date.now,
+    random: systemRandom,
+    wakeMailWorker: () => undefined,
+  };
 }
 
 /** Runs one command of the operator on the settings of the service, beside it or without it. */

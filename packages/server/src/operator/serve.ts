@@ -1,11 +1,12 @@
 import type { Server } from 'bun';
 import { createApp, sweeps, templates } from '../app.ts';
-import { type Config, ConfigError, unknownSettings } from '../config.ts';
+import { type Config, ConfigError, isLoopback, unknownSettings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { startSweeper } from '../database/sweep.ts';
 import type { Lifecycle } from '../http/conventions.ts';
 import { mailboxTransport, smtpTransport } from '../mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../mail/worker.ts';
+import { observeProcess } from '../metrics/metrics.ts';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const drainDeadlineMs = 10_000;
@@ -23,6 +24,7 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
   const { config, log } = base;
   let mailWorker: MailWorker | undefined;
   const ctx: Context = { ...base, wakeMailWorker: () => mailWorker?.wake() };
+  observeProcess(ctx.metrics);
   const lifecycle: Lifecycle = { draining: false };
   const app = createApp(ctx, lifecycle);
   const transport = config.smtpUrl
@@ -114,6 +116,12 @@ function warnings(config: Config): string[] {
   const found = unknownSettings().map((name) => `${name} is set, but there is no such setting`);
   if (config.devMailbox) found.push(`no SMTP server is set: mails are at ${config.baseUrl}/dev/mailbox`);
   else if (!config.smtpUrl) found.push('LATCHKEY_SMTP_URL is not set: no mail will be delivered');
+  const { hostname } = new URL(config.baseUrl);
+  if (config.trustedProxies.length === 0 && (config.https || !isLoopback(hostname))) {
+    found.push(
+      'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy all clients would share one address and its limits',
+    );
+  }
   if (!config.rateLimits) found.push('LATCHKEY_RATE_LIMITS is off: for load tests only');
   return found;
 }
