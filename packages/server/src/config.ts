@@ -265,6 +265,15 @@ export function unknownSettings(env: Environment = process.env): string[] {
   return Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !known.has(name));
 }
 
+/** Where the keys of a service on SQLite lie when none are set. */
+export function keyFileOf(config: Config): string {
+  const database = config.databaseUrl.slice('sqlite:'.length);
+  return `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
+}
+
+/** Whether the key ring is set rather than kept in a file. */
+export const hasGivenKeys = (env: Environment = process.env): boolean => !!env['LATCHKEY_KEYS']?.trim();
+
 /**
  * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database, made at the first start.
  * @throws {ConfigError} when there is none or it cannot be used
@@ -277,8 +286,7 @@ export function readKeys(config: Config, env: Environment = process.env): KeyRin
       'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
     );
   }
-  const database = config.databaseUrl.slice('sqlite:'.length);
-  const path = `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
+  const path = keyFileOf(config);
   try {
     if (!existsSync(path)) createKeyFile(path);
     return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, readFileSync(path, 'utf8'));

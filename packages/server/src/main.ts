@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
-import { type Config, ConfigError, readConfig, readKeys } from './config.ts';
+import { type Config, ConfigError, hasGivenKeys, readConfig, readKeys } from './config.ts';
 import type { Context } from './context.ts';
 import { systemRandom } from './crypto/random.ts';
 import { openDatabase } from './database/database.ts';
@@ -8,6 +8,7 @@ import { AuthError } from './errors.ts';
 import { createLogger, redact } from './http/log.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { doctorCommand } from './operator/doctor.ts';
 import { organizationCommands } from './operator/organizations.ts';
 import { outboxCommand } from './operator/outbox.ts';
 import { serve } from './operator/serve.ts';
@@ -64,6 +65,7 @@ program
 userCommands(program, run);
 organizationCommands(program, run);
 outboxCommand(program, run);
+doctorCommand(program, print, hasGivenKeys);
 
 try {
   await program.parseAsync();

@@ -10,6 +10,8 @@ const migrations: Record<string, Migration> = {
   '0005-rate-limits': { up: rateLimits },
 };
 
+export const migrationNames = Object.keys(migrations);
+
 /**
  * Brings the schema up to date, all or nothing, under a lock that dies with the process: any number of nodes
  * may start at once, and one that was killed halfway leaves nothing behind.
