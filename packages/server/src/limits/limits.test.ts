@@ -298,6 +298,32 @@ onBothDatabases('limits', (open, dialect) => {
   });
 });
 
+test('the document tells of the refusal, and of its fields, wherever it can come', async () => {
+  const t = await openApp('sqlite');
+  const { paths } = (await t.ask('GET', 'openapi.json')).body;
+  const limited = [
+    'device',
+    'token',
+    'device/verify',
+    'device/approve',
+    'device/deny',
+    'magic_link',
+    'refresh',
+  ];
+  limited.push(
+    'magic_link/verify',
+    'passkey/register/challenge',
+    'passkey/register',
+    'passkey/login/challenge',
+  );
+  for (const path of [...limited, 'passkey/login']) {
+    const { 429: refusal } = paths[`/api/v1/auth/${path}`].post.responses;
+    expect(Object.keys(refusal.headers)).toEqual(['Retry-After', 'RateLimit', 'RateLimit-Policy']);
+  }
+  expect(paths['/api/v1/auth/me'].get.responses).not.toHaveProperty('429');
+  await t.close();
+});
+
 test('limits that are off count nothing', async () => {
   const t = await openApp('sqlite');
   for (let index = 0; index < 60; index++) {
