@@ -7,7 +7,7 @@ import * as store from './store.ts';
  * How many keys of one limit a node keeps in memory. Beyond that the oldest is forgotten, which gives its holder
  * a fresh budget; whoever can fill the memory has as many budgets as there are keys and gains nothing by it.
  */
-export const greatestKeysInMemory = 20_000;
+export const greatestKeysInMemory = 10_000;
 
 /** Two windows of one key end at least this far apart (the shortest is 10 s), so an end names its window. */
 const sameWindowMs = 1_000;
