@@ -26,7 +26,7 @@ const longestFileLines = 500;
 
 /** Lowest first: a part may import from the levels below, and base parts from each other. */
 const levels = [
-  ['crypto', 'database', 'http', 'mail', 'context.ts', 'config.ts', 'errors.ts'],
+  ['crypto', 'database', 'http', 'limits', 'mail', 'metrics', 'context.ts', 'config.ts', 'errors.ts'],
   ['events'],
   ['organizations'],
   ['notices'],

@@ -13,8 +13,10 @@ import type { Dialect } from '../../packages/server/src/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/database/sweep.ts';
 import type { App } from '../../packages/server/src/http/api.ts';
 import type { Lifecycle } from '../../packages/server/src/http/conventions.ts';
+import { createLimiter } from '../../packages/server/src/limits/limiter.ts';
 import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
+import { createMetrics } from '../../packages/server/src/metrics/metrics.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -82,6 +84,7 @@ export interface TestApp {
 }
 
 export interface AppOptions {
+  /** The limits are off unless a test sets LATCHKEY_RATE_LIMITS. */
   readonly settings?: Record<string, string>;
   /** Another node on the database of an earlier app; it shares keys and clock. */
   readonly beside?: TestApp;
@@ -112,16 +115,19 @@ export async function openApp(
       ? `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`
       : await (await startPostgres()).createDatabase());
   const keys = settings['LATCHKEY_KEYS'] ?? beside?.keys ?? generateKey();
-  const config: Config = readConfig({ ...settings, DATABASE_URL: databaseUrl });
+  const config: Config = readConfig({ LATCHKEY_RATE_LIMITS: 'off', ...settings, DATABASE_URL: databaseUrl });
   const statements: string[] = [];
   const logs: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logs.push(line) });
   const db = await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) });
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
+  const metrics = createMetrics();
   const ctx: Context = {
     config,
     db,
+    metrics,
+    limiter: createLimiter({ config, db, metrics }),
     log,
     keys: parseKeyRing(keys),
     clock: () => Date.now() + offset.ms,

@@ -97,6 +97,7 @@ export const endpoints = {
       'expired_token',
       'unsupported_grant_type',
       'account_disabled',
+      'rate_limited',
     ],
   }),
   verifyDevice: define({
@@ -138,7 +139,7 @@ export const endpoints = {
     access: 'recent',
     status: 200,
     response: creationOptions,
-    errors: [],
+    errors: ['rate_limited'],
   }),
   registerPasskey: define({
     id: 'registerPasskey',
@@ -150,7 +151,7 @@ export const endpoints = {
     body: registrationResponse,
     status: 201,
     response: passkey,
-    errors: ['invalid_request', 'invalid_grant', 'conflict'],
+    errors: ['invalid_request', 'invalid_grant', 'conflict', 'rate_limited'],
   }),
   startPasskeyLogin: define({
     id: 'startPasskeyLogin',
@@ -160,7 +161,7 @@ export const endpoints = {
     access: 'anyone',
     status: 200,
     response: requestOptions,
-    errors: [],
+    errors: ['rate_limited'],
   }),
   loginWithPasskey: define({
     id: 'loginWithPasskey',
@@ -178,6 +179,7 @@ export const endpoints = {
       'unknown_credential',
       'account_disabled',
       'origin_not_allowed',
+      'rate_limited',
     ],
   }),
   listPasskeys: define({
@@ -231,7 +233,14 @@ export const endpoints = {
     body: magicLinkVerification,
     status: 200,
     response: tokenSet.or(cookieLogin),
-    errors: ['invalid_request', 'invalid_grant', 'account_disabled', 'signup_disabled', 'origin_not_allowed'],
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'account_disabled',
+      'signup_disabled',
+      'origin_not_allowed',
+      'rate_limited',
+    ],
   }),
   refresh: define({
     id: 'refresh',
@@ -243,7 +252,13 @@ export const endpoints = {
     form: grantForm,
     status: 200,
     response: tokenSet,
-    errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'account_disabled'],
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'unsupported_grant_type',
+      'account_disabled',
+      'rate_limited',
+    ],
   }),
   revoke: define({
     id: 'revoke',

@@ -18,8 +18,10 @@ import { sweepEvents } from './events/events.ts';
 import { eventRoutes } from './events/routes.ts';
 import { type App, createApi, type RequestEnv } from './http/api.ts';
 import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
+import { metricsRoute } from './http/metrics.ts';
 import { documentRoute, healthRoutes } from './http/operations.ts';
 import { pageRoutes } from './http/pages.ts';
+import { sweepRateLimits } from './limits/store.ts';
 import { signInMail, signInTemplate } from './magic-links/mail.ts';
 import { magicLinkRoutes } from './magic-links/routes.ts';
 import { sweepMagicLinks } from './magic-links/store.ts';
@@ -63,6 +65,8 @@ const keptMs = {
   spentChallenges: hourMs,
   emailChanges: dayMs,
   notices: dayMs,
+  // Longer than the clocks of two nodes may differ, as above.
+  rateLimits: hourMs,
   sentMails: dayMs,
   deadMails: 30 * dayMs,
 };
@@ -75,6 +79,7 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
   (on, now, limit) => sweepEmailChanges(on, { before: now - keptMs.emailChanges, limit }),
   (on, now, limit) => sweepNotices(on, { before: now - keptMs.notices, limit }),
+  (on, now, limit) => sweepRateLimits(on, { before: now - keptMs.rateLimits, limit }),
   (on, now, limit) =>
     sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),
   (_, now, limit) => sweepEvents(ctx, now - ctx.config.eventRetentionSeconds * 1000, limit),
@@ -104,6 +109,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   eventRoutes(api, ctx);
 
   healthRoutes(app, ctx, lifecycle);
+  metricsRoute(app, ctx, manifest.version);
   documentRoute(app, ctx, manifest.version);
   pageRoutes(app, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(app, ctx, templates);

@@ -87,6 +87,7 @@ export interface Tables {
     session_id: string | null;
   };
   spent_challenges: { id: string; expires_at: number };
+  rate_limits: { key: string; points: number; expire: number | null };
   organizations: { id: string; slug: string; name: string; personal: number; created_at: number };
   memberships: {
     user_id: string;

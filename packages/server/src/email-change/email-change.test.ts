@@ -167,6 +167,19 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   }, 30_000);
 
+  test('a person gets 5 links an hour, whichever addresses they are for', async () => {
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
+    const { access_token: token } = await app.login(ada);
+    const ask = (n: number) =>
+      app.ask('POST', '/me/email', { token, json: { email: `a${n}@${n}.example` }, peer: `198.51.${n}.1` });
+    for (let n = 1; n <= 5; n++) expect(outcome(await ask(n))).toBe('202');
+    const refused = await ask(6);
+    expect(outcome(refused)).toBe('429 rate_limited');
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(3500);
+    expect(refused.headers.get('RateLimit')).not.toBeNull();
+    await app.close();
+  });
+
   test('many clicks on one link at once change the address once and send one notice', async () => {
     const app = await open();
     const token = await askForAddress(app, await app.login(ada), next);

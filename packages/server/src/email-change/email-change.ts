@@ -11,6 +11,7 @@ import { readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
+import { mailTo } from '../limits/by-client.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { noticeTtlSeconds, notify } from '../notices/notices.ts';
 import { requireStanding } from '../sessions/sessions.ts';
@@ -20,33 +21,49 @@ import * as store from './store.ts';
 /**
  * Sends a link to the new address and voids every earlier one of the account. Whether another account has the
  * address, nobody looks before the mail is written.
- * @throws {AuthError} `signup_disabled` for an address of a domain that may not be used here
+ * `headers` tell where the caller stands with the limits.
+ * @throws {AuthError} `signup_disabled` for an address of a domain that may not be used here; `rate_limited`
  */
 export async function requestEmailChange(ctx: Context, login: Login, email: string, requester: Requester) {
   requireAllowedDomain(ctx, email);
+  const counted = await ctx.limiter.take(
+    { limit: 'email_changes', key: login.userId, told: true },
+    ...mailTo(emailKeyOf(email), requester),
+  );
   const now = ctx.clock();
   const id = ctx.random(subjectBytes).toString('base64url');
   const expiresAt = now + ctx.config.emailChangeTtlSeconds * 1000;
   const { userId, sessionId } = login;
-  await ctx.db.transaction(async (tx) => {
-    const account = await lockAccount(tx, userId);
-    await requireStanding(ctx, tx, login);
-    await store.voidPendingChanges(tx, { user_id: userId, now });
-    await store.insertChange(tx, {
-      id,
-      user_id: userId,
-      session_id: sessionId,
-      session_epoch: account.session_epoch,
-      new_email: email,
-      new_email_key: emailKeyOf(email),
-      now,
-      expires_at: expiresAt,
+  try {
+    await ctx.db.transaction(async (tx) => {
+      const account = await lockAccount(tx, userId);
+      await requireStanding(ctx, tx, login);
+      await store.voidPendingChanges(tx, { user_id: userId, now });
+      await store.insertChange(tx, {
+        id,
+        user_id: userId,
+        session_id: sessionId,
+        session_epoch: account.session_epoch,
+        new_email: email,
+        new_email_key: emailKeyOf(email),
+        now,
+        expires_at: expiresAt,
+      });
+      await enqueueMail(ctx, tx, {
+        template: emailChangeTemplate,
+        recipient: email,
+        reference: id,
+        expiresAt,
+      });
+      await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, requester });
     });
-    await enqueueMail(ctx, tx, { template: emailChangeTemplate, recipient: email, reference: id, expiresAt });
-    await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, requester });
-  });
+  } catch (error) {
+    await counted.giveBack();
+    throw error;
+  }
   ctx.wakeMailWorker();
-  return { status: 'sent' as const, expires_in: ctx.config.emailChangeTtlSeconds };
+  const sent = { status: 'sent' as const, expires_in: ctx.config.emailChangeTtlSeconds };
+  return { sent, headers: counted.headers };
 }
 
 const refused = (detail: string) =>

@@ -228,6 +228,25 @@ function idempotencyKeyOf(headers: Headers): string | undefined {
 
 type RouteConfig = Parameters<App['openAPIRegistry']['registerPath']>[0];
 
+const field = (description: string, example: string) => ({
+  description,
+  schema: { type: 'string', example },
+});
+
+/** @see draft-ietf-httpapi-ratelimit-headers */
+const rateLimitedResponse = {
+  description: 'rate_limited: too many of these. Other answers may carry the RateLimit fields too',
+  headers: {
+    'Retry-After': field('Whole seconds until the window ends', '42'),
+    RateLimit: field(
+      'The limit that was reached: what remains (r) and seconds to its end (t)',
+      '"refreshes";r=0;t=42',
+    ),
+    'RateLimit-Policy': field('The limit: how many (q) in how many seconds (w)', '"refreshes";q=60;w=60'),
+  },
+  content: { 'application/json': { schema: errorBody } },
+};
+
 /** The operation in the words of OpenAPI. */
 function describe(endpoint: Endpoint): RouteConfig {
   const content = {
@@ -250,6 +269,7 @@ function describe(endpoint: Endpoint): RouteConfig {
       [endpoint.status]: endpoint.response
         ? { description: 'Done', content: { 'application/json': { schema: endpoint.response } } }
         : { description: 'Done' },
+      ...(endpoint.errors.includes('rate_limited') ? { 429: rateLimitedResponse } : {}),
       default: {
         description: `Errors: ${errors.join(', ') || 'those of every endpoint'}`,
         content: { 'application/json': { schema: errorBody } },

@@ -226,6 +226,7 @@ export async function loginWithPasskey(
   });
   if (result === 'gone') throw unknownCredential();
   if (result === 'replay' || result === 'clone') throw ceremonyRefused(result);
+  ctx.metrics.logins.inc({ method: 'passkey' });
   return result;
 }
 

@@ -70,6 +70,7 @@ async function livedIn(app: TestApp): Promise<{ tokens: Tokens; texts: string[] 
 /** Tables that hold nothing about a person, and why. */
 const impersonal: Record<string, string> = {
   spent_challenges: 'ids of challenges, which name no account',
+  rate_limits: 'hashes under which something was counted, until its window ends',
 };
 
 onBothDatabases('deleting an account', (open, dialect) => {

@@ -61,7 +61,7 @@ const refused = (detail: string) =>
 /**
  * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same
  * successor again. A spent token in strange hands ends its session, and only that.
- * @throws {AuthError} `invalid_grant`, `account_disabled`
+ * @throws {AuthError} `invalid_grant`, `account_disabled`, `rate_limited`
  */
 export async function refresh(
   ctx: Context,
@@ -69,10 +69,15 @@ export async function refresh(
   idempotencyKey: string | undefined,
   requester: Requester,
 ): Promise<{ tokens: TokenSet; detail: 'rotated' | 'retry' }> {
+  const outcome = (name: string) => ctx.metrics.refreshes.inc({ outcome: name });
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
-  if (!handle) throw refused('malformed');
+  if (!handle) {
+    outcome('malformed');
+    throw refused('malformed');
+  }
   const now = ctx.clock();
   const id = sessionIdOf(handle.subject);
+  await ctx.limiter.take({ limit: 'refreshes', key: id });
   const presented = {
     generation: handle.value,
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
@@ -84,11 +89,17 @@ export async function refresh(
     now,
     idle_expires_at: now + ctx.config.refreshIdleTtlSeconds * 1000,
   });
-  if (rotated) return { tokens: tokenSetOf(ctx, handle.subject, rotated), detail: 'rotated' };
+  if (rotated) {
+    outcome('rotated');
+    return { tokens: tokenSetOf(ctx, handle.subject, rotated), detail: 'rotated' };
+  }
 
   const [session] = await store.findSession(ctx.db.read, { id });
+  const refusal = session
+    ? classifyRefusal(presented, session, now, ctx.config.refreshReuseLeewaySeconds)
+    : 'unknown';
+  outcome(refusal);
   if (!session) throw refused('unknown');
-  const refusal = classifyRefusal(presented, session, now, ctx.config.refreshReuseLeewaySeconds);
   const event = { userId: session.user_id, sessionId: id, requester };
   switch (refusal) {
     case 'retry':
