@@ -31,7 +31,8 @@ test('what happened is counted by names of ours, never by what a client sent', a
     'latchkey_logins_total{method="magic_link"} 1',
     'latchkey_logins_total{method="device_code"} 1',
     'latchkey_mails_total{outcome="sent"} 1',
-    'latchkey_mails_waiting 1',
+    // The sign-in mail, and the notices of the device and of the stopped theft.
+    'latchkey_mails_waiting 3',
     ...['rotated', 'retry', 'race', 'theft'].map(
       (outcome) => `latchkey_refreshes_total{outcome="${outcome}"} 1`,
     ),
