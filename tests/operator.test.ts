@@ -100,6 +100,30 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       expect((await request(service.url, 'POST', '/refresh', refresh)).body.error).toBe('invalid_grant');
       expect((await loginByMail(service.url, 'shut@example.com')).access_token).toStartWith('lk_at_');
     });
+
+    test('shows what is held about a person, and deletes the account: its logins end at once', async () => {
+      const { access_token: token } = await loginByMail(service.url, 'Gone@example.com');
+      const { body: profile } = await request(service.url, 'GET', '/me', { token });
+      const shown = await operator('users', 'export', 'gone@EXAMPLE.com');
+      expect(shown).toMatchObject({ code: 0, stderr: '' });
+      const held = JSON.parse(shown.stdout);
+      expect(held.users).toEqual([expect.objectContaining({ id: profile.id, email: 'Gone@example.com' })]);
+      expect(held.sessions).toHaveLength(1);
+      expect(held.outbox[0]).toMatchObject({ template: 'sign_in', recipient: 'Gone@example.com' });
+      expect(shown.stdout).not.toContain('lk_');
+
+      const deleted = await operator('users', 'delete', 'gone@EXAMPLE.com');
+      expect(deleted).toMatchObject({ code: 0, stderr: '' });
+      expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
+      for (const command of ['delete', 'export']) {
+        const again = await operator('users', command, 'gone@example.com');
+        expect([again.code, again.stdout]).toEqual([1, '']);
+        expect(again.stderr).toContain('no account');
+      }
+      const anew = await loginByMail(service.url, 'gone@example.com');
+      const me = await request(service.url, 'GET', '/me', { token: anew.access_token });
+      expect(me.body.id).not.toBe(profile.id);
+    });
   });
 }
 

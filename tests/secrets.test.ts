@@ -85,6 +85,15 @@ async function story(send: Send, readMails: ReadMails): Promise<Secrets> {
   note(await send('POST', '/token', { form }));
   await post('/refresh', { refresh_token: first.refresh_token });
 
+  await post('/me/email', { email: 'eve@secret.example' }, { token: tokens.access_token });
+  const mailed = (await readMails()).flatMap(({ text }) => text.match(/lk_(?:nm|ec)_[\w-]+/g) ?? []);
+  expect(new Set(mailed.map((token) => token.slice(0, 6)))).toEqual(new Set(['lk_nm_', 'lk_ec_']));
+  for (const token of mailed) {
+    secrets.tokens.add(token);
+    await post('/me/email/verify', { token: `${token}x` });
+    await post('/notices/disown', { token: `${token}x` });
+  }
+
   for (const secret of [...secrets.tokens]) {
     const headers = {
       'X-Request-Id': secret,
@@ -127,7 +136,7 @@ function partsOf(token: string): string[] {
   const [subject, mac] = [bytes.subarray(6, 22), bytes.subarray(28)];
   const parts = [body, mac.toString('base64url'), mac.toString('hex'), mac.toString('base64')];
   // A link's subject is its row's id; of a session or a device code it is the secret.
-  if (/^lk_m[lr]_/.test(token)) return parts;
+  if (/^lk_(?:m[lr]|nm|ec)_/.test(token)) return parts;
   return [...parts, subject.toString('base64url'), subject.toString('hex'), subject.toString('base64')];
 }
 

@@ -7,6 +7,8 @@ const pages = {
   'magic-link': 'Sign in with a link',
   device: 'Sign in a terminal',
   account: 'Your account',
+  'verify-email': 'Use a new address',
+  'not-me': 'This was not me',
 } as const;
 
 const root = import.meta.dir;

@@ -3,7 +3,7 @@
 import { describe } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
-import { createApp, sweeps, templates } from '../../packages/server/src/app.ts';
+import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { type Config, readConfig } from '../../packages/server/src/config.ts';
 import type { Context } from '../../packages/server/src/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
@@ -13,8 +13,10 @@ import type { Dialect } from '../../packages/server/src/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/database/sweep.ts';
 import type { App } from '../../packages/server/src/http/api.ts';
 import type { Lifecycle } from '../../packages/server/src/http/conventions.ts';
+import { createLimiter } from '../../packages/server/src/limits/limiter.ts';
 import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
+import { createMetrics } from '../../packages/server/src/metrics/metrics.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -82,9 +84,12 @@ export interface TestApp {
 }
 
 export interface AppOptions {
+  /** The limits are off unless a test sets LATCHKEY_RATE_LIMITS. */
   readonly settings?: Record<string, string>;
   /** Another node on the database of an earlier app; it shares keys and clock. */
   readonly beside?: TestApp;
+  /** A database that is there already. Default: a fresh one. */
+  readonly databaseUrl?: string;
 }
 
 /** Declares the same tests for SQLite and for PostgreSQL. */
@@ -101,24 +106,28 @@ const offsets = new WeakMap<TestApp, { ms: number }>();
 
 export async function openApp(
   dialect: Dialect,
-  { settings = {}, beside }: AppOptions = {},
+  { settings = {}, beside, databaseUrl: given }: AppOptions = {},
 ): Promise<TestApp> {
   const databaseUrl =
+    given ??
     beside?.databaseUrl ??
     (dialect === 'sqlite'
       ? `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`
       : await (await startPostgres()).createDatabase());
   const keys = settings['LATCHKEY_KEYS'] ?? beside?.keys ?? generateKey();
-  const config: Config = readConfig({ ...settings, DATABASE_URL: databaseUrl });
+  const config: Config = readConfig({ LATCHKEY_RATE_LIMITS: 'off', ...settings, DATABASE_URL: databaseUrl });
   const statements: string[] = [];
   const logs: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logs.push(line) });
   const db = await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) });
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
+  const metrics = createMetrics();
   const ctx: Context = {
     config,
     db,
+    metrics,
+    limiter: createLimiter({ config, db, metrics }),
     log,
     keys: parseKeyRing(keys),
     clock: () => Date.now() + offset.ms,
@@ -182,7 +191,7 @@ export async function openApp(
 
   const login: TestApp['login'] = async (email = 'ada@example.com') => {
     await ask('POST', '/magic_link', { json: { email } });
-    const [mail] = await mails();
+    const mail = (await mails()).find(({ to, token }) => to === email && token);
     const answer = await ask('POST', '/magic_link/verify', { json: { token: mail?.token } });
     if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
     return answer.body;
@@ -214,7 +223,7 @@ export async function openApp(
     mails,
     login,
     deviceLogin,
-    sweep: () => sweepOnce(db, sweeps, ctx.clock()),
+    sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: () => db.close(),
   };
   offsets.set(test, offset);

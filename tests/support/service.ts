@@ -53,6 +53,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     PORT: String(port),
     HOST: '127.0.0.1',
     DATABASE_URL: databaseUrl,
+    LATCHKEY_RATE_LIMITS: 'off',
     ...(databaseUrl.startsWith('sqlite:') ? {} : { LATCHKEY_KEYS: testKeys }),
     ...options.env,
   };

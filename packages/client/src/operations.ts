@@ -26,9 +26,14 @@ export const operations = {
   logout: { method: 'delete', path: '/api/v1/auth/logout' },
   getProfile: { method: 'get', path: '/api/v1/auth/me' },
   updateProfile: { method: 'patch', path: '/api/v1/auth/me' },
+  deleteAccount: { method: 'delete', path: '/api/v1/auth/me' },
+  requestEmailChange: { method: 'post', path: '/api/v1/auth/me/email' },
+  verifyEmailChange: { method: 'post', path: '/api/v1/auth/me/email/verify' },
+  disownNotice: { method: 'post', path: '/api/v1/auth/notices/disown' },
   listOrganizations: { method: 'get', path: '/api/v1/auth/organizations' },
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
+  listEvents: { method: 'get', path: '/api/v1/auth/events' },
 } as const satisfies { [Id in keyof Endpoints]: Pick<Endpoints[Id], 'method' | 'path'> };
 
 export type OperationId = keyof Endpoints;

@@ -7,9 +7,12 @@ import {
   pendingDevice,
   userCodeRequest,
 } from './device.ts';
+import { emailChangeRequest, emailChangeSent, emailChangeVerification } from './email-change.ts';
 import type { ErrorCode } from './errors.ts';
+import { eventList } from './events.ts';
 import { page } from './fields.ts';
 import { magicLinkRequest, magicLinkSent, magicLinkVerification } from './magic-links.ts';
+import { disownedNotice, noticeDisowning } from './notices.ts';
 import { organizationList } from './organizations.ts';
 import {
   authenticationResponse,
@@ -94,6 +97,7 @@ export const endpoints = {
       'expired_token',
       'unsupported_grant_type',
       'account_disabled',
+      'rate_limited',
     ],
   }),
   verifyDevice: define({
@@ -135,7 +139,7 @@ export const endpoints = {
     access: 'recent',
     status: 200,
     response: creationOptions,
-    errors: [],
+    errors: ['rate_limited'],
   }),
   registerPasskey: define({
     id: 'registerPasskey',
@@ -147,7 +151,7 @@ export const endpoints = {
     body: registrationResponse,
     status: 201,
     response: passkey,
-    errors: ['invalid_request', 'invalid_grant', 'conflict'],
+    errors: ['invalid_request', 'invalid_grant', 'conflict', 'rate_limited'],
   }),
   startPasskeyLogin: define({
     id: 'startPasskeyLogin',
@@ -157,7 +161,7 @@ export const endpoints = {
     access: 'anyone',
     status: 200,
     response: requestOptions,
-    errors: [],
+    errors: ['rate_limited'],
   }),
   loginWithPasskey: define({
     id: 'loginWithPasskey',
@@ -175,6 +179,7 @@ export const endpoints = {
       'unknown_credential',
       'account_disabled',
       'origin_not_allowed',
+      'rate_limited',
     ],
   }),
   listPasskeys: define({
@@ -228,7 +233,14 @@ export const endpoints = {
     body: magicLinkVerification,
     status: 200,
     response: tokenSet.or(cookieLogin),
-    errors: ['invalid_request', 'invalid_grant', 'account_disabled', 'signup_disabled', 'origin_not_allowed'],
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'account_disabled',
+      'signup_disabled',
+      'origin_not_allowed',
+      'rate_limited',
+    ],
   }),
   refresh: define({
     id: 'refresh',
@@ -240,7 +252,13 @@ export const endpoints = {
     form: grantForm,
     status: 200,
     response: tokenSet,
-    errors: ['invalid_request', 'invalid_grant', 'unsupported_grant_type', 'account_disabled'],
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'unsupported_grant_type',
+      'account_disabled',
+      'rate_limited',
+    ],
   }),
   revoke: define({
     id: 'revoke',
@@ -288,6 +306,49 @@ export const endpoints = {
     response: profile,
     errors: ['invalid_request', 'precondition_failed'],
   }),
+  deleteAccount: define({
+    id: 'deleteAccount',
+    method: 'delete',
+    path: `${auth}/me`,
+    summary:
+      'Delete the account and everything of it, for good. Refused to the only owner of an organization',
+    access: 'recent',
+    status: 204,
+    errors: ['conflict'],
+  }),
+  requestEmailChange: define({
+    id: 'requestEmailChange',
+    method: 'post',
+    path: `${auth}/me/email`,
+    summary: 'Send a link to a new address. Never tells whether another account has it',
+    access: 'recent',
+    body: emailChangeRequest,
+    status: 202,
+    response: emailChangeSent,
+    errors: ['invalid_request', 'signup_disabled', 'rate_limited'],
+  }),
+  verifyEmailChange: define({
+    id: 'verifyEmailChange',
+    method: 'post',
+    path: `${auth}/me/email/verify`,
+    summary: 'Change the address with the token of the link; the old address gets a notice with an undo',
+    access: 'anyone',
+    body: emailChangeVerification,
+    status: 200,
+    response: profile,
+    errors: ['invalid_request', 'invalid_grant', 'conflict', 'account_disabled'],
+  }),
+  disownNotice: define({
+    id: 'disownNotice',
+    method: 'post',
+    path: `${auth}/notices/disown`,
+    summary: '"This was not me": end the login that a notice tells of, and undo what it added',
+    access: 'anyone',
+    body: noticeDisowning,
+    status: 200,
+    response: disownedNotice,
+    errors: ['invalid_request', 'invalid_grant', 'conflict'],
+  }),
   listOrganizations: define({
     id: 'listOrganizations',
     method: 'get',
@@ -297,6 +358,17 @@ export const endpoints = {
     query: page,
     status: 200,
     response: organizationList,
+    errors: ['invalid_request'],
+  }),
+  listEvents: define({
+    id: 'listEvents',
+    method: 'get',
+    path: `${auth}/events`,
+    summary: "The user's security log, newest first",
+    access: 'bearer',
+    query: page,
+    status: 200,
+    response: eventList,
     errors: ['invalid_request'],
   }),
   listSessions: define({

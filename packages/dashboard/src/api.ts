@@ -65,6 +65,20 @@ export const removePasskey = (id: string) => outcomeOf(api.call('removePasskey',
 /** The profile of whoever is signed in. */
 export const getProfile = () => outcomeOf(api.call('getProfile'));
 
+/** Send a link to a new address. Needs a recent login. */
+export const requestEmailChange = (email: string) =>
+  outcomeOf(api.call('requestEmailChange', { body: { email } }));
+
+/** Change the address, once, by the token of the link. Needs no login. */
+export const verifyEmailChange = (token: string) =>
+  outcomeOf(api.call('verifyEmailChange', { body: { token } }));
+
+/** End the login that a notice tells of. Needs no login. */
+export const disownNotice = (token: string) => outcomeOf(api.call('disownNotice', { body: { token } }));
+
+/** Delete the account for good. Needs a recent login. */
+export const deleteAccount = () => outcomeOf(api.call('deleteAccount'));
+
 const sessionPageSize = 100;
 const maxSessionPages = 10;
 

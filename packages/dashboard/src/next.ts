@@ -12,7 +12,7 @@ export function safeNext(wanted: string | null | undefined, origin: string): str
   if (/[\\\p{C}\p{Z}]/u.test(wanted)) return home;
   const url = URL.canParse(wanted, origin) ? new URL(wanted, origin) : undefined;
   if (url?.origin !== origin || url.pathname.startsWith('//')) return home;
-  if (url.pathname === '/login' || url.pathname === '/magic-link') return home;
+  if (['/login', '/magic-link', '/verify-email', '/not-me'].includes(url.pathname)) return home;
   return url.pathname + url.search + url.hash;
 }
 

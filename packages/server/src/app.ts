@@ -5,19 +5,36 @@ import type { Context } from './context.ts';
 import type { Sweep } from './database/sweep.ts';
 import { deviceCodeGrant, deviceRoutes } from './device/routes.ts';
 import { sweepAuthorizations } from './device/store.ts';
+import { disowningRoutes } from './disowning/routes.ts';
+import {
+  emailChangeMail,
+  emailChangeTemplate,
+  emailRestoredMail,
+  emailRestoredTemplate,
+} from './email-change/mail.ts';
+import { emailChangeRoutes } from './email-change/routes.ts';
+import { sweepEmailChanges } from './email-change/store.ts';
+import { sweepEvents } from './events/events.ts';
+import { eventRoutes } from './events/routes.ts';
 import { type App, createApi, type RequestEnv } from './http/api.ts';
 import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
+import { metricsRoute } from './http/metrics.ts';
 import { documentRoute, healthRoutes } from './http/operations.ts';
 import { pageRoutes } from './http/pages.ts';
+import { sweepRateLimits } from './limits/store.ts';
 import { signInMail, signInTemplate } from './magic-links/mail.ts';
 import { magicLinkRoutes } from './magic-links/routes.ts';
 import { sweepMagicLinks } from './magic-links/store.ts';
 import { mailboxRoutes } from './mail/mailbox.ts';
 import type { Templates } from './mail/message.ts';
 import { sweepOutbox } from './mail/outbox-store.ts';
+import { noticeMail, noticeTemplate } from './notices/mail.ts';
+import { sweepNotices } from './notices/store.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { passkeyRoutes } from './passkeys/routes.ts';
 import { sweepSpentChallenges } from './passkeys/store.ts';
+import { accountDeletedMail, accountDeletedTemplate } from './personal-data/mail.ts';
+import { personalDataRoutes } from './personal-data/routes.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import {
   authenticate,
@@ -28,7 +45,13 @@ import {
 import { sweepSessions } from './sessions/store.ts';
 
 /** What each mail is filled in by. */
-export const templates: Templates = { [signInTemplate]: signInMail };
+export const templates: Templates = {
+  [signInTemplate]: signInMail,
+  [noticeTemplate]: noticeMail,
+  [emailChangeTemplate]: emailChangeMail,
+  [emailRestoredTemplate]: emailRestoredMail,
+  [accountDeletedTemplate]: accountDeletedMail,
+};
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -40,18 +63,26 @@ const keptMs = {
   magicLinks: dayMs,
   // Longer than the clocks of two nodes may differ: a challenge must not expire here and be forgotten there.
   spentChallenges: hourMs,
+  emailChanges: dayMs,
+  notices: dayMs,
+  // Longer than the clocks of two nodes may differ, as above.
+  rateLimits: hourMs,
   sentMails: dayMs,
   deadMails: 30 * dayMs,
 };
 
 /** Every table that grows from requests of strangers, and what of it may go. */
-export const sweeps: readonly Sweep[] = [
+export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) => sweepSessions(on, { before: now - keptMs.sessions, limit }),
   (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
   (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
   (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
+  (on, now, limit) => sweepEmailChanges(on, { before: now - keptMs.emailChanges, limit }),
+  (on, now, limit) => sweepNotices(on, { before: now - keptMs.notices, limit }),
+  (on, now, limit) => sweepRateLimits(on, { before: now - keptMs.rateLimits, limit }),
   (on, now, limit) =>
     sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),
+  (_, now, limit) => sweepEvents(ctx, now - ctx.config.eventRetentionSeconds * 1000, limit),
 ];
 
 /** Puts the capabilities together: the one place that knows them all. */
@@ -71,9 +102,14 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx);
   accountRoutes(api, ctx);
+  emailChangeRoutes(api, ctx);
+  disowningRoutes(api, ctx);
+  personalDataRoutes(api, ctx);
   organizationRoutes(api, ctx);
+  eventRoutes(api, ctx);
 
   healthRoutes(app, ctx, lifecycle);
+  metricsRoute(app, ctx, manifest.version);
   documentRoute(app, ctx, manifest.version);
   pageRoutes(app, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(app, ctx, templates);

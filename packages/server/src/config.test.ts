@@ -5,6 +5,7 @@ import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../tests/support/service.ts';
 import { type Config, ConfigError, readConfig, readKeys, unknownSettings } from './config.ts';
 import { generateKey } from './crypto/key-ring.ts';
+import { limitNames, limitSetting } from './limits/rules.ts';
 
 function refusal(work: () => unknown): string {
   try {
@@ -31,14 +32,32 @@ test('with nothing set the defaults of the contract hold', () => {
     devMailbox: true,
     signup: 'open',
     rateLimits: true,
+    limits: {
+      mails_by_pair: { quota: 5, windowSeconds: 900 },
+      mails_by_recipient: { quota: 20, windowSeconds: 3600 },
+      mails_by_client: { quota: 30, windowSeconds: 3600 },
+      email_changes: { quota: 5, windowSeconds: 3600 },
+      user_codes_by_user: { quota: 10, windowSeconds: 600 },
+      user_codes_by_client: { quota: 30, windowSeconds: 600 },
+      email_codes_by_client: { quota: 30, windowSeconds: 600 },
+      device_authorizations: { quota: 30, windowSeconds: 60 },
+      link_logins: { quota: 120, windowSeconds: 60 },
+      passkey_challenges: { quota: 300, windowSeconds: 60 },
+      passkey_responses: { quota: 300, windowSeconds: 60 },
+      device_polls: { quota: 60, windowSeconds: 60 },
+      refreshes: { quota: 60, windowSeconds: 60 },
+    },
+    metricsToken: undefined,
     accessTokenTtlSeconds: 14_400,
     refreshIdleTtlSeconds: 30 * 86_400,
     sessionTtlSeconds: 180 * 86_400,
     deviceCodeTtlSeconds: 600,
     devicePollIntervalSeconds: 5,
     magicLinkTtlSeconds: 900,
+    emailChangeTtlSeconds: 3600,
     recentLoginTtlSeconds: 900,
     refreshReuseLeewaySeconds: 10,
+    eventRetentionSeconds: 400 * 86_400,
   });
 });
 
@@ -86,6 +105,7 @@ const good: [string, string, Partial<Config>][] = [
   ['LATCHKEY_MAGIC_LINK_TTL', '60', { magicLinkTtlSeconds: 60 }],
   ['LATCHKEY_RECENT_LOGIN_TTL', '60', { recentLoginTtlSeconds: 60 }],
   ['LATCHKEY_REFRESH_REUSE_LEEWAY', '0', { refreshReuseLeewaySeconds: 0 }],
+  ['LATCHKEY_EVENT_RETENTION', '86400', { eventRetentionSeconds: 86_400 }],
 ];
 test.each(good)('%s takes %s', (name, value, expected) => {
   expect(readConfig({ [name]: value })).toMatchObject(expected);
@@ -98,7 +118,7 @@ const lifetimes = [
   'DEVICE_CODE_TTL',
   'DEVICE_POLL_INTERVAL',
 ];
-lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY');
+lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY', 'EVENT_RETENTION');
 
 const bad: [string, string[]][] = [
   ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
@@ -139,6 +159,36 @@ for (const [name, values] of bad) {
     expect(refusal(() => readConfig({ [name]: value }))).toMatch(new RegExp(`^${name} .+\\.$`));
   });
 }
+
+for (const limit of limitNames) {
+  const setting = limitSetting(limit);
+  test(`${setting} takes a quota and a window, and refuses anything else in a sentence naming it`, () => {
+    const { limits } = readConfig({ [setting]: '7/123' });
+    expect(limits[limit]).toEqual({ quota: 7, windowSeconds: 123 });
+    expect(unknownSettings({ [setting]: '7/123' })).toEqual([]);
+    for (const value of [
+      '0/60',
+      '5',
+      '5/9',
+      '5/86401',
+      '-1/60',
+      '5/1e3',
+      'off',
+      '1000001/60',
+      '5/ 60',
+      '1.5/60',
+    ])
+      expect(refusal(() => readConfig({ [setting]: value }))).toMatch(new RegExp(`^${setting} .+\\.$`));
+  });
+}
+
+test('a token for the metrics is long enough not to be guessed', () => {
+  expect(readConfig({ LATCHKEY_METRICS_TOKEN: 'x'.repeat(16) }).metricsToken).toBe('x'.repeat(16));
+  for (const token of ['x'.repeat(15), 'a token with spaces', 'ä'.repeat(16)])
+    expect(refusal(() => readConfig({ LATCHKEY_METRICS_TOKEN: token }))).toMatch(
+      /^LATCHKEY_METRICS_TOKEN .+\.$/,
+    );
+});
 
 test.each(['Open', 'OPEN', 'Closed', 'CLOSED'])('LATCHKEY_SIGNUP %s never becomes a mail domain', (value) => {
   const said = refusal(() => readConfig({ LATCHKEY_SIGNUP: value }));

@@ -3,6 +3,7 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { generateKey, type KeyRing, parseKeyRing } from './crypto/key-ring.ts';
+import { type LimitName, limitNames, limitRules, limitSetting, type Quota } from './limits/rules.ts';
 
 export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
@@ -23,14 +24,20 @@ export interface Config {
   readonly devMailbox: boolean;
   readonly signup: 'open' | 'closed' | readonly string[];
   readonly rateLimits: boolean;
+  readonly limits: Readonly<Record<LimitName, Quota>>;
+  /** Who presents it may read the metrics from anywhere; without it they are read from this machine only. */
+  readonly metricsToken: string | undefined;
   readonly accessTokenTtlSeconds: number;
   readonly refreshIdleTtlSeconds: number;
   readonly sessionTtlSeconds: number;
   readonly deviceCodeTtlSeconds: number;
   readonly devicePollIntervalSeconds: number;
   readonly magicLinkTtlSeconds: number;
+  readonly emailChangeTtlSeconds: number;
   readonly recentLoginTtlSeconds: number;
   readonly refreshReuseLeewaySeconds: number;
+  /** How long events stay in the security log. */
+  readonly eventRetentionSeconds: number;
 }
 
 /** A setting that cannot be used. The message is one sentence that names it. */
@@ -46,6 +53,29 @@ const seconds = (defaultValue: number, least: number, most: number) =>
     .transform(Number)
     .pipe(z.int().min(least, `must be at least ${least} s`).max(most, `must be at most ${most} s`))
     .default(defaultValue);
+
+const greatestQuota = 1_000_000;
+/** The shortest window: far longer than the clocks of two nodes differ. */
+const leastWindowSeconds = 10;
+const greatestWindowSeconds = day;
+
+const quota = ({ quota, windowSeconds }: Quota) =>
+  z
+    .string()
+    .regex(/^\d{1,7}\/\d{1,5}$/, 'must be a number and seconds, like 5/900')
+    .transform((text): Quota => {
+      const [count, window] = text.split('/').map(Number);
+      return { quota: count!, windowSeconds: window! };
+    })
+    .refine(
+      (value) => value.quota >= 1 && value.quota <= greatestQuota,
+      `must allow at least 1 and at most ${greatestQuota}`,
+    )
+    .refine(
+      ({ windowSeconds }) => windowSeconds >= leastWindowSeconds && windowSeconds <= greatestWindowSeconds,
+      `must have a window of ${leastWindowSeconds} to ${greatestWindowSeconds} s`,
+    )
+    .default({ quota, windowSeconds });
 
 const list = (text: string): string[] =>
   text
@@ -145,17 +175,34 @@ const settings = z.object({
     )
     .default([]),
   LATCHKEY_RATE_LIMITS: z.enum(['on', 'off'], 'must be on or off').default('on'),
+  LATCHKEY_METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 printable characters without spaces')
+    .optional(),
   LATCHKEY_ACCESS_TOKEN_TTL: seconds(14_400, 1, 30 * day),
   LATCHKEY_REFRESH_IDLE_TTL: seconds(30 * day, 1, greatestTtlSeconds),
   LATCHKEY_SESSION_TTL: seconds(180 * day, 1, greatestTtlSeconds),
   LATCHKEY_DEVICE_CODE_TTL: seconds(600, 1, day),
   LATCHKEY_DEVICE_POLL_INTERVAL: seconds(5, 1, 300),
   LATCHKEY_MAGIC_LINK_TTL: seconds(900, 1, day),
+  LATCHKEY_EMAIL_CHANGE_TTL: seconds(3600, 1, day),
   LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
   LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
+  LATCHKEY_EVENT_RETENTION: seconds(400 * day, day, greatestTtlSeconds),
 });
 
+const limitSettings = z.object(
+  Object.fromEntries(limitNames.map((name) => [limitSetting(name), quota(limitRules[name])])),
+);
+
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+function checked<S extends z.ZodObject>(schema: S, given: Environment): z.output<S> {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new ConfigError(`${String(issue?.path[0])} ${issue?.message}.`);
+}
 
 /**
  * Reads and checks the settings. An empty variable counts as not set.
@@ -163,12 +210,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(env: Environment = process.env): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()));
-  const result = settings.safeParse(given);
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    throw new ConfigError(`${String(issue?.path[0])} ${issue?.message}.`);
-  }
-  const s = result.data;
+  const s = checked(settings, given);
+  const quotas = checked(limitSettings, given);
   const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
   const { hostname, protocol } = new URL(baseUrl);
   const rpId = s.LATCHKEY_RP_ID ?? hostname;
@@ -180,6 +223,10 @@ export function readConfig(env: Environment = process.env): Config {
   if (s.LATCHKEY_REFRESH_IDLE_TTL > s.LATCHKEY_SESSION_TTL && given['LATCHKEY_REFRESH_IDLE_TTL']) {
     throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
   }
+  const limits = Object.fromEntries(limitNames.map((name) => [name, quotas[limitSetting(name)]])) as Record<
+    LimitName,
+    Quota
+  >;
   return Object.freeze({
     host: s.HOST,
     port: s.PORT,
@@ -194,14 +241,18 @@ export function readConfig(env: Environment = process.env): Config {
     devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopback(s.HOST),
     signup: s.LATCHKEY_SIGNUP,
     rateLimits: s.LATCHKEY_RATE_LIMITS === 'on',
+    limits,
+    metricsToken: s.LATCHKEY_METRICS_TOKEN,
     accessTokenTtlSeconds: s.LATCHKEY_ACCESS_TOKEN_TTL,
     refreshIdleTtlSeconds: s.LATCHKEY_REFRESH_IDLE_TTL,
     sessionTtlSeconds: s.LATCHKEY_SESSION_TTL,
     deviceCodeTtlSeconds: s.LATCHKEY_DEVICE_CODE_TTL,
     devicePollIntervalSeconds: s.LATCHKEY_DEVICE_POLL_INTERVAL,
     magicLinkTtlSeconds: s.LATCHKEY_MAGIC_LINK_TTL,
+    emailChangeTtlSeconds: s.LATCHKEY_EMAIL_CHANGE_TTL,
     recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
+    eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }
 
@@ -213,12 +264,22 @@ export const isLoopback = (host: string): boolean =>
 export function unknownSettings(env: Environment = process.env): string[] {
   const known = new Set([
     ...Object.keys(settings.shape),
+    ...Object.keys(limitSettings.shape),
     'LATCHKEY_KEYS',
     'LATCHKEY_SERVER',
     'LATCHKEY_CREDENTIALS',
   ]);
   return Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !known.has(name));
 }
+
+/** Where the keys of a service on SQLite lie when none are set. */
+export function keyFileOf(config: Config): string {
+  const database = config.databaseUrl.slice('sqlite:'.length);
+  return `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
+}
+
+/** Whether the key ring is set rather than kept in a file. */
+export const hasGivenKeys = (env: Environment = process.env): boolean => !!env['LATCHKEY_KEYS']?.trim();
 
 /**
  * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database, made at the first start.
@@ -232,8 +293,7 @@ export function readKeys(config: Config, env: Environment = process.env): KeyRin
       'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
     );
   }
-  const database = config.databaseUrl.slice('sqlite:'.length);
-  const path = `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
+  const path = keyFileOf(config);
   try {
     if (!existsSync(path)) createKeyFile(path);
     return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, readFileSync(path, 'utf8'));

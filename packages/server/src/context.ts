@@ -3,6 +3,8 @@ import type { Config } from './config.ts';
 import type { KeyRing } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
 import type { Database } from './database/executor.ts';
+import type { Limiter } from './limits/limiter.ts';
+import type { Metrics } from './metrics/metrics.ts';
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
@@ -14,6 +16,8 @@ export interface Context {
   readonly keys: KeyRing;
   readonly clock: Clock;
   readonly random: Random;
+  readonly limiter: Limiter;
+  readonly metrics: Metrics;
   readonly log: Logger;
   /** Tells the mail worker that something was put into the outbox. */
   readonly wakeMailWorker: () => void;

@@ -1,11 +1,15 @@
 import { Command } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
-import { type Config, ConfigError, readConfig, readKeys } from './config.ts';
+import { type Config, ConfigError, hasGivenKeys, readConfig, readKeys } from './config.ts';
 import type { Context } from './context.ts';
 import { systemRandom } from './crypto/random.ts';
 import { openDatabase } from './database/database.ts';
 import { AuthError } from './errors.ts';
 import { createLogger, redact } from './http/log.ts';
+import { createLimiter } from './limits/limiter.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { doctorCommand } from './operator/doctor.ts';
+import { eventCommands } from './operator/events.ts';
 import { organizationCommands } from './operator/organizations.ts';
 import { outboxCommand } from './operator/outbox.ts';
 import { serve } from './operator/serve.ts';
@@ -19,7 +23,19 @@ async function openContext(config: Config, logLevel: string): Promise<Context> {
   const db = await openDatabase(config.databaseUrl, { log }).catch((error: Error) => {
     throw new ConfigError(`DATABASE_URL cannot be opened: ${redact(error.message)}.`);
   });
-  return { config, keys, db, log, clock: Date.now, random: systemRandom, wakeMailWorker: () => undefined };
+  const metrics = createMetrics();
+  const limiter = createLimiter({ config, db, metrics });
+  return {
+    config,
+    keys,
+    db,
+    log,
+    metrics,
+    limiter,
+    clock: Date.now,
+    random: systemRandom,
+    wakeMailWorker: () => undefined,
+  };
 }
 
 /** Runs one command of the operator on the settings of the service, beside it or without it. */
@@ -50,10 +66,12 @@ program
 userCommands(program, run);
 organizationCommands(program, run);
 outboxCommand(program, run);
+eventCommands(program, run);
+doctorCommand(program, print, hasGivenKeys);
 
 try {
   await program.parseAsync();
-  process.exit(0);
+  process.exit();
 } catch (error) {
   const expected = error instanceof ConfigError || error instanceof AuthError;
   process.stderr.write(

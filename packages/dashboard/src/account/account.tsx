@@ -1,4 +1,5 @@
 import type { Profile } from '@latchkey/contract/account';
+import { spelledOut } from '@latchkey/contract/foreign-text';
 import type { Session } from '@latchkey/contract/sessions';
 import { signal } from '@preact/signals';
 import { getProfile, listSessions, logout, type Problem, revokeSession } from '../api.ts';
@@ -10,6 +11,8 @@ import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { mount } from '../ui/mount.tsx';
 import { explain } from '../words.ts';
+import { ChangeAddress } from './change-address.tsx';
+import { DeleteAccount } from './delete-account.tsx';
 import { afterRecentLogin, loadPasskeys, Passkeys } from './passkeys.tsx';
 
 type View =
@@ -148,13 +151,14 @@ function AccountPage() {
       <dl>
         <dt>Name</dt>
         <dd id="profile-name">
-          <bdi>{profile.name}</bdi>
+          <bdi>{spelledOut(profile.name)}</bdi>
         </dd>
         <dt>Mail address</dt>
         <dd id="profile-email">
           <bdi>{profile.email}</bdi>
         </dd>
       </dl>
+      <ChangeAddress />
       <Passkeys />
       <h2 id="logins-heading" tabIndex={-1}>
         Where you are signed in
@@ -166,6 +170,7 @@ function AccountPage() {
           <Login key={session.id} session={session} />
         ))}
       </ul>
+      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
       <div class="row">
         <button
           type="button"
@@ -186,6 +191,7 @@ function AccountPage() {
         </button>
       </div>
       <p class="quiet">Signing out everywhere ends every login above, terminals too.</p>
+      <DeleteAccount />
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { addPasskey, upgradeToPasskey } from '@latchkey/client/passkeys/add';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { inTurn, signalAccount } from '@latchkey/client/passkeys/signal';
+import { spelledOut } from '@latchkey/contract/foreign-text';
 import { limits } from '@latchkey/contract/limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import { signal } from '@preact/signals';
@@ -189,7 +190,7 @@ function RemoveQuestion({ passkey, now }: { passkey: Passkey; now: Open }) {
   return (
     <>
       <p ref={question} tabIndex={-1} class="warning">
-        Remove <bdi>{passkey.name}</bdi>? It then no longer signs you in. A mail still does.
+        Remove <bdi>{spelledOut(passkey.name)}</bdi>? It then no longer signs you in. A mail still does.
       </p>
       <div class="row">
         <button type="button" disabled={busy.now.value} onClick={() => void remove(passkey)}>
@@ -230,7 +231,7 @@ function Item({ passkey }: { passkey: Passkey }) {
     <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
       <p id={title}>
         <strong>
-          <bdi>{passkey.name}</bdi>
+          <bdi>{spelledOut(passkey.name)}</bdi>
         </strong>{' '}
         <span class="badge">{passkey.backed_up ? 'Synced' : 'Only on one device'}</span>
       </p>

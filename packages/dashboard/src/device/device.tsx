@@ -190,14 +190,6 @@ function ReviewStep({ device, until }: { device: PendingDevice; until: Date }) {
         a link to this page would be signed in as you. If the codes differ, deny.
       </p>
       <dl id="requester">
-        <dt>Program</dt>
-        <dd id="client-name">
-          <Claimed text={device.client_name} />
-        </dd>
-        <dt>Device</dt>
-        <dd id="device-name">
-          <Claimed text={device.device_name} />
-        </dd>
         <dt>Network</dt>
         <dd id="network">
           {device.same_network ? (
@@ -210,10 +202,6 @@ function ReviewStep({ device, until }: { device: PendingDevice; until: Date }) {
         </dd>
         <dt>Address</dt>
         <dd id="ip-address">{device.ip_address ?? <span class="missing">unknown</span>}</dd>
-        <dt>User agent</dt>
-        <dd id="user-agent">
-          <Claimed text={device.user_agent} />
-        </dd>
         <dt>Asked</dt>
         <dd id="requested-at">
           <Moment at={device.requested_at} />
@@ -221,6 +209,18 @@ function ReviewStep({ device, until }: { device: PendingDevice; until: Date }) {
         <dt>Good until</dt>
         <dd id="expires">
           <time dateTime={until.toISOString()}>{clock(until)}</time>
+        </dd>
+        <dt>Program</dt>
+        <dd id="client-name">
+          <Claimed text={device.client_name} />
+        </dd>
+        <dt>Device</dt>
+        <dd id="device-name">
+          <Claimed text={device.device_name} />
+        </dd>
+        <dt>User agent</dt>
+        <dd id="user-agent">
+          <Claimed text={device.user_agent} />
         </dd>
       </dl>
       <p class="hint">Text in quotes is what the program says of itself. Nobody has checked it.</p>

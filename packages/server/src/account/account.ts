@@ -1,6 +1,6 @@
 import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Requester } from '../context.ts';
+import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
@@ -39,10 +39,12 @@ export interface TaggedProfile {
 
 const tagged = (row: UserRow): TaggedProfile => ({ profile: profileOf(row), etag: `"${row.revision}"` });
 
+const accountGone = () => new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+
 /** The user's profile, as a transaction or everyone sees it. */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
   const [row] = await store.findUser(on, { id: userId });
-  if (!row) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+  if (!row) throw accountGone();
   return tagged(row);
 }
 
@@ -53,14 +55,14 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
  */
 export const updateProfile = (
   ctx: Context,
-  userId: string,
+  { userId, sessionId }: Login,
   patch: ProfilePatch,
   ifMatch: string | null,
   requester: Requester,
 ): Promise<TaggedProfile> =>
   ctx.db.transaction(async (tx) => {
     const [row] = await store.lockUser(tx, { id: userId });
-    if (!row) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+    if (!row) throw accountGone();
     if (ifMatch !== null && !entityTagMatches(ifMatch, tagged(row).etag)) {
       throw new AuthError('precondition_failed', 'If-Match: the profile has been changed since.');
     }
@@ -77,6 +79,7 @@ export const updateProfile = (
     await recordEvent(ctx, tx, {
       type: 'profile_changed',
       userId,
+      sessionId,
       requester,
       detail: { fields: changed.join(' ') },
     });
@@ -100,16 +103,25 @@ export async function requireAdmission(ctx: Context, tx: Executor, email: string
   if (user && user.disabled_at !== null) {
     throw new AuthError('account_disabled', 'This account has been disabled.');
   }
-  if (!user && !maySignUp(ctx, email)) {
-    throw new AuthError('signup_disabled', 'New accounts cannot be made with this address.');
-  }
+  if (!user && !maySignUp(ctx, email)) throw signupRefused();
 }
 
-/** The account of a proven address; a new one, with its personal organization, if there is none. */
-export async function findOrCreateAccount(ctx: Context, tx: Executor, email: string): Promise<string> {
+const signupRefused = () =>
+  new AuthError('signup_disabled', 'New accounts cannot be made with this address.');
+
+/**
+ * The account of a proven address; a new one, with its personal organization, if there is none.
+ * @throws {AuthError} `signup_disabled` where the address is kept for the account that had it
+ */
+export async function findOrCreateAccount(
+  ctx: Context,
+  tx: Executor,
+  email: string,
+  requester: Requester,
+): Promise<{ id: string; isNew: boolean }> {
   const email_key = emailKeyOf(email);
   const [existing] = await store.findUserByAddress(tx, { email_key });
-  if (existing) return existing.id;
+  if (existing) return { id: existing.id, isNew: false };
   const name = email.slice(0, email.lastIndexOf('@'));
   const [created] = await store.insertUser(tx, {
     id: newId('usr_', ctx.random),
@@ -121,12 +133,56 @@ export async function findOrCreateAccount(ctx: Context, tx: Executor, email: str
   });
   if (created) {
     await createPersonalOrganization(ctx, tx, { id: created.id, name });
-    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id });
-    return created.id;
+    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, requester });
+    return { id: created.id, isNew: true };
   }
   const [other] = await store.findUserByAddress(tx, { email_key });
-  if (!other) throw new Error('an account that was there is gone');
-  return other.id;
+  if (!other) throw signupRefused();
+  return { id: other.id, isNew: false };
+}
+
+/**
+ * Refuses a new address for an account where only addresses of some domains make accounts.
+ * @throws {AuthError} `signup_disabled`
+ */
+export function requireAllowedDomain(ctx: Context, email: string): void {
+  if (typeof ctx.config.signup === 'string' || maySignUp(ctx, email)) return;
+  throw new AuthError('signup_disabled', 'Addresses of this domain cannot be used here.');
+}
+
+/** Whether another account has this address, or can have it back. */
+export async function isTaken(ctx: Context, on: Executor, email: string, userId: string): Promise<boolean> {
+  const email_key = emailKeyOf(email);
+  const [owner] = await store.findUserByAddress(on, { email_key });
+  const kept = await store.findKeptAddress(on, { email_key, now: ctx.clock() });
+  return [...(owner ? [owner.id] : []), ...kept.map((row) => row.user_id)].some((id) => id !== userId);
+}
+
+/**
+ * Locks an account until the transaction ends, for changes that decide who can log in to it: logins, passkeys and
+ * approvals of it wait.
+ * @throws {AuthError} `invalid_token` when it is gone
+ */
+export async function lockAccount(tx: Executor, userId: string) {
+  const [account] = await store.lockAccount(tx, { id: userId });
+  if (!account) throw accountGone();
+  return account;
+}
+
+/** Gives a locked account another address; undefined where another account has it. */
+export async function replaceAddress(
+  ctx: Context,
+  tx: Executor,
+  userId: string,
+  email: string,
+): Promise<Profile | undefined> {
+  const [row] = await store.replaceAddress(tx, {
+    id: userId,
+    email,
+    email_key: emailKeyOf(email),
+    now: ctx.clock(),
+  });
+  return row && profileOf(row);
 }
 
 /**

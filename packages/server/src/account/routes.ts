@@ -9,6 +9,6 @@ export function accountRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.getProfile, async ({ login }) => reply(await getProfile(ctx.db.read, login.userId)));
 
   api.on(endpoints.updateProfile, async ({ login, body, ifMatch, requester }) =>
-    reply(await updateProfile(ctx, login.userId, body, ifMatch, requester)),
+    reply(await updateProfile(ctx, login, body, ifMatch, requester)),
   );
 }

@@ -1,5 +1,8 @@
-import { type Expression, sql } from 'kysely';
+import { type Expression, type Kysely, sql } from 'kysely';
+import type { Tables } from '../database/schema.ts';
 import { statement } from '../database/statement.ts';
+
+const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
 const profileColumns = [
   'id',
@@ -31,7 +34,21 @@ export const findUserByAddress = statement<{ email_key: string }>()((db, p) =>
   db.selectFrom('users').select(['id', 'disabled_at']).where('email_key', '=', p.email_key),
 );
 
-/** Adds an account unless the address has one; no row then, whoever was first. */
+/** Whether an account that had this address can still have it back. */
+const isKept = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
+  db
+    .selectFrom('email_changes')
+    .select('user_id')
+    .where('old_email_key', '=', email_key)
+    .where('undone_at', 'is', null)
+    .where('expires_at', '>', now);
+
+/** The accounts that had this address until lately and can have it back. */
+export const findKeptAddress = statement<{ email_key: string; now: number }>()((db, p) =>
+  isKept(db, p.email_key, p.now),
+);
+
+/** Adds an account unless the address has one, or is kept for one; no row then, whoever was first. */
 export const insertUser = statement<{
   id: string;
   email: string;
@@ -42,18 +59,34 @@ export const insertUser = statement<{
 }>()((db, p) =>
   db
     .insertInto('users')
-    .values({
-      id: p.id,
-      email: p.email,
-      email_key: p.email_key,
-      email_verified: 1,
-      name: p.name,
-      webauthn_user_handle: p.webauthn_user_handle,
-      revision: 1,
-      session_epoch: 0,
-      created_at: p.now,
-      updated_at: p.now,
-    })
+    .columns([
+      'id',
+      'email',
+      'email_key',
+      'email_verified',
+      'name',
+      'webauthn_user_handle',
+      'revision',
+      'session_epoch',
+      'created_at',
+      'updated_at',
+    ])
+    .expression(
+      db
+        .selectNoFrom((e) => [
+          p.id.as('id'),
+          p.email.as('email'),
+          p.email_key.as('email_key'),
+          e.lit(1).as('email_verified'),
+          p.name.as('name'),
+          p.webauthn_user_handle.as('webauthn_user_handle'),
+          e.lit(1).as('revision'),
+          e.lit(0).as('session_epoch'),
+          bigint(p.now).as('created_at'),
+          bigint(p.now).as('updated_at'),
+        ])
+        .where((e) => e.not(e.exists(isKept(db, p.email_key, p.now)))),
+    )
     .onConflict((c) => c.column('email_key').doNothing())
     .returning('id'),
 );
@@ -102,4 +135,39 @@ export const enableUser = statement<{ email_key: string }>()((db, p) =>
     .where('email_key', '=', p.email_key)
     .where('disabled_at', 'is not', null)
     .returning('id'),
+);
+
+/** An account, with everything kept out until the transaction ends that adds to it. SQLite has one writer anyway. */
+export const lockAccount = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'email', 'email_key', 'session_epoch', 'disabled_at'])
+    .where('id', '=', p.id)
+    .$if(dialect === 'postgres', (q) => q.forUpdate()),
+);
+
+/** Replaces the address in a locked row unless another account has it; no row then. */
+export const replaceAddress = statement<{ id: string; email: string; email_key: string; now: number }>()(
+  (db, p) =>
+    db
+      .updateTable('users')
+      .set((e) => ({
+        email: p.email,
+        email_key: p.email_key,
+        revision: e('revision', '+', 1),
+        updated_at: laterOf(e.ref('updated_at'), p.now),
+      }))
+      .where('id', '=', p.id)
+      .where((e) =>
+        e.not(
+          e.exists(
+            e
+              .selectFrom('users as other')
+              .select('other.id')
+              .where('other.email_key', '=', p.email_key)
+              .where('other.id', '<>', p.id),
+          ),
+        ),
+      )
+      .returning(profileColumns),
 );

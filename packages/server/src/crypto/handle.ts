@@ -12,6 +12,8 @@ export const handlePrefix = {
   deviceCode: 'lk_dc_',
   magicLink: 'lk_ml_',
   magicLinkRequest: 'lk_mr_',
+  emailChange: 'lk_ec_',
+  notice: 'lk_nm_',
 } as const;
 export type HandleKind = keyof typeof handlePrefix;
 

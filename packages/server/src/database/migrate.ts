@@ -1,12 +1,20 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import { up as first } from './migrations/0001-first.ts';
 import { up as passkeys } from './migrations/0002-passkeys.ts';
+import { up as securityLog } from './migrations/0003-security-log.ts';
+import { up as rateLimits } from './migrations/0005-rate-limits.ts';
+import { up as accountChanges } from './migrations/0006-account-changes.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-first': { up: first },
   '0002-passkeys': { up: passkeys },
+  '0003-security-log': { up: securityLog },
+  '0005-rate-limits': { up: rateLimits },
+  '0006-account-changes': { up: accountChanges },
 };
+
+export const migrationNames = Object.keys(migrations);
 
 /**
  * Brings the schema up to date, all or nothing, under a lock that dies with the process: any number of nodes

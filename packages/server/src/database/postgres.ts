@@ -19,7 +19,13 @@ const silenceTimeoutMs = 12_000;
 const int8Type = 20;
 
 /** Serialization failure and deadlock: the transaction left nothing behind and may simply run again. */
-const retryable = new Set(['40001', '40P01']);
+const conflicts = new Set(['40001', '40P01']);
+
+/**
+ * Unique violation: another transaction was first, where no statement could have seen it. Run again, the
+ * statements that come before do see it, and refuse in their own words.
+ */
+const retryable = new Set([...conflicts, '23505']);
 const greatestTries = 8;
 const retryPauseMs = 20;
 
@@ -34,7 +40,7 @@ const codeOf = (error: unknown): string =>
 
 const asStoreError = (error: unknown): unknown => {
   const code = codeOf(error);
-  return isUnavailable(code) || retryable.has(code) ? temporarilyUnavailable(error) : error;
+  return isUnavailable(code) || conflicts.has(code) ? temporarilyUnavailable(error) : error;
 };
 
 /** Gives up waiting for a server that does not answer. */

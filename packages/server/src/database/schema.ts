@@ -1,3 +1,5 @@
+import type { NoticeKind } from '@latchkey/contract/notices';
+
 /**
  * The tables as the code sees them. Times are milliseconds since 1970, flags are 0 or 1, identifiers are text;
  * both databases hold the same. What a column means is said in the migration that made it.
@@ -37,6 +39,8 @@ export interface Tables {
     idle_expires_at: number;
     expires_at: number;
     revoked_at: number | null;
+    parent_session_id: string | null;
+    passkey_id: string | null;
   };
   device_authorizations: {
     id: string;
@@ -56,6 +60,7 @@ export interface Tables {
     session_epoch: number | null;
     redeemed_at: number | null;
     idempotency_hash: string | null;
+    approved_by: string | null;
   };
   magic_links: {
     id: string;
@@ -79,8 +84,10 @@ export interface Tables {
     transports: string;
     created_at: number;
     last_used_at: number | null;
+    session_id: string | null;
   };
   spent_challenges: { id: string; expires_at: number };
+  rate_limits: { key: string; points: number; expire: number | null };
   organizations: { id: string; slug: string; name: string; personal: number; created_at: number };
   memberships: {
     user_id: string;
@@ -110,5 +117,51 @@ export interface Tables {
     user_agent: string | null;
     detail: string | null;
     created_at: number;
+    seq: number;
+    once: string | null;
+    mac: string;
+  };
+  event_chains: {
+    user_id: string;
+    unsealed: number;
+    base_seq: number;
+    base_mac: string;
+    head_seq: number;
+    head_mac: string;
+    head_at: number;
+    oldest_at: number | null;
+    seal: string;
+  };
+  email_changes: {
+    id: string;
+    user_id: string;
+    session_id: string;
+    session_epoch: number;
+    new_email: string;
+    new_email_key: string;
+    old_email: string | null;
+    old_email_key: string | null;
+    created_at: number;
+    expires_at: number;
+    changed_at: number | null;
+    voided_at: number | null;
+    undone_at: number | null;
+  };
+  notices: {
+    id: string;
+    user_id: string;
+    kind: NoticeKind;
+    session_id: string | null;
+    email_change_id: string | null;
+    client_name: string | null;
+    device_name: string | null;
+    passkey_name: string | null;
+    new_email: string | null;
+    ip_address: string | null;
+    user_agent: string | null;
+    created_at: number;
+    expires_at: number;
+    disowned_at: number | null;
+    restored_email: string | null;
   };
 }

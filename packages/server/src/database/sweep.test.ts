@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
-import { sweeps } from '../app.ts';
+import { sweepsOf } from '../app.ts';
 import { sweepOnce } from './sweep.ts';
 
 const day = 86_400;
@@ -84,8 +84,8 @@ onBothDatabases('sweeping', (open) => {
     for (let n = 0; n < 50; n++) await t.ask('POST', '/device');
     t.pass(2 * 3600);
     const [one, two] = await Promise.all([
-      sweepOnce(t.ctx.db, sweeps, t.ctx.clock()),
-      sweepOnce(other.ctx.db, sweeps, t.ctx.clock()),
+      sweepOnce(t.ctx.db, sweepsOf(t.ctx), t.ctx.clock()),
+      sweepOnce(other.ctx.db, sweepsOf(other.ctx), t.ctx.clock()),
     ]);
     expect(one + two).toBe(50);
     expect(await count(t, 'device_authorizations')).toBe(0);

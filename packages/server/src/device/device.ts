@@ -8,6 +8,7 @@ import { idempotencyHash, sha256 } from '../crypto/hash.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
 import { sameNetwork } from '../http/client-address.ts';
+import { byClient } from '../limits/by-client.ts';
 import { repeatFirstTokens, startSession, tokensOf } from '../sessions/sessions.ts';
 import { pollOutcome, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
@@ -76,7 +77,7 @@ const expired = () => new AuthError('expired_token', 'The device code has expire
 /**
  * One poll for the tokens of a device login. However many race, one of them starts the session.
  * @throws {AuthError} `authorization_pending`, `slow_down`, `access_denied`, `expired_token`, `invalid_grant`,
- * `account_disabled`
+ * `account_disabled`, `rate_limited`
  * @see RFC 8628 section 3.5
  */
 export async function redeemDeviceCode(
@@ -87,6 +88,7 @@ export async function redeemDeviceCode(
   const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
   if (!handle) throw unknownDeviceCode('malformed');
   const id = authorizationIdOf(handle.subject);
+  await ctx.limiter.take({ limit: 'device_polls', key: id });
   const keyHash = idempotencyHash(handle.subject, idempotencyKey);
   for (let tries = 0; tries < pollTries; tries++) {
     const now = ctx.clock();
@@ -113,8 +115,9 @@ export async function redeemDeviceCode(
       }
       case 'redeem': {
         const tokens = await redeem(ctx, id, handle.subject, keyHash);
-        if (tokens) return { tokens, detail: 'redeemed' };
-        break;
+        if (!tokens) break;
+        ctx.metrics.logins.inc({ method: 'device_code' });
+        return { tokens, detail: 'redeemed' };
       }
       case 'repeat':
         return { tokens: await repeatFirstTokens(ctx, sessionSecretOf(handle.subject)), detail: 'retry' };
@@ -146,6 +149,7 @@ const redeem = (
       method: 'device_code',
       clientName: redeemed.client_name,
       deviceName: redeemed.device_name,
+      approvedBy: redeemed.approved_by,
       requester: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
       secret: sessionSecretOf(secret),
     });
@@ -155,28 +159,51 @@ const redeem = (
 const unknownUserCode = () =>
   new AuthError('invalid_grant', 'The code is unknown, expired or already decided.');
 
-/** Does something with each spelling that the store may hold of a typed code, until one of them is found. */
+/** Who guesses or knows a user code. */
+interface Typist {
+  readonly login: Login;
+  readonly requester: Requester;
+}
+
+/**
+ * Does something with each spelling that the store may hold of a typed code, until one of them is found. Every
+ * code counts as a wrong one before it is looked at, so that guesses in parallel cannot pass the limit together;
+ * a right one, or one that could not be looked at, is taken off the count again.
+ * @throws {AuthError} `invalid_grant`, `rate_limited`
+ */
 async function byUserCode<Row>(
   ctx: Context,
   typed: string,
+  { login, requester }: Typist,
   find: (user_code_hash: string) => Promise<Row[]>,
 ): Promise<{ code: string; row: Row }> {
+  const guess = await ctx.limiter.take(
+    { limit: 'user_codes_by_user', key: login.userId },
+    byClient('user_codes_by_client', requester),
+  );
   const code = normalizeCode(typed);
   if (code === undefined) throw unknownUserCode();
-  for (const hash of userCodeHashes(ctx, code)) {
-    const [row] = await find(hash);
-    if (row) return { code, row };
+  try {
+    for (const hash of userCodeHashes(ctx, code)) {
+      const [row] = await find(hash);
+      if (!row) continue;
+      await guess.giveBack();
+      return { code, row };
+    }
+  } catch (error) {
+    await guess.giveBack();
+    throw error;
   }
   throw unknownUserCode();
 }
 
 /**
  * Who asks for the login that a user code names. Looking changes nothing.
- * @throws {AuthError} `invalid_grant`
+ * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
-export async function verifyDevice(ctx: Context, typed: string, viewer: Requester): Promise<PendingDevice> {
+export async function verifyDevice(ctx: Context, typed: string, viewer: Typist): Promise<PendingDevice> {
   const now = ctx.clock();
-  const { code, row } = await byUserCode(ctx, typed, (user_code_hash) =>
+  const { code, row } = await byUserCode(ctx, typed, viewer, (user_code_hash) =>
     store.findPending(ctx.db.read, { user_code_hash, now }),
   );
   return {
@@ -187,31 +214,37 @@ export async function verifyDevice(ctx: Context, typed: string, viewer: Requeste
     user_agent: row.user_agent,
     requested_at: new Date(row.created_at).toISOString(),
     expires_in: Math.ceil((row.expires_at - now) / 1000),
-    same_network: sameNetwork(row.ip_address, viewer.ipAddress),
+    same_network: sameNetwork(row.ip_address, viewer.requester.ipAddress),
   };
 }
 
+/** What is known of the device that was decided about. */
+const detailOf = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(device).filter((entry): entry is [string, string] => entry[1] !== null));
+
 /**
  * Approves or denies a pending login for the person logged in, once.
- * @throws {AuthError} `invalid_grant` when it is unknown, expired or decided
+ * @throws {AuthError} `invalid_grant` when it is unknown, expired or decided; `rate_limited`
  */
 export async function decideDevice(
   ctx: Context,
   decision: 'approve' | 'deny',
   typed: string,
-  login: Login,
-  requester: Requester,
+  { login, requester }: Typist,
 ): Promise<void> {
-  await byUserCode(ctx, typed, (user_code_hash) =>
+  await byUserCode(ctx, typed, { login, requester }, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
+      await store.lockAccount(tx, { user_id: login.userId });
       const decide = decision === 'approve' ? store.approve : store.deny;
       const decided = await decide(tx, { user_code_hash, session_id: login.sessionId, now: ctx.clock() });
-      if (decided.length > 0) {
+      const [device] = decided;
+      if (device) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',
           userId: login.userId,
           sessionId: login.sessionId,
           requester,
+          detail: detailOf(device),
         });
       }
       return decided;

@@ -2,6 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../context.ts';
 import type { Api, Call, Grant } from '../http/api.ts';
+import { byClient } from '../limits/by-client.ts';
 import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
 
 /** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */
@@ -18,9 +19,10 @@ type Start = typeof endpoints.startDeviceAuthorization;
 
 /** `grants` are the ways to get tokens at the token endpoint; its JSON dialect knows device codes only. */
 export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): void {
-  const start = async ({ body, requester }: Pick<Call<Start>, 'body' | 'requester'>) => ({
-    body: await startDeviceAuthorization(ctx, body, requester),
-  });
+  const start = async ({ body, requester }: Pick<Call<Start>, 'body' | 'requester'>) => {
+    const { headers } = await ctx.limiter.take(byClient('device_authorizations', requester));
+    return { body: await startDeviceAuthorization(ctx, body, requester), headers };
+  };
   api.on(endpoints.startDeviceAuthorization, start, start);
 
   api.on(
@@ -29,17 +31,17 @@ export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): 
     api.formGrants(grants),
   );
 
-  api.on(endpoints.verifyDevice, async ({ body, requester }) => ({
-    body: await verifyDevice(ctx, body.user_code, requester),
+  api.on(endpoints.verifyDevice, async ({ body, ...viewer }) => ({
+    body: await verifyDevice(ctx, body.user_code, viewer),
   }));
 
   api.on(endpoints.approveDevice, async ({ body, login, requester }) => {
-    await decideDevice(ctx, 'approve', body.user_code, login, requester);
+    await decideDevice(ctx, 'approve', body.user_code, { login, requester });
     return {};
   });
 
   api.on(endpoints.denyDevice, async ({ body, login, requester }) => {
-    await decideDevice(ctx, 'deny', body.user_code, login, requester);
+    await decideDevice(ctx, 'deny', body.user_code, { login, requester });
     return {};
   });
 }

@@ -84,6 +84,15 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
     .returning('interval_seconds'),
 );
 
+/** Makes decisions for an account wait while one of its logins is being disowned. SQLite has one writer anyway. */
+export const lockAccount = statement<{ user_id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', p.user_id)
+    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+);
+
 /**
  * Pending becomes approved for the user of a session that stands at this very moment; a row for exactly one
  * decision. The epoch is the session's, so that ending all logins ends this one too, whichever comes first.
@@ -93,6 +102,7 @@ export const approve = statement<{ user_code_hash: string; session_id: string; n
     .updateTable('device_authorizations')
     .set((e) => ({
       status: 'approved' as const,
+      approved_by: p.session_id,
       user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
       session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
     }))
@@ -123,7 +133,15 @@ export const redeem = statement<{ id: string; now: number; idempotency_hash: str
     .where('id', '=', p.id)
     .where('status', '=', 'approved')
     .where('expires_at', '>', p.now)
-    .returning(['user_id', 'session_epoch', 'client_name', 'device_name', 'ip_address', 'user_agent']),
+    .returning([
+      'user_id',
+      'session_epoch',
+      'approved_by',
+      'client_name',
+      'device_name',
+      'ip_address',
+      'user_agent',
+    ]),
 );
 
 /** Deletes some device logins that expired before a moment. */

@@ -236,11 +236,19 @@ class RequestFacts implements CallFacts {
 /** Whatever else stands in a path names nothing here. */
 const idPattern = /^[a-z]{2,4}_[\w-]{22}$/;
 
-const greatestUserAgentLength = 512;
+/** Longer ones are cut. */
+export const greatestUserAgentLength = 512;
 
-/** For people to read in lists, so what is too long is cut and control characters are left out. */
+/**
+ * For people to read in lists and logs: cut where it is too long, without control characters, directional
+ * overrides and line separators, and never half a character.
+ */
 const userAgentOf = (headers: Headers): string | null =>
-  headers.get('User-Agent')?.replace(/\p{C}/gu, '').slice(0, greatestUserAgentLength) || null;
+  headers
+    .get('User-Agent')
+    ?.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
+    .slice(0, greatestUserAgentLength)
+    .replace(/\p{Cs}$/u, '') || null;
 
 /** @throws {AuthError} `invalid_request` for a key that is empty, too long or not printable */
 function idempotencyKeyOf(headers: Headers): string | undefined {
@@ -256,6 +264,25 @@ function idempotencyKeyOf(headers: Headers): string | undefined {
 }
 
 type RouteConfig = Parameters<App['openAPIRegistry']['registerPath']>[0];
+
+const field = (description: string, example: string) => ({
+  description,
+  schema: { type: 'string', example },
+});
+
+/** @see draft-ietf-httpapi-ratelimit-headers */
+const rateLimitedResponse = {
+  description: 'rate_limited: too many of these. Other answers may carry the RateLimit fields too',
+  headers: {
+    'Retry-After': field('Whole seconds until the window ends', '42'),
+    RateLimit: field(
+      'The limit that was reached: what remains (r) and seconds to its end (t)',
+      '"refreshes";r=0;t=42',
+    ),
+    'RateLimit-Policy': field('The limit: how many (q) in how many seconds (w)', '"refreshes";q=60;w=60'),
+  },
+  content: { 'application/json': { schema: errorBody } },
+};
 
 /** The operation in the words of OpenAPI. */
 function describe(endpoint: Endpoint): RouteConfig {
@@ -279,6 +306,7 @@ function describe(endpoint: Endpoint): RouteConfig {
       [endpoint.status]: endpoint.response
         ? { description: 'Done', content: { 'application/json': { schema: endpoint.response } } }
         : { description: 'Done' },
+      ...(endpoint.errors.includes('rate_limited') ? { 429: rateLimitedResponse } : {}),
       default: {
         description: `Errors: ${errors.join(', ') || 'those of every endpoint'}`,
         content: { 'application/json': { schema: errorBody } },

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openApp } from '../../../../tests/support/app.ts';
 import { readConfig } from '../config.ts';
-import { clientAddress, sameNetwork } from './client-address.ts';
+import { clientAddress, clientKey, networkKey, sameNetwork } from './client-address.ts';
 
 const trusting = (list: string) => readConfig({ LATCHKEY_TRUSTED_PROXIES: list }).trustedProxies;
 
@@ -30,6 +30,9 @@ test.each([
   ['an empty entry ends the chain at the proxy', '10.0.0.1', '203.0.113.5, ', '10.0.0.1'],
   ['a bare number is no address', '10.0.0.1', '3405803781', '10.0.0.1'],
   ['markup is no address', '10.0.0.1', '<script>', '10.0.0.1'],
+  ['a port is left out', '10.0.0.1', '203.0.113.5:4711', '203.0.113.5'],
+  ['a port after an IPv6 address is left out', '10.0.0.1', '[2001:db8:2::5]:4711', '2001:db8:2::5'],
+  ['two hops of both families with ports', '10.0.0.1', '203.0.113.5:1, [2001:db8:1::9]:2', '203.0.113.5'],
   ['a zone is left out', 'fe80::1%eth0', null, 'fe80::1'],
 ])('%s', (_, peer, forwarded, client) => {
   expect(clientAddress(peer, forwarded, trusting(nets))).toBe(client);
@@ -63,6 +66,17 @@ test.each([
 ])('%s and %s are in one network: %p', (one, other, same) => {
   expect(sameNetwork(one, other)).toBe(same);
   expect(sameNetwork(other, one)).toBe(same);
+});
+
+test.each([
+  ['203.0.113.5', '203.0.113.5/32', '203.0.113.0/24'],
+  ['::ffff:203.0.113.5', '203.0.113.5/32', '203.0.113.0/24'],
+  ['2001:db8:0:1:aaaa:bbbb:cccc:dddd', '2001:db8:0:1::/64', '2001:db8:0:1::/64'],
+  ['2001:0DB8:0000:0001::', '2001:db8:0:1::/64', '2001:db8:0:1::/64'],
+  ['garbage', 'unknown', 'unknown'],
+  [null, 'unknown', 'unknown'],
+])('%s is counted as the client %s of the network %s', (address, client, network) => {
+  expect([clientKey(address), networkKey(address)]).toEqual([client, network]);
 });
 
 test('a session is listed with the address that the trusted proxies tell', async () => {

@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { CidrRange } from '../config.ts';
 
+const ipv4AddressBits = 32;
 const ipv4NetworkBits = 24;
 const ipv6NetworkBits = 64;
 
@@ -37,6 +38,29 @@ export function clientAddress(
   }
   return address.toString();
 }
+
+/** Whether the peer may say on whose behalf it asks. */
+export function isTrustedPeer(peer: string | undefined, proxies: readonly CidrRange[]): boolean {
+  const address = peer === undefined ? undefined : parse(peer);
+  return address !== undefined && isTrusted(address, proxies);
+}
+
+const prefixOf = (address: string | null, ipv4Bits: number): string => {
+  const parsed = address === null ? undefined : parse(address);
+  if (!parsed) return 'unknown';
+  const [bits, ofBits] =
+    parsed.kind() === 'ipv4'
+      ? [ipv4Bits, ipaddr.IPv4.subnetMaskFromPrefixLength(ipv4Bits)]
+      : [ipv6NetworkBits, ipaddr.IPv6.subnetMaskFromPrefixLength(ipv6NetworkBits)];
+  const mask = ofBits.toByteArray();
+  return `${ipaddr.fromByteArray(parsed.toByteArray().map((byte, index) => byte & mask[index]!))}/${bits}`;
+};
+
+/** What a client address is counted as: a whole IPv4 address, or the /64 that one IPv6 client has for itself. */
+export const clientKey = (address: string | null): string => prefixOf(address, ipv4AddressBits);
+
+/** What a client network is counted as: the /24 (IPv4) or /64 (IPv6) of the address. */
+export const networkKey = (address: string | null): string => prefixOf(address, ipv4NetworkBits);
 
 /** Whether two addresses lie in one network: the same /24 of IPv4 or the same /64 of IPv6. */
 export function sameNetwork(a: string | null, b: string | null): boolean {

@@ -4,6 +4,7 @@ import { routePath } from 'hono/route';
 import type { Context } from '../context.ts';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import { type App, dressed, type RequestEnv } from './api.ts';
+import { forwardingWatch } from './forwarding.ts';
 import { describeError, redact } from './log.ts';
 import { corsHeaders, preflightHeaders } from './origin.ts';
 
@@ -19,8 +20,10 @@ const probes = new Set(['/healthz', '/readyz']);
 
 /** What every request gets: an id, a line in the log, and the headers of the contract. */
 export function surround(ctx: Context, lifecycle: Lifecycle): MiddlewareHandler<RequestEnv> {
+  const noteForwarding = forwardingWatch(ctx);
   return async (c, next) => {
     const started = performance.now();
+    noteForwarding(c.env.peer, c.req.raw.headers);
     const given = c.req.header('X-Request-Id');
     const requestId = given && requestIdPattern.test(given) ? given : crypto.randomUUID();
     c.set('requestId', requestId);
@@ -43,16 +46,19 @@ export function surround(ctx: Context, lifecycle: Lifecycle): MiddlewareHandler<
         if (!c.res.headers.has(name)) c.res.headers.set(name, value);
     }
 
-    const route = routePath(c, -1);
+    const pattern = routePath(c, -1);
+    const route = pattern === '*' || pattern === '/*' ? 'unknown' : pattern;
+    const durationMs = performance.now() - started;
+    ctx.metrics.countRequest(route, c.req.method, c.res.status, durationMs / 1000);
     ctx.log.info(
       {
         request_id: redact(requestId),
         method: c.req.method,
-        route: route === '*' || route === '/*' ? 'unknown' : route,
+        route,
         status: c.res.status,
         outcome: c.get('outcome') ?? 'ok',
         detail: c.get('detail'),
-        duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
+        duration_ms: Math.round(durationMs * 1000) / 1000,
       },
       'request',
     );

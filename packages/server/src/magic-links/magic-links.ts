@@ -5,6 +5,7 @@ import { sameCode } from '../crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
+import { byClient, mailTo } from '../limits/by-client.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { type StartedSession, startSession } from '../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
@@ -15,23 +16,37 @@ const greatestCodeTries = 5;
 
 /**
  * Sends a login mail. What happens, and how long it takes, does not depend on whether the account exists:
- * nobody looks.
+ * nobody looks. `headers` tell where the caller stands with the limits.
+ * @throws {AuthError} `rate_limited`
  */
-export async function requestMagicLink(ctx: Context, email: string) {
+export async function requestMagicLink(ctx: Context, email: string, requester: Requester) {
+  const mail = await ctx.limiter.take(...mailTo(emailKeyOf(email), requester));
   const now = ctx.clock();
   const subject = ctx.random(subjectBytes);
   const id = subject.toString('base64url');
   const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
-  await ctx.db.transaction(async (tx) => {
-    await store.insertMagicLink(tx, { id, email, email_key: emailKeyOf(email), now, expires_at: expiresAt });
-    await enqueueMail(ctx, tx, { template: signInTemplate, recipient: email, reference: id, expiresAt });
-  });
+  try {
+    await ctx.db.transaction(async (tx) => {
+      await store.insertMagicLink(tx, {
+        id,
+        email,
+        email_key: emailKeyOf(email),
+        now,
+        expires_at: expiresAt,
+      });
+      await enqueueMail(ctx, tx, { template: signInTemplate, recipient: email, reference: id, expiresAt });
+    });
+  } catch (error) {
+    await mail.giveBack();
+    throw error;
+  }
   ctx.wakeMailWorker();
-  return {
+  const sent = {
     status: 'sent' as const,
     expires_in: ctx.config.magicLinkTtlSeconds,
     request: mintHandle(ctx.keys, 'magicLinkRequest', { subject, value: expiresAt }),
   };
+  return { sent, headers: mail.headers };
 }
 
 const refused = (detail: string) =>
@@ -47,7 +62,7 @@ interface LoginFacts {
 
 /**
  * Logs in with the token of a link. With `email` only if the link was sent there; a mismatch spends nothing.
- * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`
+ * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
 export async function loginWithLink(
   ctx: Context,
@@ -57,6 +72,7 @@ export async function loginWithLink(
 ): Promise<StartedSession> {
   const handle = readHandle(ctx.keys, 'magicLink', token);
   if (!handle) throw refused('malformed');
+  await ctx.limiter.take(byClient('link_logins', facts.requester));
   const session = await ctx.db.transaction(async (tx) => {
     const [link] = await store.findMagicLink(tx, { id: handle.subject.toString('base64url') });
     if (!link || link.spent_at !== null || link.expires_at <= ctx.clock()) return undefined;
@@ -64,13 +80,14 @@ export async function loginWithLink(
     return login(ctx, tx, link, 'magic_link', facts);
   });
   if (!session) throw refused('over');
+  ctx.metrics.logins.inc({ method: 'magic_link' });
   return session;
 }
 
 /**
  * Logs in with the code of a mail, on the screen that asked for it. Every wrong try is counted before the
  * answer leaves.
- * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`
+ * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
 export async function loginWithCode(
   ctx: Context,
@@ -80,6 +97,7 @@ export async function loginWithCode(
 ): Promise<StartedSession> {
   const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
   if (!handle) throw refused('malformed');
+  const guess = await ctx.limiter.take(byClient('email_codes_by_client', facts.requester));
   const code = normalizeCode(typed) ?? '';
   const result = await ctx.db.transaction(async (tx) => {
     const [link] = await store.takeCodeTry(tx, {
@@ -94,6 +112,8 @@ export async function loginWithCode(
     return (await login(ctx, tx, link, 'email_code', facts)) ?? 'over';
   });
   if (typeof result === 'string') throw refused(result);
+  await guess.giveBack();
+  ctx.metrics.logins.inc({ method: 'email_code' });
   return result;
 }
 
@@ -108,6 +128,6 @@ async function login(
   await requireAdmission(ctx, tx, link.email);
   const spent = await store.spendLinksOfAddress(tx, { email_key: link.email_key, now: ctx.clock() });
   if (!spent.some((row) => row.id === link.id)) return undefined;
-  const userId = await findOrCreateAccount(ctx, tx, link.email);
-  return startSession(ctx, tx, { userId, kind: 'browser', method, ...facts });
+  const { id, isNew } = await findOrCreateAccount(ctx, tx, link.email, facts.requester);
+  return startSession(ctx, tx, { userId: id, makesAccount: isNew, kind: 'browser', method, ...facts });
 }

@@ -5,7 +5,10 @@ import type { Api } from '../http/api.ts';
 import { loginWithCode, loginWithLink, requestMagicLink } from './magic-links.ts';
 
 export function magicLinkRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.requestMagicLink, async ({ body }) => ({ body: await requestMagicLink(ctx, body.email) }));
+  api.on(endpoints.requestMagicLink, async ({ body, requester }) => {
+    const { sent, headers } = await requestMagicLink(ctx, body.email, requester);
+    return { body: sent, headers };
+  });
 
   api.on(endpoints.verifyMagicLink, async ({ body, query, requester, sessionCookie }) => {
     const inCookie = query.session === 'cookie';

@@ -82,6 +82,21 @@ export const nextDue = statement<Record<never, never>>()((db) =>
     .where('dead_at', 'is', null),
 );
 
+/** How many mails wait, counted up to a limit; answered from the index of those that do. */
+export const countWaiting = statement<{ limit: number }>()((db, p) =>
+  db
+    .selectFrom((e) =>
+      e
+        .selectFrom('outbox')
+        .select('next_attempt_at')
+        .where('sent_at', 'is', null)
+        .where('dead_at', 'is', null)
+        .limit(p.limit)
+        .as('waiting'),
+    )
+    .select((e) => e.fn.countAll<number>().as('count')),
+);
+
 /** The mails that were delivered, newest first. */
 export const listSent = statement<{ limit: number }>()((db, p) =>
   db

@@ -40,5 +40,19 @@ export function smtpTransport(config: Config, smtpUrl: string): Transport {
   };
 }
 
+/**
+ * Greets the mail server and logs in to it, without sending anything.
+ * @throws {Error} when it does not answer or does not let us in
+ */
+export async function reachSmtp(smtpUrl: string): Promise<void> {
+  const smtp = nodemailer.createTransport({
+    url: smtpUrl,
+    connectionTimeout: connectionTimeoutMs,
+    greetingTimeout: greetingTimeoutMs,
+    socketTimeout: socketTimeoutMs,
+  });
+  await smtp.verify().finally(() => smtp.close());
+}
+
 /** The development mailbox: a mail is delivered by being marked as sent; the page fills it in when it is read. */
 export const mailboxTransport: Transport = { deliver: async () => undefined, close: () => undefined };

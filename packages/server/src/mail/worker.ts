@@ -55,6 +55,7 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
     const message = mail.expires_at > now ? await templates[mail.template]?.(ctx, mail) : undefined;
     if (!message) {
       await store.markDead(ctx.db.single, { id: mail.id, now, last_error: 'no longer of use' });
+      ctx.metrics.mails.inc({ outcome: 'given_up' });
       ctx.log.warn({ mail: mail.id, attempts: mail.attempts }, 'mail given up');
       return;
     }
@@ -67,6 +68,7 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
       await transport.deliver(mail.id, mail.recipient, message);
     } catch (error) {
       const reason = redact(error instanceof Error ? error.message : 'unknown').slice(0, 300);
+      ctx.metrics.mails.inc({ outcome: 'failed' });
       const pause = retryPauseMs(mail.attempts);
       ctx.log.warn(
         { mail: mail.id, attempts: mail.attempts, retry_in_ms: pause, reason },
@@ -82,6 +84,7 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
       clearInterval(renewal);
     }
     await store.markSent(ctx.db.single, { id: mail.id, now: ctx.clock() });
+    ctx.metrics.mails.inc({ outcome: 'sent' });
     ctx.log.info({ mail: mail.id, attempts: mail.attempts }, 'mail sent');
   };
 

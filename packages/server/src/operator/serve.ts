@@ -1,11 +1,14 @@
 import type { Server } from 'bun';
-import { createApp, sweeps, templates } from '../app.ts';
+import { createApp, sweepsOf, templates } from '../app.ts';
 import { type Config, ConfigError, unknownSettings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { startSweeper } from '../database/sweep.ts';
 import type { Lifecycle } from '../http/conventions.ts';
 import { mailboxTransport, smtpTransport } from '../mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../mail/worker.ts';
+import { observeProcess } from '../metrics/metrics.ts';
+
+import { settingsWarnings } from './warnings.ts';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const drainDeadlineMs = 10_000;
@@ -23,6 +26,7 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
   const { config, log } = base;
   let mailWorker: MailWorker | undefined;
   const ctx: Context = { ...base, wakeMailWorker: () => mailWorker?.wake() };
+  observeProcess(ctx.metrics);
   const lifecycle: Lifecycle = { draining: false };
   const app = createApp(ctx, lifecycle);
   const transport = config.smtpUrl
@@ -40,7 +44,7 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
     }
   });
   if (transport) mailWorker = startMailWorker(ctx, templates, transport);
-  const sweeper = startSweeper(ctx.db, sweeps, ctx.clock, log);
+  const sweeper = startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, log);
   announce(ctx);
 
   log.info({ signal: await signal }, 'draining');
@@ -94,7 +98,7 @@ const withAbsoluteUrl = (request: Request, config: Config): Request =>
 /** Says where the service is: in the log for machines, on standard error for the person who started it. */
 function announce({ config, log }: Context): void {
   log.info({ url: config.baseUrl, host: config.host, port: config.port }, 'Latchkey is ready');
-  for (const warning of warnings(config)) log.warn(warning);
+  for (const warning of settingsWarnings(config, unknownSettings())) log.warn(warning);
   process.stderr.write(nextSteps(config));
 }
 
@@ -108,12 +112,4 @@ ${mails}  A device: curl -X POST ${baseUrl}/api/v1/auth/device
   API:      ${baseUrl}/openapi.json
 
 `;
-}
-
-function warnings(config: Config): string[] {
-  const found = unknownSettings().map((name) => `${name} is set, but there is no such setting`);
-  if (config.devMailbox) found.push(`no SMTP server is set: mails are at ${config.baseUrl}/dev/mailbox`);
-  else if (!config.smtpUrl) found.push('LATCHKEY_SMTP_URL is not set: no mail will be delivered');
-  if (!config.rateLimits) found.push('LATCHKEY_RATE_LIMITS is off: for load tests only');
-  return found;
 }

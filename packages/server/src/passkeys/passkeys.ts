@@ -13,7 +13,8 @@ import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
-import { type StartedSession, startSession } from '../sessions/sessions.ts';
+import { notify } from '../notices/notices.ts';
+import { requireStanding, type StartedSession, startSession } from '../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import {
   ceremonyRefused,
@@ -128,6 +129,7 @@ async function add(
 ): Promise<PasskeyRow | 'registered' | 'full'> {
   const [account] = await store.lockAccount(tx, { user_id: login.userId });
   if (!account) throw accountGone();
+  await requireStanding(ctx, tx, login);
   const [passkeys] = await store.countPasskeys(tx, { user_id: login.userId });
   if (!passkeys || passkeys.count >= limits.passkeys) return 'full';
   const [row] = await store.insertPasskey(tx, {
@@ -141,9 +143,17 @@ async function add(
     device_type: credential.deviceType,
     backed_up: credential.backedUp ? 1 : 0,
     transports: JSON.stringify([...new Set(registration.response.transports)]),
+    session_id: login.sessionId,
     now: ctx.clock(),
   });
   if (!row) return 'registered';
+  await notify(ctx, tx, {
+    kind: 'passkey_added',
+    userId: login.userId,
+    sessionId: login.sessionId,
+    requester,
+    passkeyName: row.name,
+  });
   await recordEvent(ctx, tx, {
     type: 'passkey_added',
     userId: login.userId,
@@ -185,18 +195,36 @@ export async function loginWithPasskey(
     const proven = await verifyAuthentication(ctx.config, authentication, clientData, credential);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) return 'replay';
-      const use = await noteUse(ctx, tx, credential, proven, facts.requester);
-      if (use !== 'good') return use;
-      return startSession(ctx, tx, {
-        userId: credential.user_id,
-        kind: 'browser',
-        method: 'passkey',
-        ...facts,
-      });
+      const use = await noteUse(ctx, tx, credential, proven);
+      if (use.outcome === 'gone') return use.outcome;
+      const result =
+        use.outcome === 'clone'
+          ? use.outcome
+          : await startSession(ctx, tx, {
+              userId: credential.user_id,
+              kind: 'browser',
+              method: 'passkey',
+              passkeyId: credential.id,
+              ...facts,
+            });
+      if (use.suspected !== undefined) {
+        await recordEvent(ctx, tx, {
+          type: 'passkey_clone_suspected',
+          userId: credential.user_id,
+          requester: facts.requester,
+          detail: {
+            passkey_id: credential.id,
+            name: use.suspected,
+            login: use.outcome === 'clone' ? 'refused' : 'accepted',
+          },
+        });
+      }
+      return result;
     });
   });
   if (result === 'gone') throw unknownCredential();
   if (result === 'replay' || result === 'clone') throw ceremonyRefused(result);
+  ctx.metrics.logins.inc({ method: 'passkey' });
   return result;
 }
 
@@ -206,14 +234,14 @@ const unknownCredential = () =>
 /**
  * Writes down counter, backup state and time of a login. A counter that does not grow tells of a second
  * authenticator with the same key: refused where there can be only one, noted where there may be many.
+ * `suspected` is then the passkey's name.
  */
 async function noteUse(
   ctx: Context,
   tx: Executor,
-  credential: { readonly id: string; readonly user_id: string },
+  credential: { readonly id: string },
   proven: { readonly counter: number; readonly backedUp: boolean },
-  requester: Requester,
-): Promise<'good' | 'clone' | 'gone'> {
+): Promise<{ outcome: 'good' | 'clone' | 'gone'; suspected?: string }> {
   const use = {
     id: credential.id,
     counter: proven.counter,
@@ -221,17 +249,11 @@ async function noteUse(
     now: ctx.clock(),
   };
   const [advanced] = await store.advanceCounter(tx, use);
-  if (advanced) return 'good';
+  if (advanced) return { outcome: 'good' };
   const [replaced] = await store.replaceCounter(tx, use);
   const [passkey] = await store.findPasskey(tx, { id: credential.id });
-  if (!passkey) return 'gone';
-  await recordEvent(ctx, tx, {
-    type: 'passkey_clone_suspected',
-    userId: credential.user_id,
-    requester,
-    detail: { passkey_id: credential.id, name: passkey.name, login: replaced ? 'accepted' : 'refused' },
-  });
-  return replaced ? 'good' : 'clone';
+  if (!passkey) return { outcome: 'gone' };
+  return { outcome: replaced ? 'good' : 'clone', suspected: passkey.name };
 }
 
 /**
@@ -274,6 +296,13 @@ export async function removePasskey(
   const removed = await ctx.db.transaction(async (tx) => {
     const [row] = await store.deletePasskey(tx, { id, user_id: login.userId });
     if (!row) return false;
+    await notify(ctx, tx, {
+      kind: 'passkey_removed',
+      userId: login.userId,
+      sessionId: login.sessionId,
+      requester,
+      passkeyName: row.name,
+    });
     await recordEvent(ctx, tx, {
       type: 'passkey_removed',
       userId: login.userId,

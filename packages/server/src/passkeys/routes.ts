@@ -2,6 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { loginAnswer } from '../account/account.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
+import { byClient } from '../limits/by-client.ts';
 import {
   listPasskeys,
   loginWithPasskey,
@@ -15,20 +16,27 @@ import {
 } from './passkeys.ts';
 
 export function passkeyRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.startPasskeyRegistration, async ({ login }) => ({
-    body: await startRegistration(ctx, login),
-  }));
+  api.on(endpoints.startPasskeyRegistration, async ({ login, requester }) => {
+    const { headers } = await ctx.limiter.take(byClient('passkey_challenges', requester));
+    return { body: await startRegistration(ctx, login), headers };
+  });
 
-  api.on(endpoints.registerPasskey, async ({ login, body, requester }) => ({
-    body: await registerPasskey(ctx, login, body, requester),
-  }));
+  api.on(endpoints.registerPasskey, async ({ login, body, requester }) => {
+    const { headers } = await ctx.limiter.take(byClient('passkey_responses', requester));
+    return { body: await registerPasskey(ctx, login, body, requester), headers };
+  });
 
-  api.on(endpoints.startPasskeyLogin, async () => ({ body: startLogin(ctx) }));
+  api.on(endpoints.startPasskeyLogin, async ({ requester }) => {
+    const { headers } = await ctx.limiter.take(byClient('passkey_challenges', requester));
+    return { body: startLogin(ctx), headers };
+  });
 
   api.on(endpoints.loginWithPasskey, async ({ body, query, requester, sessionCookie }) => {
     const inCookie = query.session === 'cookie';
     const facts = { requester, replacesCookie: inCookie ? sessionCookie : undefined };
-    return loginAnswer(ctx, await loginWithPasskey(ctx, body, facts), inCookie);
+    const { headers } = await ctx.limiter.take(byClient('passkey_responses', requester));
+    const session = await loginWithPasskey(ctx, body, facts);
+    return { ...(await loginAnswer(ctx, session, inCookie)), headers };
   });
 
   api.on(endpoints.listPasskeys, async ({ login }) => ({

@@ -49,6 +49,7 @@ export const insertPasskey = statement<{
   device_type: 'single_device' | 'multi_device';
   backed_up: number;
   transports: string;
+  session_id: string;
   now: number;
 }>()((db, p) =>
   db
@@ -64,6 +65,7 @@ export const insertPasskey = statement<{
       device_type: p.device_type,
       backed_up: p.backed_up,
       transports: p.transports,
+      session_id: p.session_id,
       created_at: p.now,
     })
     .onConflict((c) => c.column('credential_id').doNothing())

@@ -1,4 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  addPasskey,
+  askForAddress,
+  disown,
+  newAuthenticator,
+  subjects,
+  verifyAddress,
+} from '../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
 import { setDisabled } from '../account/account.ts';
 
@@ -71,6 +79,43 @@ onBothDatabases('a disabled account', (open) => {
     expect(outcome(byLink)).toBe('403 account_disabled');
     const byCode = await app.ask('POST', '/magic_link/verify', { json: { request, code: mail.code } });
     expect(outcome(byCode)).toBe('403 account_disabled');
+  });
+
+  test('is refused at the gate by everything that was under way, on every node, and gains nothing by it', async () => {
+    const beside = await open({ beside: app, settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    const email = someone();
+    const own = await app.login(email);
+    const token = own.access_token;
+    const authenticator = newAuthenticator(app);
+    expect((await addPasskey(app, own, authenticator)).status).toBe(201);
+    const { body: creation } = await app.ask('POST', '/passkey/register/challenge', { token });
+    const { body: request } = await app.ask('POST', '/passkey/login/challenge');
+    const approved = await approvedDevice(token);
+    const { user_code } = (await app.ask('POST', '/device')).body;
+    const change = await askForAddress(app, own, `new-${email}`);
+    await disable(email);
+
+    const assertion = authenticator.get(request);
+    expect(outcome(await beside.ask('POST', '/passkey/login', { json: assertion }))).toBe(
+      '403 account_disabled',
+    );
+    expect(outcome(await beside.ask('POST', '/token', { json: { device_code: approved } }))).toBe(
+      '403 account_disabled',
+    );
+    expect(outcome(await verifyAddress(beside, change))).toBe('403 account_disabled');
+    const attestation = newAuthenticator(app).create(creation);
+    const asks = [
+      beside.ask('POST', '/passkey/register', { json: attestation, token }),
+      beside.ask('POST', '/device/approve', { json: { user_code }, token }),
+      beside.ask('POST', '/device/verify', { json: { user_code }, token }),
+      beside.ask('POST', '/me/email', { json: { email: someone() }, token }),
+      beside.ask('DELETE', '/me', { token }),
+      beside.ask('GET', '/sessions', { token }),
+      beside.ask('PATCH', '/me', { json: { name: 'x' }, token }),
+    ];
+    expect(new Set((await Promise.all(asks)).map(outcome))).toEqual(new Set(['401 invalid_token']));
+    expect(outcome(await disown(app, email, subjects.passkeyAdded))).toBe('200');
+    await beside.close();
   });
 
   test('is told from one that does not exist by nobody who has not proved who they are', async () => {

@@ -3,7 +3,8 @@ import type { Context, Requester } from '../context.ts';
 import { readHandle } from '../crypto/handle.ts';
 import { idempotencyHash } from '../crypto/hash.ts';
 import { AuthError } from '../errors.ts';
-import { recordEvent } from '../events/events.ts';
+import { recordEvent, recordFirst } from '../events/events.ts';
+import { notify } from '../notices/notices.ts';
 import { type SessionState, standingOf } from './standing.ts';
 import * as store from './store.ts';
 import { sessionIdOf, tokenSetOf } from './tokens.ts';
@@ -60,7 +61,7 @@ const refused = (detail: string) =>
 /**
  * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same
  * successor again. A spent token in strange hands ends its session, and only that.
- * @throws {AuthError} `invalid_grant`, `account_disabled`
+ * @throws {AuthError} `invalid_grant`, `account_disabled`, `rate_limited`
  */
 export async function refresh(
   ctx: Context,
@@ -68,10 +69,15 @@ export async function refresh(
   idempotencyKey: string | undefined,
   requester: Requester,
 ): Promise<{ tokens: TokenSet; detail: 'rotated' | 'retry' }> {
+  const outcome = (name: string) => ctx.metrics.refreshes.inc({ outcome: name });
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
-  if (!handle) throw refused('malformed');
+  if (!handle) {
+    outcome('malformed');
+    throw refused('malformed');
+  }
   const now = ctx.clock();
   const id = sessionIdOf(handle.subject);
+  await ctx.limiter.take({ limit: 'refreshes', key: id });
   const presented = {
     generation: handle.value,
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
@@ -83,19 +89,30 @@ export async function refresh(
     now,
     idle_expires_at: now + ctx.config.refreshIdleTtlSeconds * 1000,
   });
-  if (rotated) return { tokens: tokenSetOf(ctx, handle.subject, rotated), detail: 'rotated' };
+  if (rotated) {
+    outcome('rotated');
+    return { tokens: tokenSetOf(ctx, handle.subject, rotated), detail: 'rotated' };
+  }
 
   const [session] = await store.findSession(ctx.db.read, { id });
+  const refusal = session
+    ? classifyRefusal(presented, session, now, ctx.config.refreshReuseLeewaySeconds)
+    : 'unknown';
+  outcome(refusal);
   if (!session) throw refused('unknown');
-  const refusal = classifyRefusal(presented, session, now, ctx.config.refreshReuseLeewaySeconds);
+  const event = { userId: session.user_id, sessionId: id, requester };
   switch (refusal) {
     case 'retry':
+      await recordFirst(ctx, { ...event, type: 'refresh_retry' }, id);
       return { tokens: tokenSetOf(ctx, handle.subject, session), detail: 'retry' };
     case 'disabled':
       throw new AuthError('account_disabled', 'This account has been disabled.');
     case 'theft':
       await endStolenSession(ctx, id, session.user_id, requester);
       throw refused('theft');
+    case 'race':
+      await recordFirst(ctx, { ...event, type: 'refresh_race' }, id);
+      throw refused('race');
     default:
       throw refused(refusal);
   }
@@ -105,5 +122,7 @@ export async function refresh(
 const endStolenSession = (ctx: Context, id: string, userId: string, requester: Requester): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     const [ended] = await store.revokeSession(tx, { id, user_id: userId, now: ctx.clock() });
-    if (ended) await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
+    if (!ended) return;
+    await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, requester });
+    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
   });

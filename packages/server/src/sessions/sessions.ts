@@ -6,12 +6,17 @@ import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
+import { notify } from '../notices/notices.ts';
+import { isFamiliar } from './familiar.ts';
 import { standingOf } from './standing.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
 /** How often the use of a session is written down at most. */
 const touchIntervalMs = 5 * 60 * 1000;
+
+/** How many of the newest logins of an account a new one is compared with. */
+const familiarLogins = 100;
 
 export interface NewSession {
   readonly userId: string;
@@ -26,6 +31,12 @@ export interface NewSession {
   readonly secret?: Buffer;
   /** The cookie of the browser's former session, which the new one replaces if it is of the same user. */
   readonly replacesCookie?: string | undefined;
+  /** The session that approved this device. */
+  readonly approvedBy?: string | null;
+  /** The passkey that was used. */
+  readonly passkeyId?: string;
+  /** This login makes the account, so nobody needs to be told of it. */
+  readonly makesAccount?: boolean;
 }
 
 /** A session that was just started, with the secret that its tokens are made from. */
@@ -44,6 +55,8 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   const now = ctx.clock();
   const secret = session.secret ?? ctx.random(subjectBytes);
   const expiresAt = now + ctx.config.sessionTtlSeconds * 1000;
+  const isNews = session.makesAccount ? false : await isNewPlace(tx, session);
+  const replaced = await endReplaced(ctx, tx, session);
   const [row] = await store.insertSession(tx, {
     id: sessionIdOf(secret),
     user_id: session.userId,
@@ -57,16 +70,36 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     now,
     idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
     expires_at: expiresAt,
+    parent_session_id: session.approvedBy ?? replaced ?? null,
+    passkey_id: session.passkeyId ?? null,
   });
   if (!row) throw await refusalOf(tx, session.userId);
-  await endReplaced(ctx, tx, session);
+  if (isNews) {
+    await notify(ctx, tx, {
+      kind: session.kind === 'device' ? 'new_device' : 'new_browser',
+      userId: session.userId,
+      sessionId: row.id,
+      requester: session.requester,
+      clientName: session.clientName ?? null,
+      deviceName: session.deviceName ?? null,
+    });
+  }
   await recordEvent(ctx, tx, {
     type: 'login',
     userId: session.userId,
     sessionId: row.id,
     requester: session.requester,
-    detail: { method: session.method },
+    detail: { method: session.method, kind: session.kind },
   });
+  if (replaced !== undefined) {
+    await recordEvent(ctx, tx, {
+      type: 'session_revoked',
+      userId: session.userId,
+      sessionId: replaced,
+      requester: session.requester,
+      detail: { reason: 'replaced', by: row.id },
+    });
+  }
   return { id: row.id, userId: session.userId, secret, rotation: row };
 }
 
@@ -77,14 +110,23 @@ async function refusalOf(tx: Executor, userId: string): Promise<AuthError> {
     : new AuthError('invalid_grant', 'The login was ended before it was picked up.', { detail: 'over' });
 }
 
-async function endReplaced(ctx: Context, tx: Executor, session: NewSession): Promise<void> {
+/** Whether the person should hear of this login: every device, and a browser where there was none like it. */
+async function isNewPlace(tx: Executor, { kind, userId, requester }: NewSession): Promise<boolean> {
+  if (kind === 'device') return true;
+  const earlier = await store.listLoginOrigins(tx, { user_id: userId, limit: familiarLogins });
+  return !isFamiliar(requester, earlier);
+}
+
+/** Ends the browser's former session if it is of the same user; its id. */
+async function endReplaced(ctx: Context, tx: Executor, session: NewSession): Promise<string | undefined> {
   const former = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
-  if (!former) return;
-  await store.revokeSession(tx, {
+  if (!former) return undefined;
+  const [ended] = await store.revokeSession(tx, {
     id: sessionIdOf(former.subject),
     user_id: session.userId,
     now: ctx.clock(),
   });
+  return ended?.id;
 }
 
 export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
@@ -186,6 +228,16 @@ export function requireRecentLogin(ctx: Context, login: Login): void {
   throw loginInsufficient('This needs a login by passkey or mail that is recent.', maxAge);
 }
 
+/**
+ * Refuses, inside a transaction that holds the account's lock, a login that was ended since it was checked.
+ * @throws {AuthError} `invalid_token`
+ */
+export async function requireStanding(ctx: Context, tx: Executor, login: Login): Promise<void> {
+  const [session] = await store.findSession(tx, { id: login.sessionId });
+  const standing = session ? standingOf(session, ctx.clock()) : 'unknown';
+  if (standing !== 'live') throw credentialRefused(standing);
+}
+
 /** Refuses logins that came from a device code: what a person decides in a browser, a program may not. */
 export function requireBrowserLogin(ctx: Context, login: Login): void {
   if (login.kind === 'browser') return;
@@ -232,20 +284,33 @@ export async function listSessions(
   return { sessions, next_cursor };
 }
 
+/** How a login came to its end: by itself, by another one, or by whoever held one of its tokens. */
+function reasonOf(sessionId: string, by: string | undefined): Record<string, string> {
+  if (by === undefined) return { reason: 'token' };
+  return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
+}
+
 /**
  * Ends one login of the user.
  * @throws {AuthError} `not_found`, also for another user's session
  */
 export async function revokeSession(
   ctx: Context,
-  owner: { userId: string },
+  owner: { readonly userId: string; readonly sessionId?: string },
   sessionId: string,
   requester: Requester,
 ): Promise<void> {
   const ended = await ctx.db.transaction(async (tx) => {
     const [row] = await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
-    if (row)
-      await recordEvent(ctx, tx, { type: 'session_revoked', userId: owner.userId, sessionId, requester });
+    if (row) {
+      await recordEvent(ctx, tx, {
+        type: 'session_revoked',
+        userId: owner.userId,
+        sessionId,
+        requester,
+        detail: reasonOf(sessionId, owner.sessionId),
+      });
+    }
     return row !== undefined;
   });
   if (!ended) throw noSuchThing();
@@ -260,7 +325,8 @@ export const revokeOwnSession = (ctx: Context, login: Login, requester: Requeste
 /** Ends every login of the user, device logins approved but not picked up included. */
 export const revokeAllSessions = (ctx: Context, login: Login, requester: Requester): Promise<void> =>
   ctx.db.transaction(async (tx) => {
-    await store.revokeAllSessions(tx, { user_id: login.userId });
+    const [account] = await store.revokeAllSessions(tx, { user_id: login.userId });
+    if (!account) return;
     await recordEvent(ctx, tx, {
       type: 'all_sessions_revoked',
       userId: login.userId,

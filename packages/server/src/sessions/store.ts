@@ -36,6 +36,8 @@ export const insertSession = statement<{
   now: number;
   idle_expires_at: number;
   expires_at: number;
+  parent_session_id: string | null;
+  passkey_id: string | null;
 }>()((db, p) =>
   db
     .insertInto('sessions')
@@ -55,6 +57,8 @@ export const insertSession = statement<{
       'last_used_at',
       'idle_expires_at',
       'expires_at',
+      'parent_session_id',
+      'passkey_id',
     ])
     .expression(
       db
@@ -75,6 +79,8 @@ export const insertSession = statement<{
           bigint(p.now).as('last_used_at'),
           bigint(p.idle_expires_at).as('idle_expires_at'),
           bigint(p.expires_at).as('expires_at'),
+          p.parent_session_id.as('parent_session_id'),
+          p.passkey_id.as('passkey_id'),
         ])
         .where('users.id', '=', p.user_id)
         .where('users.disabled_at', 'is', null)
@@ -185,6 +191,17 @@ export const listSessions = statement<{
     .limit(p.limit),
 );
 
+/** Where the newest logins of a user in browsers came from, ended ones too. */
+export const listLoginOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select(['ip_address', 'user_agent'])
+    .where('user_id', '=', p.user_id)
+    .where('kind', '=', 'browser')
+    .orderBy('created_at', 'desc')
+    .limit(p.limit),
+);
+
 /** Ends one live session of the user; a row for exactly one caller. */
 export const revokeSession = statement<{ id: string; user_id: string; now: number }>()((db, p) =>
   db
@@ -198,12 +215,13 @@ export const revokeSession = statement<{ id: string; user_id: string; now: numbe
     .returning('id'),
 );
 
-/** Ends every session of the user and every device login approved but not picked up, in one write. */
+/** Ends every session of the user and every device login approved but not picked up, in one write; no row when the account is gone. */
 export const revokeAllSessions = statement<{ user_id: string }>()((db, p) =>
   db
     .updateTable('users')
     .set((e) => ({ session_epoch: e('session_epoch', '+', 1) }))
-    .where('id', '=', p.user_id),
+    .where('id', '=', p.user_id)
+    .returning('id'),
 );
 
 /** Notes that a session is in use, unless someone has noted it since; extends its idle life up to a moment. */

@@ -1,0 +1,97 @@
+import { limits } from '@latchkey/contract/limits';
+import { signal } from '@preact/signals';
+import { requestEmailChange } from '../api.ts';
+import { home, loginPath } from '../next.ts';
+import { busyState } from '../ui/busy.ts';
+import { EmailField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
+import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { duration, explain } from '../words.ts';
+
+const isOpen = signal(false);
+const email = signal('');
+const error = signal('');
+const status = signal('');
+const busy = busyState();
+
+const words = {
+  invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
+  signup_disabled: 'This service does not take addresses of this domain.',
+};
+
+const send = () =>
+  busy.run(async () => {
+    error.value = '';
+    const address = email.value.trim();
+    if (address === '') {
+      error.value = 'Type the new mail address first.';
+      return undefined;
+    }
+    const result = await requestEmailChange(address);
+    if (!result.ok) {
+      const { code } = result.problem;
+      if (code === 'invalid_token' || code === 'insufficient_user_authentication') {
+        location.assign(loginPath(home, code === 'invalid_token' ? undefined : 'confirm'));
+        return 'leaving';
+      }
+      error.value = explain(result.problem, words);
+      return undefined;
+    }
+    status.value = `We sent a mail to ${address}. Your address changes when the link in it is used, within ${duration(result.value.expires_in)}.`;
+    isOpen.value = false;
+    email.value = '';
+    return undefined;
+  });
+
+/** Another address for the account: it counts once the link that is sent there has been used. */
+export function ChangeAddress() {
+  return (
+    <section aria-label="Change the mail address">
+      <StatusMessage id="address-status">{status.value}</StatusMessage>
+      {isOpen.value ? (
+        <>
+          <ErrorMessage id="address-error" text={error.value} />
+          <Form onSubmit={send}>
+            <EmailField
+              id="new-address"
+              label="New mail address"
+              value={email}
+              error={error.value}
+              errorId="address-error"
+              takesFocus
+              autoComplete="email"
+              maxLength={limits.emailAddress}
+            />
+            <div class="row">
+              <button type="submit" class="primary" disabled={busy.now.value}>
+                {busy.now.value ? 'One moment…' : 'Send a link there'}
+              </button>
+              <button
+                type="button"
+                disabled={busy.now.value}
+                onClick={() => {
+                  isOpen.value = false;
+                }}
+              >
+                Cancel
+              </button>
+            </div>
+          </Form>
+        </>
+      ) : (
+        <button
+          type="button"
+          id="change-address"
+          class="plain"
+          onClick={() => {
+            error.value = '';
+            status.value = '';
+            isOpen.value = true;
+          }}
+        >
+          Change the address
+        </button>
+      )}
+    </section>
+  );
+}

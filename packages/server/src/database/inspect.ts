@@ -1,0 +1,49 @@
+import { Database as Connection } from 'bun:sqlite';
+import postgres from 'postgres';
+import { migrationNames } from './migrate.ts';
+
+const connectTimeoutSeconds = 2;
+
+/** What can be said of a store without changing anything in it. */
+export interface Inspection {
+  /** Migrations of this program that the store has not had yet. */
+  readonly pending: readonly string[];
+  /** How far the clock of the database is ahead of ours; null where it has none of its own. */
+  readonly clockAheadMs: number | null;
+}
+
+const appliedMigrations = 'SELECT name FROM kysely_migration';
+
+/** @throws {Error} when the store is out of reach, or was never migrated */
+export async function inspectDatabase(url: string): Promise<Inspection> {
+  const { applied, clockAheadMs } = await (url.startsWith('sqlite:')
+    ? inspectSqlite(url.slice('sqlite:'.length))
+    : inspectPostgres(url));
+  const names = new Set(applied.map(({ name }) => name));
+  return { pending: migrationNames.filter((name) => !names.has(name)), clockAheadMs };
+}
+
+async function inspectSqlite(path: string) {
+  const connection = new Connection(path, { readonly: true });
+  try {
+    return {
+      applied: connection.query<{ name: string }, []>(appliedMigrations).all(),
+      clockAheadMs: null,
+    };
+  } finally {
+    connection.close();
+  }
+}
+
+async function inspectPostgres(url: string) {
+  const sql = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
+  try {
+    const applied = await sql.unsafe<{ name: string }[]>(appliedMigrations);
+    const [row] = await sql.unsafe<{ now: number }[]>(
+      'SELECT extract(epoch FROM clock_timestamp())::float8 AS now',
+    );
+    return { applied: [...applied], clockAheadMs: row!.now * 1000 - Date.now() };
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}

@@ -1,0 +1,159 @@
+import type { Profile } from '@latchkey/contract/account';
+import {
+  emailKeyOf,
+  isTaken,
+  lockAccount,
+  replaceAddress,
+  requireAllowedDomain,
+} from '../account/account.ts';
+import type { Context, Login, Requester } from '../context.ts';
+import { readHandle, subjectBytes } from '../crypto/handle.ts';
+import type { Executor } from '../database/executor.ts';
+import { AuthError } from '../errors.ts';
+import { recordEvent } from '../events/events.ts';
+import { mailTo } from '../limits/by-client.ts';
+import { enqueueMail } from '../mail/outbox.ts';
+import { noticeTtlSeconds, notify } from '../notices/notices.ts';
+import { requireStanding } from '../sessions/sessions.ts';
+import { emailChangeTemplate, emailRestoredTemplate } from './mail.ts';
+import * as store from './store.ts';
+
+/**
+ * Sends a link to the new address and voids every earlier one of the account. Whether another account has the
+ * address, nobody looks before the mail is written.
+ * `headers` tell where the caller stands with the limits.
+ * @throws {AuthError} `signup_disabled` for an address of a domain that may not be used here; `rate_limited`
+ */
+export async function requestEmailChange(ctx: Context, login: Login, email: string, requester: Requester) {
+  requireAllowedDomain(ctx, email);
+  const counted = await ctx.limiter.take(
+    { limit: 'email_changes', key: login.userId, told: true },
+    ...mailTo(emailKeyOf(email), requester),
+  );
+  const now = ctx.clock();
+  const id = ctx.random(subjectBytes).toString('base64url');
+  const expiresAt = now + ctx.config.emailChangeTtlSeconds * 1000;
+  const { userId, sessionId } = login;
+  try {
+    await ctx.db.transaction(async (tx) => {
+      const account = await lockAccount(tx, userId);
+      await requireStanding(ctx, tx, login);
+      await store.voidPendingChanges(tx, { user_id: userId, now });
+      await store.insertChange(tx, {
+        id,
+        user_id: userId,
+        session_id: sessionId,
+        session_epoch: account.session_epoch,
+        new_email: email,
+        new_email_key: emailKeyOf(email),
+        now,
+        expires_at: expiresAt,
+      });
+      await enqueueMail(ctx, tx, {
+        template: emailChangeTemplate,
+        recipient: email,
+        reference: id,
+        expiresAt,
+      });
+      await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, requester });
+    });
+  } catch (error) {
+    await counted.giveBack();
+    throw error;
+  }
+  ctx.wakeMailWorker();
+  const sent = { status: 'sent' as const, expires_in: ctx.config.emailChangeTtlSeconds };
+  return { sent, headers: counted.headers };
+}
+
+const refused = (detail: string) =>
+  new AuthError('invalid_grant', 'The link is unknown, expired or already used, or its login was ended.', {
+    detail,
+  });
+
+/**
+ * Changes the address by the token of a link, once, and tells the old address. Whoever holds the token has shown
+ * that the new address is theirs, so they may be told that an account has it.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` where another account has the address
+ */
+export async function verifyEmailChange(ctx: Context, token: string, requester: Requester): Promise<Profile> {
+  const handle = readHandle(ctx.keys, 'emailChange', token);
+  if (!handle) throw refused('malformed');
+  const id = handle.subject.toString('base64url');
+  return ctx.db.transaction(async (tx) => {
+    const now = ctx.clock();
+    const [change] = await store.findChange(tx, { id });
+    if (!change || change.changed_at !== null || change.voided_at !== null || change.expires_at <= now) {
+      throw refused('over');
+    }
+    const account = await lockAccount(tx, change.user_id);
+    if (account.disabled_at !== null) {
+      throw new AuthError('account_disabled', 'This account has been disabled.');
+    }
+    if (await isTaken(ctx, tx, change.new_email, change.user_id)) throw addressTaken();
+    const [spent] = await store.spendChange(tx, {
+      id,
+      old_email: account.email,
+      old_email_key: account.email_key,
+      now,
+      undo_until: now + noticeTtlSeconds * 1000,
+    });
+    if (!spent) throw refused('over');
+    const profile = await replaceAddress(ctx, tx, change.user_id, change.new_email);
+    if (!profile) throw addressTaken();
+    if (account.email === change.new_email) return profile;
+    const { user_id: userId, session_id: sessionId } = change;
+    await notify(ctx, tx, {
+      kind: 'email_changed',
+      userId,
+      sessionId,
+      requester,
+      emailChange: { id, newEmail: change.new_email },
+      at: now,
+      recipient: account.email,
+    });
+    await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, requester });
+    return profile;
+  });
+}
+
+const addressTaken = () => new AuthError('conflict', 'Another account has this address.');
+
+/** Which changes of a locked account to undo: one by its id, or those that some sessions asked for since a moment. */
+export interface UndoneChanges {
+  readonly userId: string;
+  readonly changeId: string | null;
+  readonly sessionIds: readonly string[];
+  readonly since: number;
+}
+
+/**
+ * Puts back the address that a locked account had before the first of these changes, whatever was changed after
+ * it. The address that is back; undefined where there is nothing to undo.
+ * @throws {AuthError} `conflict` where another account has it by now
+ */
+export async function undoEmailChanges(
+  ctx: Context,
+  tx: Executor,
+  { userId, changeId, sessionIds, since }: UndoneChanges,
+  requester: Requester,
+): Promise<string | undefined> {
+  const now = ctx.clock();
+  const undoable = await store.listUndoable(tx, { user_id: userId, since, now });
+  const first = undoable.find((row) => row.id === changeId || sessionIds.includes(row.session_id));
+  if (!first) return undefined;
+  const restored = await replaceAddress(ctx, tx, userId, first.old_email!);
+  if (!restored) throw addressTaken();
+  const undone = await store.markUndone(tx, { user_id: userId, changed_since: first.changed_at!, now });
+  await store.deleteNoticesSince(tx, { user_id: userId, after: first.changed_at! });
+  for (const change of undone) {
+    await enqueueMail(ctx, tx, {
+      template: emailRestoredTemplate,
+      recipient: change.new_email,
+      reference: change.id,
+      expiresAt: now + noticeTtlSeconds * 1000,
+    });
+  }
+  await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, requester });
+  return restored.email;
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test';
+import { openApp } from '../../../../tests/support/app.ts';
+
+const local = { peer: '127.0.0.1' };
+
+test('what happened is counted by names of ours, never by what a client sent', async () => {
+  const t = await openApp('sqlite');
+  const ada = await t.login();
+  await t.deviceLogin(ada);
+  await t.ask('GET', '/me', { token: ada.access_token });
+  await t.ask('GET', '/no/such-path-4711');
+  await t.ask('PUT', '/me');
+  const refresh = (headers?: Record<string, string>) =>
+    t.ask('POST', '/refresh', {
+      json: { refresh_token: ada.refresh_token },
+      ...(headers ? { headers } : {}),
+    });
+  await refresh({ 'Idempotency-Key': 'one' });
+  await refresh({ 'Idempotency-Key': 'one' });
+  await refresh();
+  t.pass(60);
+  await refresh();
+  await t.ask('POST', '/magic_link', { json: { email: 'waits@example.com' } });
+  const { text, headers } = await t.ask('GET', 'metrics', local);
+  expect(headers.get('Content-Type')).toStartWith('text/plain; version=0.0.4');
+  for (const line of [
+    'latchkey_http_requests_total{route="/api/v1/auth/me",method="GET",status="200"} 1',
+    'latchkey_http_requests_total{route="unknown",method="GET",status="404"} 1',
+    'latchkey_http_requests_total{route="/api/v1/auth/me",method="PUT",status="405"} 1',
+    'latchkey_http_request_duration_seconds_count{route="/api/v1/auth/magic_link"} 2',
+    'latchkey_logins_total{method="magic_link"} 1',
+    'latchkey_logins_total{method="device_code"} 1',
+    'latchkey_mails_total{outcome="sent"} 1',
+    // The sign-in mail, and the notices of the device and of the stopped theft.
+    'latchkey_mails_waiting 3',
+    ...['rotated', 'retry', 'race', 'theft'].map(
+      (outcome) => `latchkey_refreshes_total{outcome="${outcome}"} 1`,
+    ),
+  ]) {
+    expect(text.split('\n')).toContain(line);
+  }
+  expect(text).toMatch(/^latchkey_build_info\{version="[^"]+",runtime="bun [^"]+",database="sqlite"\} 1$/m);
+  expect(text).not.toMatch(/4711|@|lk_/);
+  await t.close();
+});
+
+test('without a token the metrics are for this machine, and not for what a proxy on it hands on', async () => {
+  const t = await openApp('sqlite');
+  expect((await t.ask('GET', 'metrics', local)).status).toBe(200);
+  expect((await t.ask('GET', 'metrics', { peer: '::1' })).status).toBe(200);
+  for (const ask of [
+    { peer: '192.0.2.1' },
+    { ...local, headers: { 'X-Forwarded-For': '127.0.0.1' } },
+    { ...local, headers: { Forwarded: 'for=127.0.0.1' } },
+  ]) {
+    expect((await t.ask('GET', 'metrics', ask)).body.error).toBe('not_found');
+  }
+  await t.close();
+});
+
+test('with a token the metrics are for who presents it, from anywhere', async () => {
+  const token = 'a token of the operator'.replaceAll(' ', '-');
+  const t = await openApp('sqlite', { settings: { LATCHKEY_METRICS_TOKEN: token } });
+  expect((await t.ask('GET', 'metrics', { token })).status).toBe(200);
+  for (const ask of [local, { token: `${token}x` }, { token: token.slice(1) }]) {
+    const { status, headers } = await t.ask('GET', 'metrics', ask);
+    expect([status, headers.get('WWW-Authenticate')]).toEqual([401, 'Bearer realm="metrics"']);
+  }
+  await t.close();
+});
+
+test('forwarding headers from an untrusted peer are counted, and logged once an hour', async () => {
+  const t = await openApp('sqlite', { settings: { LATCHKEY_TRUSTED_PROXIES: '10.0.0.0/8' } });
+  const send = (peer: string, headers: Record<string, string>) => t.ask('GET', 'healthz', { peer, headers });
+  const warnings = () => t.logs.filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES')).length;
+  await send('10.0.0.1', { 'X-Forwarded-For': '203.0.113.5' });
+  await send('198.51.100.1', {});
+  expect(warnings()).toBe(0);
+  for (let index = 0; index < 5; index++) await send('198.51.100.1', { 'X-Forwarded-For': '203.0.113.5' });
+  await send('198.51.100.1', { Forwarded: 'for=203.0.113.5' });
+  expect(warnings()).toBe(1);
+  t.pass(3601);
+  await send('198.51.100.1', { 'X-Forwarded-For': '203.0.113.5' });
+  expect(warnings()).toBe(2);
+  expect((await t.ask('GET', 'metrics', local)).text).toContain('latchkey_untrusted_forwards_total 7');
+  expect(t.logs.join('')).not.toContain('203.0.113.5');
+  await t.close();
+});

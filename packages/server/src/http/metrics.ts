@@ -1,0 +1,42 @@
+import { timingSafeEqual } from 'node:crypto';
+import { isLoopback } from '../config.ts';
+import type { Context } from '../context.ts';
+import { sha256 } from '../crypto/hash.ts';
+import { AuthError } from '../errors.ts';
+import { countWaiting } from '../mail/outbox-store.ts';
+import type { App } from './api.ts';
+
+const greatestMailsCounted = 10_000;
+
+const same = (one: string, other: string): boolean =>
+  timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
+
+/**
+ * Lets in who presents the token of the settings. Without one, programs on this machine may read, but nothing
+ * that a proxy on it hands on.
+ * @throws {AuthError} `invalid_token`; `not_found` where no token would help
+ */
+function requireOperator(token: string | undefined, peer: string | undefined, headers: Headers): void {
+  if (token === undefined) {
+    const forwarded = ['Forwarded', 'Via', 'X-Forwarded-For', 'X-Real-IP'].some((name) => headers.has(name));
+    if (peer !== undefined && isLoopback(peer) && !forwarded) return;
+    throw new AuthError('not_found', 'There is nothing here.');
+  }
+  const given = /^bearer +(.+)$/i.exec(headers.get('Authorization') ?? '')?.[1];
+  if (given !== undefined && same(given.trim(), token)) return;
+  throw new AuthError('invalid_token', 'The token of the metrics is needed.', {
+    headers: { 'WWW-Authenticate': 'Bearer realm="metrics"' },
+  });
+}
+
+/** What the process counts, in the text format of Prometheus. */
+export function metricsRoute(app: App, ctx: Context, version: string): void {
+  const { registry, build, mailsWaiting } = ctx.metrics;
+  build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
+  app.get('/metrics', async (c) => {
+    requireOperator(ctx.config.metricsToken, c.env.peer, c.req.raw.headers);
+    const waiting = await countWaiting(ctx.db.read, { limit: greatestMailsCounted }).catch(() => undefined);
+    mailsWaiting.set(Number(waiting?.[0]?.count ?? Number.NaN));
+    return c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType });
+  });
+}

@@ -1,0 +1,29 @@
+import { statement } from '../database/statement.ts';
+
+export const rateLimitTable = 'rate_limits';
+
+/** Takes one point back from the window that ends in this span; another window of the key is left alone. */
+export const giveBackPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>
+  db
+    .updateTable(rateLimitTable)
+    .set((e) => ({ points: e('points', '-', 1) }))
+    .where('key', '=', p.key)
+    .where('points', '>', 0)
+    .where('expire', '>', p.ends_after)
+    .where('expire', '<', p.ends_before),
+);
+
+/** Deletes some windows that ended before a moment. */
+export const sweepRateLimits = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom(rateLimitTable)
+    .where('key', 'in', (e) =>
+      e
+        .selectFrom(rateLimitTable)
+        .select('key')
+        .where('expire', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .returning('key'),
+);

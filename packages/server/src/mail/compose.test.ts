@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test';
+import { claimedWords, composeMessage, utcMinute } from './compose.ts';
+
+test('words of a stranger cannot close the quotes around them, and make no link', () => {
+  expect(claimedWords("Ada's laptop")).toBe("Ada's laptop");
+  expect(claimedWords('x" ok “y')).toBe("x' ok 'y");
+  expect(claimedWords('see https://evil.example/a or www.evil.example')).toBe(
+    'see https[:]//evil[.]example/a or www[.]evil[.]example',
+  );
+  expect(claimedWords('Mozilla/5.0 (rv:140.0)')).toBe('Mozilla/5.0 (rv:140.0)');
+  expect(claimedWords('eve@evil.example')).toBe('eve@evil[.]example');
+});
+
+test('text and HTML say the same, and nothing in the HTML is markup that was not meant', () => {
+  const { subject, text, html } = composeMessage('A & B', [
+    'one <b>two</b>',
+    { facts: [{ label: 'Name', claimed: '</td><script>' }] },
+    { link: 'https://a.example/x#token=1&2', words: 'Go' },
+  ]);
+  expect(subject).toBe('A & B');
+  expect(text).toBe('one <b>two</b>\n\nName: "</td><script>"\n\nhttps://a.example/x#token=1&2\n');
+  expect(html).toContain('<p>one &#60;b&#62;two&#60;/b&#62;</p>');
+  expect(html).not.toContain('<script>');
+  expect(html).toContain('<a href="https://a.example/x#token=1&#38;2">Go</a>');
+  expect(html).toContain('<title>A &#38; B</title>');
+});
+
+test('a moment is told to the minute, in UTC', () => {
+  expect(utcMinute(Date.parse('2026-01-02T03:04:59.999Z'))).toBe('2026-01-02 03:04 UTC');
+});
+
+test('paragraphs of the text are wrapped at 76 columns, and nothing else is', () => {
+  const long = 'word '.repeat(40).trim();
+  const link = `https://a.example/${'x'.repeat(100)}`;
+  const { text } = composeMessage('A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);
+  const [paragraph = '', ...rest] = text.split('\n\n');
+  expect(paragraph.split('\n').every((line) => line.length <= 76 && line === line.trim())).toBe(true);
+  expect(paragraph.replaceAll('\n', ' ')).toBe(long);
+  expect(rest).toEqual([link, `${'y'.repeat(100)}\n`]);
+});

@@ -1,0 +1,52 @@
+import type { NoticeKind } from '@latchkey/contract/notices';
+import type { Context, Requester } from '../context.ts';
+import { subjectBytes } from '../crypto/handle.ts';
+import type { Executor } from '../database/executor.ts';
+import { enqueueMail } from '../mail/outbox.ts';
+import { noticeTemplate } from './mail.ts';
+import * as store from './store.ts';
+
+/** How long the link of a notice is good, and so how long the old address can undo a change of address. */
+export const noticeTtlSeconds = 7 * 86_400;
+
+export interface Notice {
+  readonly kind: NoticeKind;
+  readonly userId: string;
+  /** The login that did what the notice tells of. */
+  readonly sessionId: string;
+  readonly requester: Requester;
+  readonly clientName?: string | null;
+  readonly deviceName?: string | null;
+  readonly passkeyName?: string;
+  readonly emailChange?: { readonly id: string; readonly newEmail: string };
+  /** Milliseconds since 1970; the clock's time if left out. */
+  readonly at?: number;
+  /** Where it goes, if not to the address of the account. */
+  readonly recipient?: string;
+}
+
+/** Puts a notice to the owner of an account into the outbox, in the transaction of its cause. */
+export async function notify(ctx: Context, tx: Executor, notice: Notice): Promise<void> {
+  const recipient =
+    notice.recipient ?? (await store.findAddress(tx, { user_id: notice.userId })).at(0)?.email;
+  if (recipient === undefined) return;
+  const now = notice.at ?? ctx.clock();
+  const id = ctx.random(subjectBytes).toString('base64url');
+  const expiresAt = now + noticeTtlSeconds * 1000;
+  await store.insertNotice(tx, {
+    id,
+    user_id: notice.userId,
+    kind: notice.kind,
+    session_id: notice.sessionId,
+    email_change_id: notice.emailChange?.id ?? null,
+    client_name: notice.clientName ?? null,
+    device_name: notice.deviceName ?? null,
+    passkey_name: notice.passkeyName ?? null,
+    new_email: notice.emailChange?.newEmail ?? null,
+    ip_address: notice.requester.ipAddress,
+    user_agent: notice.requester.userAgent,
+    now,
+    expires_at: expiresAt,
+  });
+  await enqueueMail(ctx, tx, { template: noticeTemplate, recipient, reference: id, expiresAt });
+}

@@ -1,0 +1,105 @@
+import { existsSync, statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { type Config, ConfigError, keyFileOf, readConfig, unknownSettings } from '../config.ts';
+import { inspectDatabase } from '../database/inspect.ts';
+import { redact } from '../http/log.ts';
+import { reachSmtp } from '../mail/transport.ts';
+import { settingsWarnings } from './warnings.ts';
+
+interface Finding {
+  readonly state: 'ok' | 'warning' | 'failed';
+  readonly text: string;
+}
+
+const ok = (text: string): Finding => ({ state: 'ok', text });
+const warning = (text: string): Finding => ({ state: 'warning', text });
+const failed = (text: string): Finding => ({ state: 'failed', text });
+
+/** Beyond this, codes and links end noticeably too soon or too late. */
+const greatestClockDifferenceMs = 2_000;
+const serviceTimeoutMs = 2_000;
+
+const reason = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
+
+async function inspectStore(config: Config): Promise<Finding[]> {
+  try {
+    const { pending, clockAheadMs } = await inspectDatabase(config.databaseUrl);
+    const clock = Math.round(Math.abs(clockAheadMs ?? 0));
+    return [
+      ok('the store can be reached'),
+      pending.length === 0
+        ? ok('all migrations are applied')
+        : warning(`the next start will apply ${pending.join(', ')}`),
+      ...(clockAheadMs === null
+        ? []
+        : clock > greatestClockDifferenceMs
+          ? [failed(`the clocks of this machine and of the database differ by ${clock} ms`)]
+          : [ok(`the clocks of this machine and of the database differ by ${clock} ms`)]),
+    ];
+  } catch (error) {
+    return [failed(`the store cannot be read, or was never started on: ${reason(error)}`)];
+  }
+}
+
+function inspectKeys(config: Config, given: boolean): Finding {
+  if (given) return ok('LATCHKEY_KEYS is set');
+  if (!config.databaseUrl.startsWith('sqlite:')) return failed('LATCHKEY_KEYS must be set with PostgreSQL');
+  const path = keyFileOf(config);
+  if (!existsSync(path)) return warning(`the key file ${path} is not there; the next start makes it`);
+  const mode = statSync(path).mode & 0o777;
+  return (mode & 0o077) === 0
+    ? ok(`only its owner may read the key file ${path}`)
+    : failed(`others may read the key file ${path} (mode ${mode.toString(8)}): chmod 600 it`);
+}
+
+async function inspectMail(config: Config): Promise<Finding[]> {
+  if (!config.smtpUrl) return [];
+  try {
+    await reachSmtp(config.smtpUrl);
+    return [ok('the SMTP server answers')];
+  } catch (error) {
+    return [failed(`LATCHKEY_SMTP_URL: ${reason(error)}`)];
+  }
+}
+
+/** Asks the running service what only it has seen. */
+async function inspectService(config: Config): Promise<Finding[]> {
+  const host = ['0.0.0.0', '::'].includes(config.host) ? '127.0.0.1' : config.host;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${config.port}/metrics`;
+  try {
+    const headers = config.metricsToken ? { Authorization: `Bearer ${config.metricsToken}` } : {};
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(serviceTimeoutMs) });
+    if (!answer.ok) return [warning(`the service answers ${answer.status} at ${url}`)];
+    const count = /^latchkey_untrusted_forwards_total (\d+)$/m.exec(await answer.text())?.[1] ?? '0';
+    const forwards =
+      count === '0'
+        ? ok('no forwarding headers came from untrusted peers')
+        : failed(
+            `${count} requests came with forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name: its clients share one address and its limits`,
+          );
+    return [ok('the service runs'), forwards];
+  } catch {
+    return [warning(`no service answers at ${url}`)];
+  }
+}
+
+/** `doctor`: says what is wrong with settings and surroundings. Changes nothing. */
+export function doctorCommand(program: Command, print: (text: string) => void, hasKeys: () => boolean): void {
+  program
+    .command('doctor')
+    .description('check settings, store, keys, mail, proxies and clock; changes nothing')
+    .action(async () => {
+      const config = readConfig();
+      const findings = [
+        ok('the settings can be used'),
+        ...settingsWarnings(config, unknownSettings()).map(warning),
+        ...(await inspectStore(config)),
+        inspectKeys(config, hasKeys()),
+        ...(await inspectMail(config)),
+        ...(await inspectService(config)),
+      ];
+      for (const { state, text } of findings) print(`${state.padEnd(7)}  ${text}`);
+      const wrong = findings.filter(({ state }) => state === 'failed').length;
+      if (wrong > 0) throw new ConfigError(`${wrong === 1 ? '1 check' : `${wrong} checks`} failed.`);
+    });
+}
