@@ -28,10 +28,10 @@ const longestFileLines = 500;
 const levels = [
   ['crypto', 'database', 'http', 'mail', 'context.ts', 'config.ts', 'errors.ts'],
   ['events'],
-  ['organizations'],
+  ['organizations', 'signing-keys'],
   ['sessions'],
   ['account'],
-  ['device', 'magic-links', 'passkeys'],
+  ['device', 'magic-links', 'passkeys', 'services'],
   ['app.ts'],
   ['operator'],
   ['main.ts'],

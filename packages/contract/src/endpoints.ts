@@ -20,6 +20,7 @@ import {
   registrationResponse,
   requestOptions,
 } from './passkeys.ts';
+import { introspection, introspectionJwtType, introspectionRequest } from './services.ts';
 import { sessionList } from './sessions.ts';
 import {
   cookieLogin,
@@ -33,9 +34,9 @@ import {
 
 /**
  * Who may call: anyone; a valid access token or cookie (`bearer`); one of a browser login (`browser`); and
- * either of the two with a recent login, which only a browser login can be.
+ * either of the two with a recent login, which only a browser login can be. Or a sibling service with its key.
  */
-export type Access = 'anyone' | 'bearer' | 'browser' | 'recent';
+export type Access = 'anyone' | 'bearer' | 'browser' | 'recent' | 'service';
 
 /** One operation of the interface: validation, types, clients and the OpenAPI document all follow from it. */
 export interface Endpoint {
@@ -54,6 +55,8 @@ export interface Endpoint {
   readonly form?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
   readonly response?: z.ZodType;
+  /** The media type that an `Accept` header may ask for, where the answer can also be had signed. */
+  readonly signedAs?: string;
   readonly errors: readonly ErrorCode[];
 }
 
@@ -318,5 +321,19 @@ export const endpoints = {
     access: 'bearer',
     status: 204,
     errors: ['not_found'],
+  }),
+  introspect: define({
+    id: 'introspect',
+    method: 'post',
+    path: `${auth}/introspect`,
+    summary:
+      'For services: whether a token is good, and whose it is (RFC 7662). Signed where Accept asks for it (RFC 9701)',
+    access: 'service',
+    body: introspectionRequest,
+    form: introspectionRequest,
+    status: 200,
+    response: introspection,
+    signedAs: introspectionJwtType,
+    errors: ['invalid_request'],
   }),
 } as const;

@@ -18,6 +18,8 @@ import { sweepOutbox } from './mail/outbox-store.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { passkeyRoutes } from './passkeys/routes.ts';
 import { sweepSpentChallenges } from './passkeys/store.ts';
+import { serviceRoutes } from './services/routes.ts';
+import { authenticateService } from './services/services.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import {
   authenticate,
@@ -26,6 +28,7 @@ import {
   requireRecentLogin,
 } from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
+import { openSigningKeys } from './signing-keys/signing-keys.ts';
 
 /** What each mail is filled in by. */
 export const templates: Templates = { [signInTemplate]: signInMail };
@@ -62,6 +65,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
 
   const api = createApi(ctx, app, {
     authenticate: (credential) => authenticate(ctx, credential),
+    authenticateService: (authorization) => authenticateService(ctx, authorization),
     credentialMissing,
     requireBrowserLogin: (login) => requireBrowserLogin(ctx, login),
     requireRecentLogin: (login) => requireRecentLogin(ctx, login),
@@ -72,6 +76,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   sessionRoutes(api, ctx);
   accountRoutes(api, ctx);
   organizationRoutes(api, ctx);
+  serviceRoutes(api, ctx, openSigningKeys(ctx));
 
   healthRoutes(app, ctx, lifecycle);
   documentRoute(app, ctx, manifest.version);

@@ -9,6 +9,7 @@ import { createLogger, redact } from './http/log.ts';
 import { organizationCommands } from './operator/organizations.ts';
 import { outboxCommand } from './operator/outbox.ts';
 import { serve } from './operator/serve.ts';
+import { serviceCommands } from './operator/services.ts';
 import { userCommands } from './operator/users.ts';
 
 const print = (text: string): void => void (text !== '' && process.stdout.write(`${text}\n`));
@@ -50,6 +51,7 @@ program
 userCommands(program, run);
 organizationCommands(program, run);
 outboxCommand(program, run);
+serviceCommands(program, run);
 
 try {
   await program.parseAsync();

@@ -1,11 +1,13 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import { up as first } from './migrations/0001-first.ts';
 import { up as passkeys } from './migrations/0002-passkeys.ts';
+import { up as services } from './migrations/0004-services.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
 const migrations: Record<string, Migration> = {
   '0001-first': { up: first },
   '0002-passkeys': { up: passkeys },
+  '0004-services': { up: services },
 };
 
 /**

@@ -81,6 +81,21 @@ export interface Tables {
     last_used_at: number | null;
   };
   spent_challenges: { id: string; expires_at: number };
+  service_keys: {
+    id: string;
+    name: string;
+    secret_hash: string;
+    created_at: number;
+    last_used_at: number | null;
+    revoked_at: number | null;
+  };
+  signing_keys: {
+    sequence: number;
+    kid: string;
+    public_jwk: string;
+    sealed_private: string;
+    signs_from: number;
+  };
   organizations: { id: string; slug: string; name: string; personal: number; created_at: number };
   memberships: {
     user_id: string;

@@ -23,6 +23,11 @@ export function documentRoute(app: App, ctx: Context, version: string): void {
     in: 'cookie',
     name: ctx.config.https ? '__Host-latchkey_session' : 'latchkey_session',
   });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'serviceKey', {
+    type: 'http',
+    scheme: 'basic',
+    description: 'The id and secret that `latchkey-server services create` printed.',
+  });
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
