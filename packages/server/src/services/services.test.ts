@@ -252,7 +252,7 @@ onBothDatabases('introspection', (open) => {
       expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(401);
       await refused(headers);
       expect((await ask(form)).status).toBe(200);
-      expect(revokeServiceKey(app.ctx, made.id)).rejects.toThrow('no live service key');
+      await expect(revokeServiceKey(app.ctx, made.id)).rejects.toThrow('no live service key');
       const listed = (await listServiceKeys(app.ctx)).find((row) => row.id === made.id);
       expect(listed).toMatchObject({ name: 'sessions', revoked_at: expect.any(Number) });
       await other.close();
@@ -284,7 +284,7 @@ onBothDatabases('introspection', (open) => {
 
   test('a key needs a name that people can read', async () => {
     for (const name of ['', ' ', 'x'.repeat(101), 'a\nb'])
-      expect(createServiceKey(app.ctx, name)).rejects.toThrow('The name must be');
+      await expect(createServiceKey(app.ctx, name)).rejects.toThrow('The name must be');
     await createServiceKey(app.ctx, 'x'.repeat(100));
   });
 });
