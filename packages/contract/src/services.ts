@@ -46,7 +46,7 @@ export const activeToken = z
 
 const inactiveToken = z.object({ active: z.literal(false) }).meta({ id: 'InactiveToken' });
 
-export const introspection = z.discriminatedUnion('active', [activeToken, inactiveToken]);
+export const introspection = z.union([activeToken, inactiveToken]);
 export type Introspection = z.infer<typeof introspection>;
 
 /** @see RFC 8414 section 2, RFC 8628 section 4 */

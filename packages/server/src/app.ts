@@ -7,7 +7,7 @@ import { deviceCodeGrant, deviceRoutes } from './device/routes.ts';
 import { sweepAuthorizations } from './device/store.ts';
 import { type App, createApi, type RequestEnv } from './http/api.ts';
 import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
-import { documentRoute, healthRoutes } from './http/operations.ts';
+import { documentRoutes, healthRoutes } from './http/operations.ts';
 import { pageRoutes } from './http/pages.ts';
 import { signInMail, signInTemplate } from './magic-links/mail.ts';
 import { magicLinkRoutes } from './magic-links/routes.ts';
@@ -79,7 +79,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   serviceRoutes(api, ctx, openSigningKeys(ctx));
 
   healthRoutes(app, ctx, lifecycle);
-  documentRoute(app, ctx, manifest.version);
+  documentRoutes(app, ctx, manifest.version);
   pageRoutes(app, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(app, ctx, templates);
   refuseOtherMethods(app, ctx);

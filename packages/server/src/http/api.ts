@@ -251,6 +251,7 @@ function describe(endpoint: Endpoint): RouteConfig {
     method: endpoint.method,
     path: endpoint.path,
     summary: endpoint.summary,
+    description: accessInWords[endpoint.access],
     security: credentialsOf[endpoint.access],
     request: {
       ...pathParameters(endpoint.path),
@@ -275,6 +276,14 @@ const credentialsOf = {
   recent: byUser,
   service: [{ serviceKey: [] }],
 } satisfies Record<Endpoint['access'], object[]>;
+
+const accessInWords = {
+  anyone: 'Anyone may call this.',
+  bearer: 'Needs an access token, or the session cookie of a page.',
+  browser: 'Needs the access token or cookie of a login in a browser.',
+  recent: 'Needs the access token or cookie of a recent login by passkey or mail.',
+  service: 'Needs a service key, by HTTP Basic.',
+} satisfies Record<Endpoint['access'], string>;
 
 /** What checking who calls may answer. */
 const accessErrors = {
