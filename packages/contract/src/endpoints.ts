@@ -47,6 +47,8 @@ export interface Endpoint {
   readonly summary: string;
   readonly access: Access;
   readonly query?: z.ZodObject;
+  /** Request headers that change what happens, and how. All may be left out. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The JSON body. An endpoint without it takes none. */
   readonly body?: z.ZodType;
   /** The body may be left out; every member is then absent. */
@@ -63,6 +65,10 @@ export interface Endpoint {
 const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
 
 const auth = '/api/v1/auth';
+
+const repeatable = (seconds: number) => ({
+  'Idempotency-Key': `Of your own choosing, 1-128 printable characters: the same request with the same key gets the same tokens again for ${seconds} s.`,
+});
 
 export const endpoints = {
   startDeviceAuthorization: define({
@@ -84,6 +90,7 @@ export const endpoints = {
     path: `${auth}/token`,
     summary: 'Poll for the tokens of a device login; as a form, the OAuth token endpoint',
     access: 'anyone',
+    headers: repeatable(60),
     body: deviceTokenRequest,
     form: grantForm,
     status: 200,
@@ -239,6 +246,7 @@ export const endpoints = {
     path: `${auth}/refresh`,
     summary: 'Spend a refresh token for its one successor',
     access: 'anyone',
+    headers: repeatable(600),
     body: refreshRequest,
     form: grantForm,
     status: 200,
@@ -249,7 +257,8 @@ export const endpoints = {
     id: 'revoke',
     method: 'post',
     path: `${auth}/revoke`,
-    summary: 'End every login of the user, or with scope=session this one; as a form, RFC 7009',
+    summary:
+      'End every login of the user, or with scope=session this one; as a form, RFC 7009 (answered with 200)',
     access: 'bearer',
     query: revokeScope,
     body: revokeScope,
@@ -286,6 +295,7 @@ export const endpoints = {
     path: `${auth}/me`,
     summary: 'Change the profile by JSON merge patch (RFC 7396); If-Match is honoured',
     access: 'bearer',
+    headers: { 'If-Match': 'The ETag of the profile that the change was made on.' },
     body: profilePatch,
     status: 200,
     response: profile,

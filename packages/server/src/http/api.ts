@@ -256,6 +256,7 @@ function describe(endpoint: Endpoint): RouteConfig {
     request: {
       ...pathParameters(endpoint.path),
       ...(endpoint.query ? { query: endpoint.query } : {}),
+      ...headerParameters(endpoint),
       ...(endpoint.body ? { body: { content, required: !endpoint.bodyOptional } } : {}),
     },
     responses: {
@@ -321,3 +322,17 @@ function pathParameters(path: string): { params?: z.ZodObject } {
     ? {}
     : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
 }
+
+const headerParameters = ({ headers }: Endpoint): { headers?: z.ZodObject } =>
+  headers === undefined
+    ? {}
+    : {
+        headers: z.object(
+          Object.fromEntries(
+            Object.entries(headers).map(([name, description]) => [
+              name,
+              z.string().optional().meta({ description }),
+            ]),
+          ),
+        ),
+      };

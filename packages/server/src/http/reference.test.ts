@@ -65,6 +65,7 @@ test('every operation of the document is on the page, with its fields, its error
       expect(section).toContain(path);
       expect(section).toContain(operation.summary);
       expect(section).toContain(`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'`);
+      for (const { name } of operation.parameters ?? []) expect(section).toContain(name);
       for (const name of membersOf(operation.requestBody))
         expect([path, section]).toEqual([path, expect.stringContaining(name)]);
       for (const [status, answer] of Object.entries<{ description: string }>(operation.responses)) {

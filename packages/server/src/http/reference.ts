@@ -4,6 +4,7 @@ import { escapeHtml } from '../mail/message.ts';
 interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
+  readonly format?: string;
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -116,7 +117,7 @@ function section(
       name,
       required,
       schema,
-      note: `in the ${place}`,
+      note: `In the ${place}`,
     }),
   );
   const asForm = requestBody?.content[form]?.schema;
@@ -212,11 +213,14 @@ function table(heading: string, fields: readonly Field[], resolve: Resolve): str
   return `<h3>${heading}</h3>\n<table><tbody>${rows.join('\n')}</tbody></table>`;
 }
 
+const formats: Readonly<Record<string, string>> = { 'date-time': 'time', uri: 'address' };
+
 function typeOf(schema: Schema, resolve: Resolve): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (schema.anyOf) return schema.anyOf.map((one) => typeOf(resolve(one), resolve)).join(' | ');
   if (schema.items) return `list of ${typeOf(resolve(schema.items), resolve)}`;
-  return [schema.type ?? 'anything'].flat().join(' | ');
+  const types = [schema.type ?? 'anything'].flat();
+  return types.map((type) => (type === 'string' ? (formats[schema.format ?? ''] ?? type) : type)).join(' | ');
 }
 
 /** A call that works once the words in capitals are replaced. */
