@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { introspection } from '@latchkey/contract/services';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../tests/support/authenticator.ts';
 import { setDisabled } from '../account/account.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
@@ -81,6 +82,27 @@ onBothDatabases('introspection', (open) => {
     const found = await of((await app.deviceLogin(browser)).access_token);
     expect(found).toMatchObject({ active: true, session_kind: 'device', sub: (await me(browser)).id });
     expect([found.auth_time, found.amr, found.acr]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('of a login by passkey tells that it was phishing-resistant, and when: enough for a step-up', async () => {
+    const { access_token: token } = await app.login(someone());
+    const authenticator = createAuthenticator({ origin: app.ctx.config.baseUrl });
+    const creation = (await app.ask('POST', '/passkey/register/challenge', { token })).body;
+    const made = await app.ask('POST', '/passkey/register', { token, json: authenticator.create(creation) });
+    expect(made.status).toBe(201);
+    app.pass(3600);
+    const options = (await app.ask('POST', '/passkey/login/challenge')).body;
+    const login = await app.ask('POST', '/passkey/login', { json: authenticator.get(options) });
+    expect(login.status).toBe(200);
+    const found = await of(login.body.access_token);
+    expect(found).toMatchObject({ acr: 'phr', amr: ['pop', 'user', 'mfa'], session_kind: 'browser' });
+    const { refresh_token } = login.body;
+    app.pass(600);
+    const refreshed = await app.ask('POST', '/refresh', { json: { refresh_token } });
+    const later = await of(refreshed.body.access_token);
+    expect(later.auth_time).toBe(found.auth_time);
+    expect(later.iat - found.iat).toBeGreaterThanOrEqual(600);
+    expect(found.auth_time - (await of(token)).auth_time).toBeGreaterThanOrEqual(3600);
   });
 
   test('calls a token inactive from the moment its session ends, and tells nothing more', async () => {
