@@ -35,11 +35,11 @@ const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts
 const levels = [
   ['crypto', 'database', 'http', 'limits', 'mail', 'metrics', 'context.ts', 'config.ts', 'errors.ts'],
   ['events'],
-  ['organizations'],
+  ['organizations', 'signing-keys'],
   ['notices'],
   ['sessions'],
   ['account'],
-  ['device', 'email-change', 'magic-links', 'passkeys'],
+  ['device', 'email-change', 'magic-links', 'passkeys', 'services'],
   ['disowning', 'personal-data'],
   ['app.ts'],
   ['operator'],

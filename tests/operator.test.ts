@@ -81,12 +81,43 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         ],
         [['users', 'disable', 'nobody@example.com'], 'no account'],
         [['users', 'explode', 'nobody@example.com'], 'unknown command'],
+        [['services', 'create', ' '], 'The name must be'],
+        [['services', 'revoke', 'svc_unknown'], 'no live service key'],
       ];
       for (const [args, sentence] of wrong) {
         const { code, stderr } = await operator(...args);
         expect(code).not.toBe(0);
         expect(stderr).toContain(sentence);
       }
+    });
+
+    test('makes, lists and revokes service keys, which count from the next request on', async () => {
+      const made = await operator('services', 'create', 'Sessions service');
+      expect(made).toMatchObject({ code: 0, stderr: '' });
+      const key = made.stdout.trimEnd().split('\n').at(-1)!;
+      const [, id, secret] = /^(svc_[\w-]{22}):(lk_sk_[\w-]{43})$/.exec(key)!;
+      const headers = { Authorization: `Basic ${Buffer.from(key).toString('base64')}` };
+      const introspect = () => request(service.url, 'POST', '/introspect', { json: { token: 'x' }, headers });
+      expect(await introspect()).toEqual({ status: 200, body: { active: false } });
+
+      const list = await operator('services', 'list');
+      expect(list.stdout).not.toContain(secret!);
+      expect(JSON.parse(list.stdout)).toMatchObject({ id, name: 'Sessions service', revoked_at: null });
+      expect((await operator('services', 'revoke', id!)).code).toBe(0);
+      expect((await introspect()).status).toBe(401);
+      expect(await operator('services', 'revoke', id!)).toMatchObject({ code: 1 });
+      expect(JSON.parse((await operator('services', 'list')).stdout).revoked_at).toBeString();
+    });
+
+    test('rotates the signing keys: the new one is published before it signs', async () => {
+      const rotate = (...options: string[]) => operator('signing-keys', 'rotate', ...options);
+      expect(Date.parse(/signs from (\S+)\.$/m.exec((await rotate()).stdout)![1]!)).toBeLessThan(Date.now());
+      const second = /signs from (\S+)\.$/m.exec((await rotate()).stdout)![1]!;
+      expect(Date.parse(second)).toBeGreaterThan(Date.now() + 600_000);
+      const published = async () =>
+        ((await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: object[] }).keys;
+      expect(await published()).toHaveLength(2);
+      expect((await rotate('--at-once')).code).toBe(0);
     });
 
     test('disables an account: its logins end at once and for good; enabled again, its owner logs in anew', async () => {

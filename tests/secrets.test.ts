@@ -103,6 +103,8 @@ async function story(send: Send, readMails: ReadMails): Promise<Secrets> {
     };
     await send('GET', '/me', { token: secret, headers });
     await send('GET', `/${secret}?token=${secret}`, { headers });
+    const basic = { Authorization: `Basic ${Buffer.from(`${secret}:${secret}`).toString('base64')}` };
+    await send('POST', '/introspect', { form: { token: secret }, headers: { ...headers, ...basic } });
     await send('DELETE', `/sessions/${secret}`, {
       token: tokens.access_token,
       headers: { 'X-Request-Id': secret },

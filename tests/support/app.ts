@@ -17,6 +17,7 @@ import { createLimiter } from '../../packages/server/src/limits/limiter.ts';
 import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
 import { createMetrics } from '../../packages/server/src/metrics/metrics.ts';
+import { createServiceKey } from '../../packages/server/src/services/services.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -79,6 +80,8 @@ export interface TestApp {
   login(email?: string): Promise<Tokens>;
   /** Logs a program in by device flow, approved by the holder of a browser login's access token. */
   deviceLogin(approver: Tokens): Promise<Tokens>;
+  /** The `Authorization` header of a sibling service with a key of its own. */
+  serviceAuthorization(): Promise<string>;
   sweep(): Promise<number>;
   close(): Promise<void>;
 }
@@ -208,6 +211,11 @@ export async function openApp(
     return answer.body;
   };
 
+  const serviceAuthorization: TestApp['serviceAuthorization'] = async () => {
+    const { id, secret } = await createServiceKey(ctx, 'a service of the tests');
+    return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+  };
+
   const test: TestApp = {
     app,
     ctx,
@@ -223,6 +231,7 @@ export async function openApp(
     mails,
     login,
     deviceLogin,
+    serviceAuthorization,
     sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: () => db.close(),
   };

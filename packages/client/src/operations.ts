@@ -33,6 +33,7 @@ export const operations = {
   listOrganizations: { method: 'get', path: '/api/v1/auth/organizations' },
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
+  introspect: { method: 'post', path: '/api/v1/auth/introspect' },
   listEvents: { method: 'get', path: '/api/v1/auth/events' },
 } as const satisfies { [Id in keyof Endpoints]: Pick<Endpoints[Id], 'method' | 'path'> };
 

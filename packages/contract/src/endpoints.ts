@@ -23,11 +23,13 @@ import {
   registrationResponse,
   requestOptions,
 } from './passkeys.ts';
+import { introspection, introspectionJwtType, introspectionRequest } from './services.ts';
 import { sessionList } from './sessions.ts';
 import {
   cookieLogin,
   grantForm,
   loginQuery,
+  refreshForm,
   refreshRequest,
   revokeForm,
   revokeScope,
@@ -36,9 +38,9 @@ import {
 
 /**
  * Who may call: anyone; a valid access token or cookie (`bearer`); one of a browser login (`browser`); and
- * either of the two with a recent login, which only a browser login can be.
+ * either of the two with a recent login, which only a browser login can be. Or a sibling service with its key.
  */
-export type Access = 'anyone' | 'bearer' | 'browser' | 'recent';
+export type Access = 'anyone' | 'bearer' | 'browser' | 'recent' | 'service';
 
 /** One operation of the interface: validation, types, clients and the OpenAPI document all follow from it. */
 export interface Endpoint {
@@ -49,6 +51,8 @@ export interface Endpoint {
   readonly summary: string;
   readonly access: Access;
   readonly query?: z.ZodObject;
+  /** Request headers that change what happens, and how. All may be left out. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The JSON body. An endpoint without it takes none. */
   readonly body?: z.ZodType;
   /** The body may be left out; every member is then absent. */
@@ -57,12 +61,18 @@ export interface Endpoint {
   readonly form?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
   readonly response?: z.ZodType;
+  /** The media type that an `Accept` header may ask for, where the answer can also be had signed. */
+  readonly signedAs?: string;
   readonly errors: readonly ErrorCode[];
 }
 
 const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
 
 const auth = '/api/v1/auth';
+
+const repeatable = (seconds: number) => ({
+  'Idempotency-Key': `Of your own choosing, 1-128 printable characters: the same request with the same key gets the same tokens again for ${seconds} s.`,
+});
 
 export const endpoints = {
   startDeviceAuthorization: define({
@@ -84,6 +94,7 @@ export const endpoints = {
     path: `${auth}/token`,
     summary: 'Poll for the tokens of a device login; as a form, the OAuth token endpoint',
     access: 'anyone',
+    headers: repeatable(60),
     body: deviceTokenRequest,
     form: grantForm,
     status: 200,
@@ -248,8 +259,9 @@ export const endpoints = {
     path: `${auth}/refresh`,
     summary: 'Spend a refresh token for its one successor',
     access: 'anyone',
+    headers: repeatable(600),
     body: refreshRequest,
-    form: grantForm,
+    form: refreshForm,
     status: 200,
     response: tokenSet,
     errors: [
@@ -264,7 +276,8 @@ export const endpoints = {
     id: 'revoke',
     method: 'post',
     path: `${auth}/revoke`,
-    summary: 'End every login of the user, or with scope=session this one; as a form, RFC 7009',
+    summary:
+      'End every login of the user, or with scope=session this one; as a form, RFC 7009 (answered with 200)',
     access: 'bearer',
     query: revokeScope,
     body: revokeScope,
@@ -301,6 +314,7 @@ export const endpoints = {
     path: `${auth}/me`,
     summary: 'Change the profile by JSON merge patch (RFC 7396); If-Match is honoured',
     access: 'bearer',
+    headers: { 'If-Match': 'The ETag of the profile that the change was made on.' },
     body: profilePatch,
     status: 200,
     response: profile,
@@ -390,5 +404,19 @@ export const endpoints = {
     access: 'bearer',
     status: 204,
     errors: ['not_found'],
+  }),
+  introspect: define({
+    id: 'introspect',
+    method: 'post',
+    path: `${auth}/introspect`,
+    summary:
+      'For services: whether a token is good, and whose it is (RFC 7662). Signed where Accept asks for it (RFC 9701)',
+    access: 'service',
+    body: introspectionRequest,
+    form: introspectionRequest,
+    status: 200,
+    response: introspection,
+    signedAs: introspectionJwtType,
+    errors: ['invalid_request'],
   }),
 } as const;

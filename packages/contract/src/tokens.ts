@@ -28,10 +28,18 @@ export const revokeScope = z.object({ scope: z.literal('session').optional() });
 export const deviceCodeGrantType = 'urn:ietf:params:oauth:grant-type:device_code';
 export const refreshGrantType = 'refresh_token';
 
-/** Form dialect of `POST /token` and `POST /refresh`. @see RFC 6749 section 6, RFC 8628 section 3.4 */
+/** Form dialect of `POST /token`. @see RFC 6749 section 6, RFC 8628 section 3.4 */
 export const grantForm = z.object({
-  grant_type: text(200),
+  grant_type: text(200).meta({
+    description: `${refreshGrantType} with refresh_token, or ${deviceCodeGrantType} with device_code.`,
+  }),
   device_code: token.optional(),
+  refresh_token: token.optional(),
+});
+
+/** Form dialect of `POST /refresh`. @see RFC 6749 section 6 */
+export const refreshForm = z.object({
+  grant_type: text(200).meta({ description: `${refreshGrantType}, with refresh_token.` }),
   refresh_token: token.optional(),
 });
 

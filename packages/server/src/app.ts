@@ -19,7 +19,7 @@ import { eventRoutes } from './events/routes.ts';
 import { type App, createApi, type RequestEnv } from './http/api.ts';
 import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
 import { metricsRoute } from './http/metrics.ts';
-import { documentRoute, healthRoutes } from './http/operations.ts';
+import { documentRoutes, healthRoutes } from './http/operations.ts';
 import { pageRoutes } from './http/pages.ts';
 import { sweepRateLimits } from './limits/store.ts';
 import { signInMail, signInTemplate } from './magic-links/mail.ts';
@@ -35,6 +35,8 @@ import { passkeyRoutes } from './passkeys/routes.ts';
 import { sweepSpentChallenges } from './passkeys/store.ts';
 import { accountDeletedMail, accountDeletedTemplate } from './personal-data/mail.ts';
 import { personalDataRoutes } from './personal-data/routes.ts';
+import { serviceRoutes } from './services/routes.ts';
+import { authenticateService } from './services/services.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import {
   authenticate,
@@ -43,6 +45,7 @@ import {
   requireRecentLogin,
 } from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
+import { openSigningKeys } from './signing-keys/signing-keys.ts';
 
 /** What each mail is filled in by. */
 export const templates: Templates = {
@@ -93,6 +96,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
 
   const api = createApi(ctx, app, {
     authenticate: (credential) => authenticate(ctx, credential),
+    authenticateService: (authorization) => authenticateService(ctx, authorization),
     credentialMissing,
     requireBrowserLogin: (login) => requireBrowserLogin(ctx, login),
     requireRecentLogin: (login) => requireRecentLogin(ctx, login),
@@ -107,10 +111,11 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   personalDataRoutes(api, ctx);
   organizationRoutes(api, ctx);
   eventRoutes(api, ctx);
+  serviceRoutes(api, ctx, openSigningKeys(ctx));
 
   healthRoutes(app, ctx, lifecycle);
   metricsRoute(app, ctx, manifest.version);
-  documentRoute(app, ctx, manifest.version);
+  documentRoutes(app, ctx, manifest.version);
   pageRoutes(app, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(app, ctx, templates);
   refuseOtherMethods(app, ctx);

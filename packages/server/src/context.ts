@@ -40,3 +40,8 @@ export interface Login {
   /** A cookie that should be set again: its life or its key has moved on. */
   readonly renewedCookie: string | undefined;
 }
+
+/** A sibling service of the platform that presented its key. */
+export interface Service {
+  readonly id: string;
+}

@@ -13,6 +13,7 @@ import { eventCommands } from './operator/events.ts';
 import { organizationCommands } from './operator/organizations.ts';
 import { outboxCommand } from './operator/outbox.ts';
 import { serve } from './operator/serve.ts';
+import { serviceCommands } from './operator/services.ts';
 import { userCommands } from './operator/users.ts';
 
 const print = (text: string): void => void (text !== '' && process.stdout.write(`${text}\n`));
@@ -68,6 +69,7 @@ organizationCommands(program, run);
 outboxCommand(program, run);
 eventCommands(program, run);
 doctorCommand(program, print, hasGivenKeys);
+serviceCommands(program, run);
 
 try {
   await program.parseAsync();

@@ -6,5 +6,5 @@ export const systemRandom: Random = (bytes) => Buffer.from(crypto.getRandomValue
 const idBytes = 16;
 
 /** A new opaque identifier, such as `usr_` and 128 random bits in base64url. */
-export const newId = (prefix: 'usr_' | 'pk_' | 'org_' | 'evt_' | 'mail_', random: Random): string =>
+export const newId = (prefix: 'usr_' | 'pk_' | 'org_' | 'evt_' | 'mail_' | 'svc_', random: Random): string =>
   prefix + random(idBytes).toString('base64url');

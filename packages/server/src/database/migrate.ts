@@ -2,6 +2,7 @@ import { type Kysely, type Migration, Migrator } from 'kysely';
 import { up as first } from './migrations/0001-first.ts';
 import { up as passkeys } from './migrations/0002-passkeys.ts';
 import { up as securityLog } from './migrations/0003-security-log.ts';
+import { up as services } from './migrations/0004-services.ts';
 import { up as rateLimits } from './migrations/0005-rate-limits.ts';
 import { up as accountChanges } from './migrations/0006-account-changes.ts';
 
@@ -10,6 +11,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0001-first': { up: first },
   '0002-passkeys': { up: passkeys },
   '0003-security-log': { up: securityLog },
+  '0004-services': { up: services },
   '0005-rate-limits': { up: rateLimits },
   '0006-account-changes': { up: accountChanges },
 };

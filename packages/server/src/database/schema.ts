@@ -88,6 +88,21 @@ export interface Tables {
   };
   spent_challenges: { id: string; expires_at: number };
   rate_limits: { key: string; points: number; expire: number | null };
+  service_keys: {
+    id: string;
+    name: string;
+    secret_hash: string;
+    created_at: number;
+    last_used_at: number | null;
+    revoked_at: number | null;
+  };
+  signing_keys: {
+    sequence: number;
+    kid: string;
+    public_jwk: string;
+    sealed_private: string;
+    signs_from: number;
+  };
   organizations: { id: string; slug: string; name: string; personal: number; created_at: number };
   memberships: {
     user_id: string;

@@ -1,11 +1,11 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Endpoint } from '@latchkey/contract/endpoints';
-import { errorBody } from '@latchkey/contract/errors';
+import { type ErrorCode, errorBody, errorStatus } from '@latchkey/contract/errors';
 import { limits } from '@latchkey/contract/limits';
 import type { Context as HonoContext } from 'hono';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import type { Context, Login, Requester } from '../context.ts';
+import type { Context, Login, Requester, Service } from '../context.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
 import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
@@ -29,7 +29,8 @@ export interface RequestEnv {
 export type App = OpenAPIHono<RequestEnv>;
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
-type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' ? undefined : Login;
+type ServiceOf<E extends Endpoint> = E['access'] extends 'service' ? Service : undefined;
+type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' | 'service' ? undefined : Login;
 type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParametersOf<Rest>
   : unknown;
@@ -37,6 +38,7 @@ type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}$
 /** A request after everything that can be checked without a use case was checked. */
 export interface Call<E extends Endpoint, Body = OutputOf<E['body']>> extends CallFacts {
   readonly login: LoginOf<E>;
+  readonly service: ServiceOf<E>;
   readonly params: ParametersOf<E['path']>;
   readonly query: OutputOf<E['query']>;
   readonly body: Body;
@@ -46,6 +48,7 @@ export interface CallFacts {
   readonly requester: Requester;
   readonly idempotencyKey: string | undefined;
   readonly ifMatch: string | null;
+  readonly accept: string | null;
   /** The browser's session cookie, whether or not it was what authenticated the request. */
   readonly sessionCookie: string | undefined;
 }
@@ -53,6 +56,8 @@ export interface CallFacts {
 /** What a route answers. `detail` goes into the log; `cookie` sets or clears the browser session. */
 export interface Reply<Body> {
   readonly body?: Body;
+  /** The same answer in another form, sent in the place of `body`. */
+  readonly signed?: { readonly type: string; readonly text: string };
   readonly status?: 200;
   readonly headers?: Record<string, string>;
   readonly cookie?: 'clear' | { readonly value: string };
@@ -61,7 +66,7 @@ export interface Reply<Body> {
 
 type Handler<E extends Endpoint, Body> = (call: Call<E, Body>) => Promise<Reply<OutputOf<E['response']>>>;
 type FormHandler<E extends Endpoint> = (
-  call: CallFacts & { readonly body: OutputOf<E['form']> },
+  call: CallFacts & { readonly service: ServiceOf<E>; readonly body: OutputOf<E['form']> },
 ) => Promise<Reply<OutputOf<E['response']>>>;
 
 /** One way to get tokens at the OAuth token endpoint. */
@@ -79,9 +84,10 @@ interface TokenSetLike {
   refresh_token: string;
 }
 
-/** What the interface needs from the capability that knows sessions. */
+/** What the interface needs from the capabilities that know who calls. */
 export interface Access {
   authenticate(credential: { type: 'bearer' | 'cookie'; value: string }): Promise<Login>;
+  authenticateService(authorization: string | null): Promise<Service>;
   credentialMissing(): AuthError;
   requireBrowserLogin(login: Login): void;
   requireRecentLogin(login: Login): void;
@@ -105,7 +111,7 @@ export interface Api {
 
 export function createApi(ctx: Context, app: App, access: Access): Api {
   const authenticate = async (endpoint: Endpoint, c: HonoContext<RequestEnv>): Promise<Login | undefined> => {
-    if (endpoint.access === 'anyone') return undefined;
+    if (endpoint.access === 'anyone' || endpoint.access === 'service') return undefined;
     const headers = c.req.raw.headers;
     const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
     const cookie = readSessionCookie(ctx.config, headers.get('Cookie'));
@@ -118,6 +124,11 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     if (endpoint.access === 'recent') access.requireRecentLogin(login);
     return login;
   };
+
+  const authenticateService = async (endpoint: Endpoint, c: HonoContext<RequestEnv>) =>
+    endpoint.access === 'service'
+      ? access.authenticateService(c.req.raw.headers.get('Authorization'))
+      : undefined;
 
   const callOf = <Parts extends object>(c: HonoContext<RequestEnv>, parts: Parts): Parts & CallFacts =>
     Object.assign(new RequestFacts(ctx.config, c), parts);
@@ -136,6 +147,7 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
       clears || set !== undefined
         ? { ...reply.headers, 'Set-Cookie': sessionCookieHeader(ctx.config, set) }
         : reply.headers;
+    if (reply.signed) return c.body(reply.signed.text, 200, { 'Content-Type': reply.signed.type });
     return dressed(c, reply.body, reply.status ?? endpoint.status, headers);
   };
 
@@ -147,15 +159,16 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     app.openAPIRegistry.registerPath(describe(endpoint));
     app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
       const taken = await takeBody(c.req.raw);
+      const service = await authenticateService(endpoint, c);
       const isEmpty = !(taken instanceof AuthError) && taken.length === 0;
       if (
         form &&
         endpoint.form &&
         dialectOf(c.req.raw) === 'form' &&
-        !(isEmpty && endpoint.access !== 'anyone')
+        !(isEmpty && endpoint.access === 'bearer')
       ) {
         const body = check(endpoint.form, readBody(c.req.raw, taken, dialects) ?? {}, 'the body');
-        return answer(c, endpoint, await form(callOf(c, { body: body as never })));
+        return answer(c, endpoint, await form(callOf(c, { service: service as never, body: body as never })));
       }
       const login = await authenticate(endpoint, c);
       const parameters = endpoint.query ? readQuery(c.req.url) : {};
@@ -166,7 +179,7 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
       const body = endpoint.body ? check(endpoint.body, absent, 'the body') : {};
       const params = c.req.param();
       if (!Object.values(params).every((id) => idPattern.test(String(id)))) throw noSuchThing();
-      const call = callOf(c, { login, params, query, body });
+      const call = callOf(c, { login, service, params, query, body });
       return answer(c, endpoint, await handler(call as never), login);
     });
   };
@@ -226,6 +239,10 @@ class RequestFacts implements CallFacts {
 
   get ifMatch(): string | null {
     return this.#c.req.raw.headers.get('If-Match');
+  }
+
+  get accept(): string | null {
+    return this.#c.req.raw.headers.get('Accept');
   }
 
   get sessionCookie(): string | undefined {
@@ -290,29 +307,80 @@ function describe(endpoint: Endpoint): RouteConfig {
     ...(endpoint.body ? { 'application/json': { schema: endpoint.body } } : {}),
     ...(endpoint.form ? { 'application/x-www-form-urlencoded': { schema: endpoint.form } } : {}),
   };
-  const errors = [...endpoint.errors, ...(endpoint.access === 'anyone' ? [] : ['invalid_token'])];
+  const answer = {
+    ...(endpoint.response ? { 'application/json': { schema: endpoint.response } } : {}),
+    ...(endpoint.signedAs ? { [endpoint.signedAs]: { schema: z.string() } } : {}),
+  };
   return {
     operationId: endpoint.id,
     method: endpoint.method,
     path: endpoint.path,
     summary: endpoint.summary,
-    security: endpoint.access === 'anyone' ? [] : [{ bearer: [] }, { cookie: [] }],
+    description: accessInWords[endpoint.access],
+    security: credentialsOf[endpoint.access],
     request: {
       ...pathParameters(endpoint.path),
       ...(endpoint.query ? { query: endpoint.query } : {}),
+      ...headerParameters(endpoint),
       ...(endpoint.body ? { body: { content, required: !endpoint.bodyOptional } } : {}),
     },
     responses: {
-      [endpoint.status]: endpoint.response
-        ? { description: 'Done', content: { 'application/json': { schema: endpoint.response } } }
-        : { description: 'Done' },
-      ...(endpoint.errors.includes('rate_limited') ? { 429: rateLimitedResponse } : {}),
-      default: {
-        description: `Errors: ${errors.join(', ') || 'those of every endpoint'}`,
-        content: { 'application/json': { schema: errorBody } },
+      [endpoint.status]: {
+        description: 'Done',
+        ...(endpoint.response ? { content: answer } : {}),
       },
+      ...errorResponses(endpoint),
     },
   } as RouteConfig;
+}
+
+const byUser = [{ bearer: [] }, { cookie: [] }];
+const credentialsOf = {
+  anyone: [],
+  bearer: byUser,
+  browser: byUser,
+  recent: byUser,
+  service: [{ serviceKey: [] }],
+} satisfies Record<Endpoint['access'], object[]>;
+
+const accessInWords = {
+  anyone: 'Anyone may call this.',
+  bearer: 'Needs an access token, or the session cookie of a page.',
+  browser: 'Needs the access token or cookie of a login in a browser.',
+  recent: 'Needs the access token or cookie of a recent login by passkey or mail.',
+  service: 'Needs a service key, by HTTP Basic.',
+} satisfies Record<Endpoint['access'], string>;
+
+/** What checking who calls may answer. */
+const accessErrors = {
+  anyone: [],
+  bearer: ['invalid_token', 'origin_not_allowed'],
+  browser: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed'],
+  recent: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed'],
+  service: ['invalid_client'],
+} satisfies Record<Endpoint['access'], ErrorCode[]>;
+
+/** What any endpoint may answer, whatever it does. */
+const errorsOfAll: ErrorCode[] = ['server_error', 'temporarily_unavailable'];
+const errorsOfBodies: ErrorCode[] = ['invalid_request', 'payload_too_large', 'unsupported_media_type'];
+
+/** By status: the codes that this endpoint may answer with it. */
+function errorResponses(endpoint: Endpoint) {
+  const codes = new Set<ErrorCode>([
+    ...endpoint.errors,
+    ...accessErrors[endpoint.access],
+    ...(endpoint.body ? errorsOfBodies : []),
+    ...errorsOfAll,
+  ]);
+  const byStatus = Map.groupBy(codes, (code) => errorStatus[code]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => [
+      status,
+      found.includes('rate_limited')
+        ? rateLimitedResponse
+        : { description: found.join(', '), content: { 'application/json': { schema: errorBody } } },
+    ]),
+  );
 }
 
 function pathParameters(path: string): { params?: z.ZodObject } {
@@ -321,3 +389,17 @@ function pathParameters(path: string): { params?: z.ZodObject } {
     ? {}
     : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
 }
+
+const headerParameters = ({ headers }: Endpoint): { headers?: z.ZodObject } =>
+  headers === undefined
+    ? {}
+    : {
+        headers: z.object(
+          Object.fromEntries(
+            Object.entries(headers).map(([name, description]) => [
+              name,
+              z.string().optional().meta({ description }),
+            ]),
+          ),
+        ),
+      };

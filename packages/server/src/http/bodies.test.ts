@@ -108,9 +108,12 @@ onBothDatabases('bodies', (open) => {
       `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
       '[{"a":'.repeat(9_000),
     );
+    const service = { Authorization: await t.serviceAuthorization() };
     for (const endpoint of withBody) {
+      const who =
+        endpoint.access === 'service' ? { headers: { ...json, ...service } } : { token, headers: json };
       for (const raw of bodies) {
-        const { status, body } = await send(t, endpoint, { token, raw, headers: json });
+        const { status, body } = await send(t, endpoint, { ...who, raw });
         expect([endpoint.id, raw.slice(0, 20), status, body.error]).toEqual([
           endpoint.id,
           raw.slice(0, 20),
@@ -143,8 +146,9 @@ onBothDatabases('identifiers', (open) => {
 test('a missing body is 400 where one is needed, naming what is missing', async () => {
   const t = await openApp('sqlite');
   const token = (await t.login()).access_token;
+  const service = { headers: { Authorization: await t.serviceAuthorization() } };
   for (const endpoint of withBody.filter((e) => !e.bodyOptional)) {
-    const { status, body } = await send(t, endpoint, { token });
+    const { status, body } = await send(t, endpoint, endpoint.access === 'service' ? service : { token });
     expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 400, 'invalid_request']);
   }
   for (const [, endpoint, field, , rest] of fields) {

@@ -12,9 +12,11 @@ const methodOf = (endpoint: Endpoint): string => endpoint.method.toUpperCase();
 
 let t: TestApp;
 let token: string;
+let service: string;
 beforeAll(async () => {
   t = await openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: origin } });
   token = (await t.login()).access_token;
+  service = await t.serviceAuthorization();
 });
 afterAll(() => t.close());
 
@@ -43,6 +45,11 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
     const ask = (headers: Record<string, string> = {}, raw?: string) =>
       t.ask(methodOf(endpoint), path, { headers, ...(raw === undefined ? {} : { raw }) });
 
+    const authorization = (): Record<string, string> => {
+      if (endpoint.access === 'anyone') return {};
+      return { Authorization: endpoint.access === 'service' ? service : `Bearer ${token}` };
+    };
+
     test('gives back a good request id and replaces any other', async () => {
       for (const id of ['a', 'A.b_c-9', 'x'.repeat(128)]) {
         expect((await ask({ 'X-Request-Id': id })).headers.get('X-Request-Id')).toBe(id);
@@ -59,10 +66,15 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
         expectEverywhere(await ask());
       });
     } else {
+      const [scheme, code] =
+        endpoint.access === 'service'
+          ? (['Basic', 'invalid_client'] as const)
+          : (['Bearer', 'invalid_token'] as const);
+
       test('without a credential is 401 with a challenge that names no error', async () => {
         const answer = await ask();
-        expectError(answer, 'invalid_token');
-        expect(answer.headers.get('WWW-Authenticate')).toMatch(/^Bearer /);
+        expectError(answer, code);
+        expect(answer.headers.get('WWW-Authenticate')).toStartWith(`${scheme} `);
         expect(answer.headers.get('WWW-Authenticate')).not.toContain('error');
       });
 
@@ -71,15 +83,16 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
         const bad = ['', '{', '[]', 'x'.repeat(70_000)];
         for (const raw of endpoint.method === 'get' ? [] : bad) {
           for (const type of ['application/json', 'text/plain', 'application/xml']) {
-            const answer = await ask({ Authorization: 'Bearer lk_at_x', 'Content-Type': type }, raw);
-            expectError(answer, 'invalid_token');
-            expect(answer.headers.get('WWW-Authenticate')).toContain('error="invalid_token"');
+            const answer = await ask({ Authorization: `${scheme} lk_at_x`, 'Content-Type': type }, raw);
+            expectError(answer, code);
+            if (scheme === 'Bearer')
+              expect(answer.headers.get('WWW-Authenticate')).toContain('error="invalid_token"');
           }
         }
         const query = await t.ask(methodOf(endpoint), `${path}?limit=x&limit=y&scope=z`, {
           token: 'lk_at_x',
         });
-        expectError(query, 'invalid_token');
+        expectError(query, code);
         expect(t.statements.length).toBe(before);
       });
     }
@@ -90,8 +103,10 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
         for (const announced of [true, false]) {
           const send = async (bytes: number) => {
             // A login of its own: what is taken may end every login of its user.
-            const login = endpoint.access === 'anyone' ? undefined : await t.login('size@example.com');
-            const auth = login ? { Authorization: `Bearer ${login.access_token}` } : {};
+            const login = ['anyone', 'service'].includes(endpoint.access)
+              ? undefined
+              : await t.login('size@example.com');
+            const auth = login ? { Authorization: `Bearer ${login.access_token}` } : authorization();
             const text = sized(bytes);
             expect(Buffer.byteLength(text)).toBe(bytes);
             const headers = { 'Content-Type': 'application/json', ...auth };
@@ -107,7 +122,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
       });
 
       test('refuses another media type, and takes its own with parameters in any letter case', async () => {
-        const auth = endpoint.access === 'anyone' ? {} : { Authorization: `Bearer ${token}` };
+        const auth = authorization();
         for (const type of [
           'text/plain',
           'application/xml',

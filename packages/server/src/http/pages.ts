@@ -61,32 +61,40 @@ interface Manifest {
   readonly assets: readonly string[];
 }
 
+const headersOfAll = ({ https }: PageOptions): Record<string, string> => ({
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  ...(https ? { 'Strict-Transport-Security': `max-age=${hstsMaxAgeSeconds}` } : {}),
+});
+
+interface PageOptions {
+  readonly https: boolean;
+}
+
+/** What every page for people is sent with. */
+export const pageHeaders = (options: PageOptions): Record<string, string> => ({
+  ...headersOfAll(options),
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': contentSecurityPolicy,
+  'Permissions-Policy': permissionsPolicy,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'X-Frame-Options': 'DENY',
+  'Cache-Control': 'no-store',
+});
+
 /**
  * Serves the dashboard: its pages, never kept by any cache, and under `/assets/` the files they load, named by
  * their content and kept for ever. All are read once, here; a request never reaches the file system.
  */
-export function pageRoutes<E extends Env>(app: Hono<E>, options: { https: boolean }): void {
+export function pageRoutes<E extends Env>(app: Hono<E>, options: PageOptions): void {
   const { pages, assets } = readManifest();
-  const everywhere = {
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    ...(options.https ? { 'Strict-Transport-Security': `max-age=${hstsMaxAgeSeconds}` } : {}),
-  };
-  const pageHeaders = {
-    ...everywhere,
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': contentSecurityPolicy,
-    'Permissions-Policy': permissionsPolicy,
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    'X-Frame-Options': 'DENY',
-    'Cache-Control': 'no-store',
-  };
+  const headers = pageHeaders(options);
 
-  app.get('/', (c) => c.body(null, 302, { ...pageHeaders, Location: '/account' }));
+  app.get('/', (c) => c.body(null, 302, { ...headers, Location: '/account' }));
   for (const [name, file] of Object.entries(pages)) {
     const html = readFileSync(new URL(file, dist), 'utf8');
-    app.get(`/${name}`, (c) => c.body(html, 200, pageHeaders));
+    app.get(`/${name}`, (c) => c.body(html, 200, headers));
   }
 
   const files = new Map(assets.map((name) => [name, readFileSync(new URL(`assets/${name}`, dist), 'utf8')]));
@@ -95,7 +103,7 @@ export function pageRoutes<E extends Env>(app: Hono<E>, options: { https: boolea
     const content = files.get(name);
     if (content === undefined) return c.notFound();
     return c.body(content, 200, {
-      ...everywhere,
+      ...headersOfAll(options),
       'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
     });

@@ -109,7 +109,7 @@ Latchkey is ready at ${baseUrl}
 
   Sign in:  ${baseUrl}/login
 ${mails}  A device: curl -X POST ${baseUrl}/api/v1/auth/device
-  API:      ${baseUrl}/openapi.json
+  API:      ${baseUrl}/docs
 
 `;
 }

@@ -130,6 +130,7 @@ export const findSession = statement<{ id: string }>()((db, p) =>
       'id',
       'user_id',
       'kind',
+      'method',
       'generation',
       'rotated_at',
       'idempotency_hash',

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { opaque, text } from './fields.ts';
+import { limits } from './limits.ts';
+import { sessionKinds } from './sessions.ts';
+
+/** The media type of an answer that proves itself. @see RFC 9701 section 4 */
+export const introspectionJwtType = 'application/token-introspection+jwt';
+
+/** Any string may be asked about; the hint is taken and not needed. @see RFC 7662 section 2.1 */
+export const introspectionRequest = z.object({
+  token: opaque(limits.bodyBytes),
+  token_type_hint: text(100).optional(),
+});
+
+const seconds = (description: string) => z.int().meta({ description });
+
+/**
+ * What a service is told of a token. A refresh token is told apart by `token_use` and has no `token_type`: who
+ * takes calls must take access tokens only.
+ * @see RFC 7662 section 2.2, RFC 9470 section 6.2
+ */
+export const activeToken = z
+  .object({
+    active: z.literal(true),
+    token_use: z.enum(['access_token', 'refresh_token']),
+    token_type: z.literal('Bearer').optional().meta({ description: 'Of access tokens only.' }),
+    iss: z.string(),
+    sub: z.string().meta({ description: "The user's id." }),
+    sid: z.string().meta({ description: "The session's id." }),
+    exp: seconds('When the token ends, in seconds since 1970.'),
+    iat: seconds('When the token was issued, in seconds since 1970.'),
+    session_kind: z.enum(sessionKinds),
+    auth_time: seconds(
+      'When the person logged in, in seconds since 1970. Left out for a login by device code, which never counts as recent.',
+    ).optional(),
+    amr: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'How the person logged in, in the words of RFC 8176. Left out with auth_time.' }),
+    acr: z
+      .literal('phr')
+      .optional()
+      .meta({ description: 'Phishing-resistant (OpenID EAP ACR Values): the login was by passkey.' }),
+  })
+  .meta({ id: 'ActiveToken', description: 'RFC 7662 section 2.2' });
+
+const inactiveToken = z.object({ active: z.literal(false) }).meta({ id: 'InactiveToken' });
+
+export const introspection = z.union([activeToken, inactiveToken]);
+export type Introspection = z.infer<typeof introspection>;
+
+/** @see RFC 8414 section 2, RFC 8628 section 4 */
+export const serverMetadata = z
+  .object({
+    issuer: z.url(),
+    token_endpoint: z.url(),
+    device_authorization_endpoint: z.url(),
+    revocation_endpoint: z.url(),
+    introspection_endpoint: z.url(),
+    jwks_uri: z.url(),
+    grant_types_supported: z.array(z.string()),
+    response_types_supported: z.array(z.string()),
+    token_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint_auth_methods_supported: z.array(z.string()),
+    introspection_endpoint_auth_methods_supported: z.array(z.string()),
+    introspection_signing_alg_values_supported: z.array(z.string()),
+    service_documentation: z.url(),
+  })
+  .meta({ id: 'ServerMetadata', description: 'RFC 8414 section 2' });
+export type ServerMetadata = z.infer<typeof serverMetadata>;
+
+const publicKey = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: z.string(),
+  y: z.string(),
+  kid: z.string(),
+  alg: z.literal('ES256'),
+  use: z.literal('sig'),
+});
+export type PublicKey = z.infer<typeof publicKey>;
+
+export const keySet = z
+  .object({ keys: z.array(publicKey) })
+  .meta({ id: 'KeySet', description: 'RFC 7517 section 5' });

@@ -1,0 +1,23 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import type { ServerMetadata } from '@latchkey/contract/services';
+import { deviceCodeGrantType, refreshGrantType } from '@latchkey/contract/tokens';
+import { signingAlgorithm } from '../signing-keys/signing-keys.ts';
+
+export const keySetPath = '/.well-known/jwks.json';
+
+/** All that a standard OAuth client must know of this service. @see RFC 8414 section 2 */
+export const serverMetadata = (baseUrl: string): ServerMetadata => ({
+  issuer: baseUrl,
+  token_endpoint: baseUrl + endpoints.redeemDeviceCode.path,
+  device_authorization_endpoint: baseUrl + endpoints.startDeviceAuthorization.path,
+  revocation_endpoint: baseUrl + endpoints.revoke.path,
+  introspection_endpoint: baseUrl + endpoints.introspect.path,
+  jwks_uri: baseUrl + keySetPath,
+  grant_types_supported: [deviceCodeGrantType, refreshGrantType],
+  response_types_supported: [],
+  token_endpoint_auth_methods_supported: ['none'],
+  revocation_endpoint_auth_methods_supported: ['none'],
+  introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+  introspection_signing_alg_values_supported: [signingAlgorithm],
+  service_documentation: `${baseUrl}/docs`,
+});
