@@ -69,16 +69,18 @@ async function inWhateverOrder(work: readonly (() => Promise<void>)[]): Promise<
   if (failed.length > 0) await inWhateverOrder(failed);
 }
 
+const primaryKeys = ['id', 'sequence'];
+
 /**
  * Two rows for any table: one with a value in every column, one with nulls where they may be. SQLite would take a
- * null as an id, too.
+ * null as a primary key, too.
  */
 function rowsFor({ columns }: TableMetadata): Row[] {
   return [1, 2].map((n) =>
     Object.fromEntries(
       columns.map(({ name, dataType, isNullable }) => [
         name,
-        isNullable && name !== 'id' && n === 2 ? null : /text/i.test(dataType) ? `row ${n}` : n,
+        isNullable && !primaryKeys.includes(name) && n === 2 ? null : /text|char/i.test(dataType) ? `row ${n}` : n,
       ]),
     ),
   );

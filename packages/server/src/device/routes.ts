@@ -31,8 +31,8 @@ export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): 
     api.formGrants(grants),
   );
 
-  api.on(endpoints.verifyDevice, async ({ body, ...viewer }) => ({
-    body: await verifyDevice(ctx, body.user_code, viewer),
+  api.on(endpoints.verifyDevice, async ({ body, login, requester }) => ({
+    body: await verifyDevice(ctx, body.user_code, { login, requester }),
   }));
 
   api.on(endpoints.approveDevice, async ({ body, login, requester }) => {

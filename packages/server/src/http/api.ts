@@ -215,7 +215,10 @@ export function dressed(
       });
 }
 
-/** The facts around a request, each read from it only where a use case asks for it. */
+/**
+ * The facts around a request, each read from it only where a use case asks for it: by name, since spreading a
+ * call leaves them behind.
+ */
 class RequestFacts implements CallFacts {
   readonly #config: Config;
   readonly #c: HonoContext<RequestEnv>;
@@ -289,7 +292,7 @@ const field = (description: string, example: string) => ({
 
 /** @see draft-ietf-httpapi-ratelimit-headers */
 const rateLimitedResponse = {
-  description: 'rate_limited: too many of these. Other answers may carry the RateLimit fields too',
+  description: 'rate_limited, and when to come back. Other answers may carry the RateLimit fields too',
   headers: {
     'Retry-After': field('Whole seconds until the window ends', '42'),
     RateLimit: field(

@@ -71,6 +71,8 @@ async function livedIn(app: TestApp): Promise<{ tokens: Tokens; texts: string[] 
 const impersonal: Record<string, string> = {
   spent_challenges: 'ids of challenges, which name no account',
   rate_limits: 'hashes under which something was counted, until its window ends',
+  service_keys: 'sibling services of the platform',
+  signing_keys: "the service's own keys",
 };
 
 onBothDatabases('deleting an account', (open, dialect) => {
