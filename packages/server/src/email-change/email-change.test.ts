@@ -167,13 +167,13 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   }, 30_000);
 
-  test('a person gets 5 links an hour, whichever addresses they are for', async () => {
+  test('a person gets 10 links an hour, whichever addresses they are for', async () => {
     const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
     const { access_token: token } = await app.login(ada);
     const ask = (n: number) =>
       app.ask('POST', '/me/email', { token, json: { email: `a${n}@${n}.example` }, peer: `198.51.${n}.1` });
-    for (let n = 1; n <= 5; n++) expect(outcome(await ask(n))).toBe('202');
-    const refused = await ask(6);
+    for (let n = 1; n <= 10; n++) expect(outcome(await ask(n))).toBe('202');
+    const refused = await ask(11);
     expect(outcome(refused)).toBe('429 rate_limited');
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(3500);
     expect(refused.headers.get('RateLimit')).not.toBeNull();

@@ -16,23 +16,23 @@ export const limitRules = {
   mails_by_recipient: { quota: 20, windowSeconds: 3600, shared: true },
   mails_by_client: { quota: 30, windowSeconds: 3600, shared: true },
   /** Links to a new address asked for, by account; they count as mails, too. */
-  email_changes: { quota: 5, windowSeconds: 3600, shared: true },
+  email_changes: { quota: 10, windowSeconds: 3600, shared: true },
   /** Wrong user codes (verify, approve and deny together): by signed-in user, by client address. */
   user_codes_by_user: { quota: 10, windowSeconds: 600, shared: true },
   user_codes_by_client: { quota: 30, windowSeconds: 600, shared: true },
   /** Wrong e-mail codes by client address, beyond the five tries of each code. */
-  email_codes_by_client: { quota: 30, windowSeconds: 600, shared: true },
+  email_codes_by_client: { quota: 120, windowSeconds: 600, shared: true },
   /** Device logins started, by client address. */
   device_authorizations: { quota: 30, windowSeconds: 60, shared: true },
   /** Links that were really issued and are presented, by client address. */
-  link_logins: { quota: 120, windowSeconds: 60, shared: false },
+  link_logins: { quota: 600, windowSeconds: 60, shared: false },
   /** WebAuthn challenges, and responses to them, by client address. */
-  passkey_challenges: { quota: 300, windowSeconds: 60, shared: false },
-  passkey_responses: { quota: 300, windowSeconds: 60, shared: false },
-  /** Polls by device code: `slow_down` asks for 12 a minute, this stops who does not listen. */
-  device_polls: { quota: 60, windowSeconds: 60, shared: false },
+  passkey_challenges: { quota: 3000, windowSeconds: 60, shared: false },
+  passkey_responses: { quota: 1200, windowSeconds: 60, shared: false },
+  /** Polls by device code: `slow_down` is for those who listen, this for those who do not. */
+  device_polls: { quota: 600, windowSeconds: 60, shared: false },
   /** Refreshes by session, so that many people behind one address are never in each other's way. */
-  refreshes: { quota: 60, windowSeconds: 60, shared: false },
+  refreshes: { quota: 600, windowSeconds: 60, shared: false },
 } as const satisfies Record<string, Rule>;
 
 export type LimitName = keyof typeof limitRules;
