@@ -109,11 +109,20 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
   };
 }
 
+const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 /** A key that nobody can guess, for one request and its repetitions. */
-export const newIdempotencyKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  );
+export const newIdempotencyKey = (): string => hex(crypto.getRandomValues(new Uint8Array(16)));
+
+/**
+ * The key that goes with a successor. It follows from the key before, so that two who store one successor without
+ * sharing a lock store one key; who has only the token cannot know it.
+ */
+export async function nextIdempotencyKey(key: string, refreshToken: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`${key} ${refreshToken}`);
+  return hex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+}
 
 /**
  * A token answer that has all that will be needed of it.

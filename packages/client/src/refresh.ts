@@ -1,6 +1,12 @@
 import type { Api } from './api.ts';
 import type { Clock } from './clock.ts';
-import { type CredentialStore, checkedTokens, type Login, tokenMembers } from './credentials.ts';
+import {
+  type CredentialStore,
+  checkedTokens,
+  type Login,
+  nextIdempotencyKey,
+  tokenMembers,
+} from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 
 export interface RefreshParts {
@@ -83,26 +89,34 @@ async function exchange(
   const { store, clock } = parts;
   const started = { ...login, refresh_started_at: clock.now() };
   if (!(await store.replace(login.refresh_token, started))) return storedLogin(store);
-  let successor: ReturnType<typeof tokenMembers>;
+  let successor: Successor | undefined;
   try {
     successor = await send(parts, login, effort, signal);
   } catch (error) {
     if (hasCode(error, 'invalid_grant') && error.status === 400) return refused(parts, login, error);
     throw error;
   }
+  if (!successor) return storedLogin(store);
   const { refresh_started_at: _, ...lasting } = login;
   const next: Login = { ...lasting, ...successor };
   return (await store.replace(login.refresh_token, next)) ? next : storedLogin(store);
 }
 
-/** The same request with the same key is the same exchange, however often it is sent. */
+type Successor = ReturnType<typeof tokenMembers>;
+
+/**
+ * The same request with the same key is the same exchange, however often it is sent. Undefined when somebody who
+ * does not share the lock has stored another token between two tries: the one at hand may be two exchanges old by
+ * then, and the service takes such a one for stolen.
+ */
 async function send(
-  { api, clock }: RefreshParts,
+  { api, store, clock }: RefreshParts,
   login: Login,
   { pausesMilliseconds, timeoutMilliseconds }: Effort,
   signal: AbortSignal,
-): Promise<ReturnType<typeof tokenMembers>> {
+): Promise<Successor | undefined> {
   for (let tries = 0; ; tries++) {
+    if (tries > 0 && (await storedLogin(store)).refresh_token !== login.refresh_token) return undefined;
     const askedAt = clock.now();
     try {
       const answer = await api.call('refresh', {
@@ -111,7 +125,11 @@ async function send(
         signal,
         timeoutMilliseconds,
       });
-      return tokenMembers(checkedTokens(answer), askedAt);
+      const tokens = checkedTokens(answer);
+      return {
+        ...tokenMembers(tokens, askedAt),
+        idempotency_key: await nextIdempotencyKey(login.idempotency_key, tokens.refresh_token),
+      };
     } catch (error) {
       const pause = pausesMilliseconds[tries];
       if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;
