@@ -94,7 +94,7 @@ const sentences: Partial<Record<LatchkeyErrorCode, string>> = {
 };
 
 function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login }: Called): string {
-  const kept = 'Your login is kept.';
+  const kept = 'Stored logins are kept.';
   switch (code) {
     case 'not_logged_in':
       return `Log in with \`${login}\`.`;

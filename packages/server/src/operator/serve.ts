@@ -108,7 +108,7 @@ function nextSteps({ baseUrl, devMailbox }: Config): string {
 Latchkey is ready at ${baseUrl}
 
   Sign in:  ${baseUrl}/login
-${mails}  A device: curl -X POST ${baseUrl}/api/v1/auth/device
+${mails}  Terminal: npx latchkey login --server ${baseUrl}
   API:      ${baseUrl}/docs
 
 `;
