@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
-import { codeOf } from '../../../tests/support/client.ts';
+import { onBothDatabases } from '../../../tests/support/app.ts';
+import { codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
 
 /** A real server that answers introspection as RFC 7662 says, for tokens that a test names. */
@@ -147,4 +148,24 @@ test('a cache longer than a minute and a key without a secret are refused at the
   const options = { server: 'https://login.example', serviceKey: 'svc_a:secret' };
   expect(() => createVerifier({ ...options, cacheSeconds: 61 })).toThrow('0-60');
   expect(() => createVerifier({ ...options, serviceKey: 'svc_a' })).toThrow('id:secret');
+});
+
+onBothDatabases('the service itself', (open) => {
+  test('says whose a token is, and from the moment of a revocation that it is nobody’s', async () => {
+    const app = await open();
+    const { access_token: token, refresh_token } = await app.login();
+    const { body: me } = await app.ask('GET', '/me', { token });
+    const basic = (await app.serviceAuthorization()).slice('Basic '.length);
+    const verifier = createVerifier({
+      server: app.ctx.config.baseUrl,
+      serviceKey: atob(basic),
+      cacheSeconds: 0,
+      fetch: fetchOf(app),
+    });
+    expect(await verifier.verify(token)).toMatchObject({ active: true, sub: me.id });
+    expect(await verifier.verify(refresh_token)).toEqual({ active: false });
+    await app.ask('POST', '/revoke', { token });
+    expect(await verifier.verify(token)).toEqual({ active: false });
+    await app.close();
+  });
 });
