@@ -37,6 +37,8 @@ async function login(home: Home, email: string, ...args: string[]) {
 function makeHostile(home: Home, server: string): void {
   writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${server}\n`);
   writeFileSync(join(home.path, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
+  const compilerOptions = { paths: { '*': [join(home.path, 'evil.ts')] } };
+  writeFileSync(join(home.path, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   writeFileSync(join(home.path, 'evil.ts'), 'console.log("evil");\n');
 }
 
@@ -186,14 +188,47 @@ describe("a server's own words", () => {
     expect(stderr).not.toContain('passwd');
     await hostile.stop();
   });
+
+  test('do not name what every object has', async () => {
+    const hostile = listener(() =>
+      Response.json(
+        { error: 'constructor', error_description: 'No.', request_id: 'x' },
+        { status: 400, headers: { 'X-Request-Id': 'x' } },
+      ),
+    );
+    const { stderr } = await latchkey(newHome({ LATCHKEY_SERVER: hostile.url }), 'login');
+    expect(stderr).toStartWith('latchkey: No.\n');
+    await hostile.stop();
+  });
+
+  test('cost no other login, however little they make sense', async () => {
+    const home = newHome();
+    await storeLogin(home, service.url, 'beside@example.com');
+    const headers = { 'X-Request-Id': 'x' };
+    const hostile = listener(({ url }) => {
+      const token = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer', expires_in: 60 };
+      if (url.endsWith('/token')) return Response.json(token, { headers });
+      if (url.endsWith('/me')) return Response.json({ id: null }, { headers });
+      const verification_uri = new URL('/device', url).href;
+      const codes = { device_code: 'd', user_code: 'c', verification_uri, expires_in: 60, interval: 0.1 };
+      return Response.json({ ...codes, verification_uri_complete: verification_uri }, { headers });
+    });
+    const login = await latchkey(home, 'login', '--no-browser', '--server', hostile.url);
+    expect({ code: login.code, stdout: login.stdout }).toEqual({
+      code: 0,
+      stdout: `Logged in to ${hostile.url}.\n`,
+    });
+    expect((await latchkey(home, 'token', '--server', service.url)).code).toBe(0);
+    await hostile.stop();
+  });
 });
 
-test('nothing in the directory it is run in changes what it does: no .env, no bunfig.toml', async () => {
+test('nothing in the directory it is run in changes what it does: no .env, bunfig.toml or tsconfig.json', async () => {
   const home = newHome();
   const counting = listener(() => new Response());
   makeHostile(home, counting.url);
-  const { stdout, stderr } = await latchkey(home, 'whoami');
-  expect(stdout).toBe('');
+  const { code, stdout, stderr } = await latchkey(home, 'whoami');
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).not.toContain(counting.url);
   expect(counting.heard).toEqual([]);
   await counting.stop();

@@ -63,7 +63,8 @@ export function failureOf(error: unknown, called: Called): Failure {
   return {
     status: statusOf(error),
     code,
-    message: sentences[code] ?? message,
+    // The server's code may be any text, also the name of what every object has.
+    message: (Object.hasOwn(sentences, code) ? sentences[code] : undefined) ?? message,
     hint: hintOf(error, called),
     requestId,
     retryAfterSeconds,
@@ -127,7 +128,7 @@ function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login }: Called): 
     case 'insufficient_user_authentication':
       return 'Do this in the browser, after signing in there.';
     case 'aborted':
-      return 'Nothing was changed.';
+      return 'What the server had been asked by then, it may have done. Nothing is lost.';
     default:
       return 'Nothing was changed. Correct it, and try again; `--help` behind a command says what it takes.';
   }

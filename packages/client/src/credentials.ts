@@ -124,6 +124,12 @@ export async function nextIdempotencyKey(key: string, refreshToken: string): Pro
   return hex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
 }
 
+/** No access token lives this long, and every date that is counted from it can be written down. */
+const longestLifetimeSeconds = 2 ** 31;
+/** What a header can carry: RFC 6749, appendix A. */
+const isToken = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
+
 /**
  * A token answer that has all that will be needed of it.
  * @throws {LatchkeyError} `not_latchkey`
@@ -131,11 +137,11 @@ export async function nextIdempotencyKey(key: string, refreshToken: string): Pro
 export function checkedTokens(answer: unknown): TokenSet {
   const { access_token, refresh_token, expires_in } = Object(answer) as Partial<TokenSet>;
   const isWhole =
-    typeof access_token === 'string' &&
-    access_token !== '' &&
-    typeof refresh_token === 'string' &&
-    refresh_token !== '' &&
-    Number.isFinite(expires_in);
+    isToken(access_token) &&
+    isToken(refresh_token) &&
+    typeof expires_in === 'number' &&
+    expires_in >= 0 &&
+    expires_in <= longestLifetimeSeconds;
   if (!isWhole) throw new LatchkeyError('not_latchkey', 'The answer holds no tokens.');
   return answer as TokenSet;
 }

@@ -58,7 +58,9 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     },
     signal,
   });
-  const { device_code, user_code, verification_uri, verification_uri_complete, expires_in } = started;
+  const { device_code, user_code, verification_uri, verification_uri_complete, expires_in } = Object(
+    started,
+  ) as typeof started;
   const isWhole =
     [device_code, user_code].every((code) => typeof code === 'string' && code !== '') &&
     [verification_uri, verification_uri_complete].every(isWebAddress) &&

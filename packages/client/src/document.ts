@@ -33,11 +33,17 @@ export function parseDocument(text: string, where: string): CredentialDocument {
   return value as unknown as CredentialDocument;
 }
 
-/** @throws {LatchkeyError} `store_failed` when it is longer than can be read back */
+/** @throws {LatchkeyError} `store_failed` when it could not be read back: that would cost all other logins, too */
 export function formatDocument(document: CredentialDocument): string {
   const text = `${JSON.stringify(document, null, 2)}\n`;
   if (new TextEncoder().encode(text).length > documentLimitBytes) {
     throw new LatchkeyError('store_failed', `The credentials are longer than ${documentLimitBytes} bytes.`);
+  }
+  try {
+    parseDocument(text, 'what is to be stored');
+  } catch (cause) {
+    const message = 'The credentials that are to be stored are not whole.';
+    throw new LatchkeyError('store_failed', message, { cause });
   }
   return text;
 }

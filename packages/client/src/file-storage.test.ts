@@ -251,6 +251,19 @@ test('an empty file is a file without logins', async () => {
   expect(await fileStorage(path).read()).toEqual(empty as never);
 });
 
+test('a login that is not whole is not written: all others would be lost with it', async () => {
+  const storage = fileStorage(path);
+  await storage.write(document);
+  for (const half of [
+    { ...login, access_token_expires_at: Number.POSITIVE_INFINITY },
+    { ...login, user: { id: undefined as never, email: '' } },
+  ]) {
+    const logins = { ...document.logins, 'https://b.example': half };
+    await expect(storage.write({ ...document, logins })).rejects.toMatchObject({ code: 'store_failed' });
+  }
+  expect(await storage.read()).toEqual(document);
+});
+
 test('what could not be read back is not written', async () => {
   const long = { ...document, extra: 'x'.repeat(documentLimitBytes) };
   expect(fileStorage(path).write(long)).rejects.toMatchObject({ code: 'store_failed' });

@@ -21,6 +21,12 @@ async function expired(service: TestApp, storage: Storage = memoryStorage()) {
   return { store, wire, session };
 }
 
+const tokensWith = (strange: object) =>
+  Response.json(
+    { access_token: 'lk_at_a', refresh_token: 'lk_rt_a', token_type: 'Bearer', expires_in: 60, ...strange },
+    { headers: { 'X-Request-Id': 'r' } },
+  );
+
 const foreign: Record<string, () => Response> = {
   'bad gateway': () => new Response('<html>', { status: 502 }),
   'draining service': () =>
@@ -34,6 +40,8 @@ const foreign: Record<string, () => Response> = {
   'redirect to another host': () => Response.redirect('https://evil.example/', 307),
   "another OAuth server's invalid_grant": () => Response.json({ error: 'invalid_grant' }, { status: 400 }),
   'answer without tokens': () => Response.json({ ok: true }, { headers: { 'X-Request-Id': 'r' } }),
+  'token for ever': () => tokensWith({ expires_in: 1e306 }),
+  'token that no header can carry': () => tokensWith({ access_token: 'lk_at_a\r\nb' }),
   'not found': () => new Response('', { status: 404 }),
   'lost network': () => {
     throw new TypeError('network');

@@ -236,5 +236,5 @@ const proxyFinding = (proxies: readonly ProxySetting[]): Finding => ({
 
 const withoutPassword = ({ name, value }: ProxySetting): ProxySetting => ({
   name,
-  value: value.replace(/^([a-z0-9+.-]+:\/\/)?[^@/]*@/i, '$1***@'),
+  value: value.replace(/^([a-z0-9+.-]+:\/\/)?.*@/is, '$1***@'),
 });

@@ -123,6 +123,7 @@ async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Pro
   }
   const profile = await api
     .call('getProfile', { accessToken: tokens.access_token })
+    .then(wholeProfile)
     .catch((error: unknown) => (error instanceof LatchkeyError ? error : Promise.reject(error)));
   if (!(profile instanceof LatchkeyError)) {
     const { id, email } = profile;
@@ -130,6 +131,13 @@ async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Pro
   }
   if (former) await endLogin(connection, former).catch((error: unknown) => tellFormer(ctx, error));
   tell(ctx, server, profile);
+}
+
+/** @throws {LatchkeyError} `not_latchkey` for an answer that does not say whose the login is */
+function wholeProfile(profile: Profile): Profile {
+  const { id, email } = Object(profile) as Partial<Profile>;
+  if (typeof id === 'string' && typeof email === 'string') return profile;
+  throw new LatchkeyError('not_latchkey', 'The answer holds no profile.');
 }
 
 /** Puts the new login in the place of the former one, when nobody is just renewing that. */
