@@ -6,7 +6,7 @@ import { randomCode } from '../crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../crypto/hash.ts';
 import { AuthError } from '../errors.ts';
-import { recordEvent } from '../events/events.ts';
+import { notingLimits, recordEvent } from '../events/events.ts';
 import { sameNetwork } from '../http/client-address.ts';
 import { byClient } from '../limits/by-client.ts';
 import { repeatFirstTokens, startSession, tokensOf } from '../sessions/sessions.ts';
@@ -177,9 +177,11 @@ async function byUserCode<Row>(
   { login, requester }: Typist,
   find: (user_code_hash: string) => Promise<Row[]>,
 ): Promise<{ code: string; row: Row }> {
-  const guess = await ctx.limiter.take(
-    { limit: 'user_codes_by_user', key: login.userId },
-    byClient('user_codes_by_client', requester),
+  const guess = await notingLimits(ctx, { ...login, requester }, () =>
+    ctx.limiter.take(
+      { limit: 'user_codes_by_user', key: login.userId },
+      byClient('user_codes_by_client', requester),
+    ),
   );
   const code = normalizeCode(typed);
   if (code === undefined) throw unknownUserCode();

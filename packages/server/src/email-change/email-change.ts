@@ -10,7 +10,7 @@ import type { Context, Login, Requester } from '../context.ts';
 import { readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
-import { recordEvent } from '../events/events.ts';
+import { notingLimits, recordEvent } from '../events/events.ts';
 import { mailTo } from '../limits/by-client.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { noticeTtlSeconds, notify } from '../notices/notices.ts';
@@ -26,9 +26,11 @@ import * as store from './store.ts';
  */
 export async function requestEmailChange(ctx: Context, login: Login, email: string, requester: Requester) {
   requireAllowedDomain(ctx, email);
-  const counted = await ctx.limiter.take(
-    { limit: 'email_changes', key: login.userId, told: true },
-    ...mailTo(emailKeyOf(email), requester),
+  const counted = await notingLimits(ctx, { ...login, requester }, () =>
+    ctx.limiter.take(
+      { limit: 'email_changes', key: login.userId, told: true },
+      ...mailTo(emailKeyOf(email), requester),
+    ),
   );
   const now = ctx.clock();
   const id = ctx.random(subjectBytes).toString('base64url');

@@ -63,6 +63,28 @@ export const recordLimitReached = (
   limit: string,
 ): Promise<void> => recordFirst(ctx, { ...reached, type: 'limit_reached', detail: { limit } }, limit);
 
+/**
+ * What `take` answers. Where somebody signed in is refused by a limit, the log of the account says so first.
+ * @throws {AuthError} what `take` throws, also where the log cannot be written
+ */
+export async function notingLimits<Taken>(
+  ctx: Context,
+  reached: { readonly userId: string; readonly sessionId: string; readonly requester: Requester },
+  take: () => Promise<Taken>,
+): Promise<Taken> {
+  try {
+    return await take();
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'rate_limited' && error.detail !== undefined) {
+      const { userId, sessionId, requester } = reached;
+      await recordLimitReached(ctx, { userId, sessionId, requester }, error.detail).catch(() =>
+        ctx.log.warn({ user: userId }, 'a limit that was reached could not be noted'),
+      );
+    }
+    throw error;
+  }
+}
+
 /** Undefined when the account is gone. */
 async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undefined> {
   const of = { user_id: userId };

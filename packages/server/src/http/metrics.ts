@@ -5,6 +5,7 @@ import { sha256 } from '../crypto/hash.ts';
 import { AuthError } from '../errors.ts';
 import { countWaiting } from '../mail/outbox-store.ts';
 import type { App } from './api.ts';
+import { describeDocument } from './documents.ts';
 
 const greatestMailsCounted = 10_000;
 
@@ -33,6 +34,12 @@ function requireOperator(token: string | undefined, peer: string | undefined, he
 export function metricsRoute(app: App, ctx: Context, version: string): void {
   const { registry, build, mailsWaiting } = ctx.metrics;
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
+  describeDocument(app, {
+    id: 'metrics',
+    path: '/metrics',
+    summary: 'What the process counts, for its operator (Prometheus)',
+    type: 'text/plain',
+  });
   app.get('/metrics', async (c) => {
     requireOperator(ctx.config.metricsToken, c.env.peer, c.req.raw.headers);
     const waiting = await countWaiting(ctx.db.read, { limit: greatestMailsCounted }).catch(() => undefined);

@@ -10,10 +10,13 @@ const all: readonly Endpoint[] = Object.values(endpoints);
 const documents = [
   '/.well-known/oauth-authorization-server',
   '/.well-known/jwks.json',
+  '/.well-known/passkey-endpoints',
+  '/.well-known/webauthn',
   '/openapi.json',
   '/docs',
   '/healthz',
   '/readyz',
+  '/metrics',
 ];
 
 let app: TestApp;

@@ -153,6 +153,21 @@ onBothDatabases('limits', (open, dialect) => {
     );
   });
 
+  test('who is refused while signed in finds it in the log of the account, once an hour for each limit', async () => {
+    const ask = { token: ada.access_token, peer: freshAddress() };
+    for (let index = 0; index < limitRules.user_codes_by_user.quota + 2; index++) await guess('deny', ask);
+    for (let index = 0; index < limitRules.email_changes.quota + 2; index++)
+      await t.ask('POST', '/me/email', { json: { email: freshEmail() }, ...ask });
+    const { events } = (await t.ask('GET', '/events', ask)).body;
+    const reached = events.filter(({ type }: { type: string }) => type === 'limit_reached');
+    expect(reached.map(({ detail }: { detail: object }) => detail)).toEqual([
+      { limit: 'email_changes' },
+      { limit: 'user_codes_by_user' },
+    ]);
+    expect(reached[0].ip_address).toBe(ask.peer);
+    expect(reached[0].session_id).toStartWith('ses_');
+  });
+
   test('right user codes neither count nor reset anything; what cannot be a code is a wrong one', async () => {
     const peer = freshAddress();
     const { user_code } = (await t.ask('POST', '/device', { peer })).body;

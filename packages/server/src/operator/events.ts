@@ -70,10 +70,16 @@ async function verify(ctx: Context, options: { user?: string; strict?: true }): 
   }
   const unchecked = total.unsealed + total.retired;
   if (total.damaged > 0 || (options.strict && unchecked > 0)) process.exitCode = 1;
+  const outcome =
+    total.damaged > 0
+      ? `${total.damaged} logs are not whole`
+      : `nothing was changed${unchecked > 0 ? ' in what can be checked' : ''}`;
   return [
-    `Checked ${total.events} events of ${total.accounts} accounts: ${total.damaged === 0 ? 'nothing was changed' : `${total.damaged} logs are not whole`}.`,
+    `Checked ${total.events} events of ${total.accounts} accounts: ${outcome}.`,
     ...(total.unsealed > 0
-      ? [`${total.unsealed} events are from before logs were sealed: they cannot be checked.`]
+      ? [
+          `${total.unsealed} events have no seal, as from before logs were sealed: they cannot be checked. On a store that was never older, somebody took their seals away.`,
+        ]
       : []),
     ...(total.retired > 0
       ? [

@@ -2,6 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { loginAnswer } from '../account/account.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
+import { describeDocument } from '../http/documents.ts';
 import { byClient } from '../limits/by-client.ts';
 import {
   listPasskeys,
@@ -52,6 +53,18 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     return {};
   });
 
+  describeDocument(api.app, {
+    id: 'passkeyEndpoints',
+    path: '/.well-known/passkey-endpoints',
+    summary: 'Where a person adds and manages passkeys, for password managers (passkey endpoints)',
+    type: 'application/json',
+  });
   api.app.get('/.well-known/passkey-endpoints', (c) => c.json(passkeyPages(ctx.config)));
+  describeDocument(api.app, {
+    id: 'relatedOrigins',
+    path: '/.well-known/webauthn',
+    summary: 'The origins that the passkeys of this service may be used at (WebAuthn Level 3 section 5.11)',
+    type: 'application/json',
+  });
   api.app.get('/.well-known/webauthn', (c) => c.json(relatedOrigins(ctx.config)));
 }
