@@ -7,7 +7,6 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, listPasskeys, outcomeOf, type Problem, removePasskey, renamePasskey } from '../api.ts';
-import { home, loginPath } from '../next.ts';
 import { cameByMail, forgetMailLogin } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
@@ -15,6 +14,7 @@ import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { explain } from '../words.ts';
+import { asUser } from './as-user.tsx';
 
 /** The one passkey that is being changed, or asked about. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
@@ -39,14 +39,8 @@ const words = {
   not_found: 'That passkey is gone already.',
 };
 
-/** Shows the problem, or goes to the login page when that is what it asks for. */
-function report({ code, ...more }: Problem): 'leaving' | undefined {
-  if (code === 'invalid_token' || code === 'insufficient_user_authentication') {
-    location.assign(loginPath(home, code === 'invalid_token' ? undefined : 'confirm'));
-    return 'leaving';
-  }
-  error.value = explain({ code, ...more }, words);
-  return undefined;
+function report(problem: Problem): undefined {
+  error.value = explain(problem, words);
 }
 
 /** One change at a time, beginning with no message from the one before. */
@@ -98,7 +92,7 @@ const add = () =>
       error.value = words.too_many;
       return undefined;
     }
-    const added = await outcomeOf(addPasskey(api));
+    const added = await asUser(() => outcomeOf(addPasskey(api)));
     if (!added.ok) {
       if (added.problem.code === 'conflict' && (await isFull())) {
         error.value = words.too_many;
@@ -120,7 +114,7 @@ const rename = ({ id }: Passkey) =>
       nameError.value = 'Type a name first.';
       return undefined;
     }
-    const renamed = await renamePasskey(id, name);
+    const renamed = await asUser(() => renamePasskey(id, name));
     if (!renamed.ok) {
       if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
       nameError.value = 'That name cannot be used. Try another one.';
@@ -135,7 +129,7 @@ const rename = ({ id }: Passkey) =>
 
 const remove = (removed: Passkey) =>
   change(async () => {
-    const result = await removePasskey(removed.id);
+    const result = await asUser(() => removePasskey(removed.id));
     // One that is gone already is as removed as it can be.
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
