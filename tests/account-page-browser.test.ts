@@ -149,7 +149,7 @@ test('organizations are shown with the role, and the rest of many on demand', as
   expect(await list.count()).toBe(2);
   const texts = await list.allInnerTexts();
   expect(texts.find((text) => text.includes('Acme'))).toContain('Acme [U+202E]evil Admin');
-  expect(texts.find((text) => text.includes('only you'))).toContain('Owner');
+  expect(texts.find((text) => text.includes('personal'))).toContain('Owner');
 });
 
 test('the security log tells in words what happened, newest first, and more of it on demand', async () => {
@@ -170,6 +170,8 @@ test('the security log tells in words what happened, newest first, and more of i
   expect(await rows(page).first().innerText()).toMatch(
     /^The profile was changed: name\n[\s\S]*in another login/,
   );
+  expect(await rows(page).first().locator('q.claimed').isVisible()).toBe(false);
+  await rows(page).first().locator('summary').press('Enter');
   expect(await rows(page).first().locator('q.claimed').innerText()).toContain("<b>'ok'</b>");
   await page.locator('#more-events').dblclick();
   await rows(page).getByText('The account was made').waitFor();

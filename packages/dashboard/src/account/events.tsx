@@ -55,25 +55,35 @@ const showMore = (after: string) =>
     return undefined;
   });
 
-function Where({ event, sessions }: { event: Event; sessions: readonly Session[] }) {
-  const session = sessions.find(({ id }) => id === event.session_id);
+/** The login an event belongs to, as far as this page knows it. */
+function InLogin({ id, sessions }: { id: string | null; sessions: readonly Session[] }) {
+  if (id === null) return null;
+  const session = sessions.find((one) => one.id === id);
+  if (session === undefined) return <>, in a login that has ended</>;
+  if (session.current) return <>, in this login</>;
+  if (session.device_name === null) return <>, in another login</>;
   return (
-    <p class="quiet">
+    <>
+      , in the login of <Claimed text={session.device_name} />
+    </>
+  );
+}
+
+function Where({ event, sessions }: { event: Event; sessions: readonly Session[] }) {
+  const where = (
+    <>
       <Moment at={event.created_at} />, from {event.ip_address ?? 'an unknown address'}
-      {event.session_id === null ? '' : ', '}
-      {event.session_id === null ? null : session === undefined ? (
-        'in a login that has ended'
-      ) : session.current ? (
-        'in this login'
-      ) : session.device_name !== null ? (
-        <>
-          in the login of <Claimed text={session.device_name} />
-        </>
-      ) : (
-        'in another login'
-      )}
-      .
-    </p>
+      <InLogin id={event.session_id} sessions={sessions} />
+    </>
+  );
+  if (event.user_agent === null) return <p class="quiet">{where}</p>;
+  return (
+    <details class="quiet">
+      <summary>{where}</summary>
+      <p>
+        The program called itself <Claimed text={event.user_agent} />.
+      </p>
+    </details>
   );
 }
 
@@ -93,11 +103,6 @@ export function SecurityLog({ sessions }: { sessions: readonly Session[] }) {
               <strong>{eventWords(event)}</strong>
             </p>
             <Where event={event} sessions={sessions} />
-            {event.user_agent === null ? null : (
-              <p class="quiet">
-                <Claimed text={event.user_agent} />
-              </p>
-            )}
           </li>
         ))}
       </ul>

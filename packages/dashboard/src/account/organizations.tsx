@@ -54,7 +54,7 @@ export function Organizations() {
               <strong>
                 <bdi>{spelledOut(name)}</bdi>
               </strong>{' '}
-              <span class="badge">{roles[role]}</span> {personal ? <span class="badge">only you</span> : null}
+              <span class="badge">{roles[role]}</span> {personal ? <span class="badge">personal</span> : null}
             </p>
             <p class="quiet">
               <bdi>{slug}</bdi>. Since <Moment at={joined_at} />.

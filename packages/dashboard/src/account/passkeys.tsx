@@ -15,6 +15,7 @@ import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { explain } from '../words.ts';
 import { asUser } from './as-user.tsx';
+import { storageWords } from './passkey-words.ts';
 
 /** The one passkey that is being changed, or asked about. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
@@ -221,14 +222,16 @@ function Actions({ passkey, title }: { passkey: Passkey; title: string }) {
 function Item({ passkey }: { passkey: Passkey }) {
   const title = `passkey-${passkey.id}`;
   const now = open.value?.id === passkey.id ? open.value : undefined;
+  const storage = storageWords(passkey);
   return (
     <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
       <p id={title}>
         <strong>
           <bdi>{spelledOut(passkey.name)}</bdi>
         </strong>{' '}
-        <span class="badge">{passkey.backed_up ? 'Synced' : 'Only on one device'}</span>
+        <span class="badge">{storage.badge}</span>
       </p>
+      <p class="quiet">{storage.sentence}</p>
       <p class="quiet">
         Added <Moment at={passkey.created_at} />.{' '}
         {passkey.last_used_at === null ? (
