@@ -283,17 +283,20 @@ test('a browser without passkeys, or a device without an authenticator, says so 
   await page.getByRole('alert').getByText('This device has no screen lock').waitFor();
 });
 
-test('what needs a fresh login leads to one, and back', async () => {
+test('adding a passkey to a login that is not recent asks for a tap in place, then goes on', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'confirm@example.com');
-  await page.route('**/passkey/register/challenge', (route) =>
-    route.fulfill({ status: 401, json: refusal('insufficient_user_authentication') }),
-  );
+  const refused = { status: 401, json: refusal('insufficient_user_authentication') };
+  await page.route('**/passkey/register/challenge', (route) => route.fulfill(refused), { times: 1 });
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor();
-  await page.getByRole('button', { name: passkeyButton }).click();
-  await page.waitForURL(`${service.url}/account`);
+  const dialog = page.getByRole('dialog', { name: 'Confirm it is you' });
+  await dialog.getByRole('button', { name: 'Use a passkey' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  // Done again: this device has one already.
+  await page.getByRole('alert').getByText('a passkey for this account on this device already').waitFor();
+  expect(page.url()).toBe(`${service.url}/account`);
+  await page.getByText('with a passkey, from').waitFor();
 });
 
 test('a passkey that is registered already is explained, and thrown away by the browser', async () => {

@@ -1,6 +1,8 @@
 import { createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body } from '@latchkey/client/operations';
+import type { Profile } from '@latchkey/contract/account';
+import { limits } from '@latchkey/contract/limits';
 import type { Session } from '@latchkey/contract/sessions';
 
 /** The service that this page comes from. */
@@ -12,6 +14,8 @@ export const api = createApi({ server: location.origin });
  */
 export interface Problem {
   readonly code: LatchkeyErrorCode;
+  /** For developers; with `invalid_request` it begins with the name of the field. */
+  readonly message?: string;
   /** From `Retry-After`: with 429 and 503. */
   readonly retryAfterSeconds?: number | undefined;
 }
@@ -65,6 +69,18 @@ export const removePasskey = (id: string) => outcomeOf(api.call('removePasskey',
 /** The profile of whoever is signed in. */
 export const getProfile = () => outcomeOf(api.call('getProfile'));
 
+/** The profile with the tag of this state of it. */
+export const getTaggedProfile = () => outcomeOf(api.callWithHeaders('getProfile').then(tagged));
+
+/** Change the profile unless it has been changed since the state with this tag: then `precondition_failed`. */
+export const updateProfile = (body: Body<'updateProfile'>, tag: string) =>
+  outcomeOf(api.callWithHeaders('updateProfile', { body, headers: { 'If-Match': tag } }).then(tagged));
+
+const tagged = ({ body, headers }: { body: Profile; headers: Headers }) => ({
+  profile: body,
+  tag: headers.get('ETag') ?? '*',
+});
+
 /** Send a link to a new address. Needs a recent login. */
 export const requestEmailChange = (email: string) =>
   outcomeOf(api.call('requestEmailChange', { body: { email } }));
@@ -79,13 +95,23 @@ export const disownNotice = (token: string) => outcomeOf(api.call('disownNotice'
 /** Delete the account for good. Needs a recent login. */
 export const deleteAccount = () => outcomeOf(api.call('deleteAccount'));
 
+const page = (size: number, cursor: string | undefined) => ({
+  query: { limit: String(size), ...(cursor === undefined ? {} : { cursor }) },
+});
+
+/** The organizations of the user, a page of them. */
+export const listOrganizations = (cursor?: string) =>
+  outcomeOf(api.call('listOrganizations', page(limits.defaultPageSize, cursor)));
+
+const eventPageSize = 10;
+
+/** The user's security log, newest first, a page of it. */
+export const listEvents = (cursor?: string) => outcomeOf(api.call('listEvents', page(eventPageSize, cursor)));
+
 const sessionPageSize = 100;
 const maxSessionPages = 10;
 
-const sessionPage = (cursor?: string) =>
-  api.call('listSessions', {
-    query: { limit: String(sessionPageSize), ...(cursor === undefined ? {} : { cursor }) },
-  });
+const sessionPage = (cursor?: string) => api.call('listSessions', page(sessionPageSize, cursor));
 
 /** The user's newest logins, one page of them. */
 export const listNewestSessions = () => outcomeOf(sessionPage());

@@ -16,9 +16,5 @@ export function safeNext(wanted: string | null | undefined, origin: string): str
   return url.pathname + url.search + url.hash;
 }
 
-/** The address of the login page that comes back to `next`; `confirm` asks a signed-in person to do it afresh. */
-export function loginPath(next: string, reason?: 'confirm'): string {
-  const query = new URLSearchParams({ next });
-  if (reason !== undefined) query.set('reason', reason);
-  return `/login?${query}`;
-}
+/** The address of the login page that comes back to `next`. */
+export const loginPath = (next: string): string => `/login?${new URLSearchParams({ next })}`;

@@ -8,7 +8,9 @@ const common: Words = {
     'Latchkey could not be reached. Check your connection and try again; what you typed is still here.',
   temporarily_unavailable: 'Latchkey is not available right now.',
   rate_limited: 'Too many tries.',
-  invalid_token: 'You are signed out. Reload this page to sign in again.',
+  invalid_token: 'You are signed out. Sign in again to go on.',
+  insufficient_user_authentication:
+    'Nothing was changed: this is only done once you have confirmed that it is you.',
   account_disabled: 'This account has been disabled. Ask whoever runs this service to enable it again.',
   signup_disabled: 'There is no account for this address, and this service does not take new ones.',
   origin_not_allowed:

@@ -1,12 +1,12 @@
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { requestEmailChange } from '../api.ts';
-import { home, loginPath } from '../next.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { duration, explain } from '../words.ts';
+import { asUser } from './as-user.tsx';
 
 const isOpen = signal(false);
 const email = signal('');
@@ -27,13 +27,8 @@ const send = () =>
       error.value = 'Type the new mail address first.';
       return undefined;
     }
-    const result = await requestEmailChange(address);
+    const result = await asUser(() => requestEmailChange(address));
     if (!result.ok) {
-      const { code } = result.problem;
-      if (code === 'invalid_token' || code === 'insufficient_user_authentication') {
-        location.assign(loginPath(home, code === 'invalid_token' ? undefined : 'confirm'));
-        return 'leaving';
-      }
       error.value = explain(result.problem, words);
       return undefined;
     }

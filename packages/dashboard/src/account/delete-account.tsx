@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { deleteAccount } from '../api.ts';
-import { home, loginPath } from '../next.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { explain } from '../words.ts';
+import { asUser } from './as-user.tsx';
 
 const isAsking = signal(false);
 const error = signal('');
@@ -18,14 +18,9 @@ const words = {
 const remove = () =>
   busy.run(async () => {
     error.value = '';
-    const result = await deleteAccount();
+    const result = await asUser(deleteAccount);
     if (result.ok) {
       location.replace('/login');
-      return 'leaving';
-    }
-    const { code } = result.problem;
-    if (code === 'invalid_token' || code === 'insufficient_user_authentication') {
-      location.assign(loginPath(home, code === 'invalid_token' ? undefined : 'confirm'));
       return 'leaving';
     }
     error.value = explain(result.problem, words);

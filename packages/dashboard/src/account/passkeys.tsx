@@ -7,7 +7,6 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, listPasskeys, outcomeOf, type Problem, removePasskey, renamePasskey } from '../api.ts';
-import { home, loginPath } from '../next.ts';
 import { cameByMail, forgetMailLogin } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
@@ -15,6 +14,8 @@ import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { explain } from '../words.ts';
+import { asUser } from './as-user.tsx';
+import { storageWords } from './passkey-words.ts';
 
 /** The one passkey that is being changed, or asked about. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
@@ -39,14 +40,8 @@ const words = {
   not_found: 'That passkey is gone already.',
 };
 
-/** Shows the problem, or goes to the login page when that is what it asks for. */
-function report({ code, ...more }: Problem): 'leaving' | undefined {
-  if (code === 'invalid_token' || code === 'insufficient_user_authentication') {
-    location.assign(loginPath(home, code === 'invalid_token' ? undefined : 'confirm'));
-    return 'leaving';
-  }
-  error.value = explain({ code, ...more }, words);
-  return undefined;
+function report(problem: Problem): undefined {
+  error.value = explain(problem, words);
 }
 
 /** One change at a time, beginning with no message from the one before. */
@@ -98,7 +93,7 @@ const add = () =>
       error.value = words.too_many;
       return undefined;
     }
-    const added = await outcomeOf(addPasskey(api));
+    const added = await asUser(() => outcomeOf(addPasskey(api)));
     if (!added.ok) {
       if (added.problem.code === 'conflict' && (await isFull())) {
         error.value = words.too_many;
@@ -120,7 +115,7 @@ const rename = ({ id }: Passkey) =>
       nameError.value = 'Type a name first.';
       return undefined;
     }
-    const renamed = await renamePasskey(id, name);
+    const renamed = await asUser(() => renamePasskey(id, name));
     if (!renamed.ok) {
       if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
       nameError.value = 'That name cannot be used. Try another one.';
@@ -135,7 +130,7 @@ const rename = ({ id }: Passkey) =>
 
 const remove = (removed: Passkey) =>
   change(async () => {
-    const result = await removePasskey(removed.id);
+    const result = await asUser(() => removePasskey(removed.id));
     // One that is gone already is as removed as it can be.
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
@@ -227,14 +222,16 @@ function Actions({ passkey, title }: { passkey: Passkey; title: string }) {
 function Item({ passkey }: { passkey: Passkey }) {
   const title = `passkey-${passkey.id}`;
   const now = open.value?.id === passkey.id ? open.value : undefined;
+  const storage = storageWords(passkey);
   return (
     <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
       <p id={title}>
         <strong>
           <bdi>{spelledOut(passkey.name)}</bdi>
         </strong>{' '}
-        <span class="badge">{passkey.backed_up ? 'Synced' : 'Only on one device'}</span>
+        <span class="badge">{storage.badge}</span>
       </p>
+      <p class="quiet">{storage.sentence}</p>
       <p class="quiet">
         Added <Moment at={passkey.created_at} />.{' '}
         {passkey.last_used_at === null ? (

@@ -4,6 +4,7 @@ import type { PendingDevice } from '@latchkey/contract/device';
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, listNewestSessions, type Problem, verifyDevice } from '../api.ts';
+import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
 import { loginPath } from '../next.ts';
 import { cameByMail } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
@@ -49,8 +50,8 @@ const here = () => {
 
 /** Goes to the login page when that is what the problem asks for. */
 function leftToSignIn({ code: problem }: Problem): boolean {
-  if (problem !== 'invalid_token' && problem !== 'insufficient_user_authentication') return false;
-  location.assign(loginPath(here(), problem === 'invalid_token' ? undefined : 'confirm'));
+  if (problem !== 'invalid_token') return false;
+  location.assign(loginPath(here()));
   return true;
 }
 
@@ -91,7 +92,8 @@ const decide = (decision: 'approve' | 'deny', device: PendingDevice) =>
     error.value = '';
     // Known before the approval, so that the login it leads to can be told from the others.
     const before = decision === 'approve' ? await listNewestSessions() : undefined;
-    const result = before?.ok === false ? before : await decideDevice(decision, device.user_code);
+    const result =
+      before?.ok === false ? before : await withRecentLogin(() => decideDevice(decision, device.user_code));
     if (!result.ok) {
       const { problem } = result;
       if (leftToSignIn(problem)) return 'leaving';
@@ -239,6 +241,7 @@ function ReviewStep({ device, until }: { device: PendingDevice; until: Date }) {
         </button>
       </div>
       <SignedInAs />
+      <ConfirmDialog />
     </>
   );
 }

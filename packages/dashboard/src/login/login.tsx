@@ -22,7 +22,6 @@ type Step =
 
 const query = new URLSearchParams(location.search);
 const next = safeNext(query.get('next'), location.origin);
-const confirming = query.get('reason') === 'confirm';
 
 const step = signal<Step>({ at: 'address' });
 const email = signal('');
@@ -136,12 +135,8 @@ const usePasskey = () =>
 function AddressStep() {
   return (
     <>
-      <Heading key="address">{confirming ? 'Confirm it is you' : 'Sign in'}</Heading>
-      <p>
-        {confirming
-          ? 'What you are about to do needs a fresh login, by passkey or by a mail with a link and a code. Then you go on where you were.'
-          : 'Use a passkey, or let us send you a mail with a link and a code. There is no password.'}
-      </p>
+      <Heading key="address">Sign in</Heading>
+      <p>Use a passkey, or let us send you a mail with a link and a code. There is no password.</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => ask(email.value.trim())}>
         <EmailField
@@ -244,12 +239,6 @@ window.addEventListener('storage', (event) => {
     if (me.ok && step.value.at === 'sent') step.value = { at: 'signedInElsewhere' };
   });
 });
-
-if (confirming) {
-  void getProfile().then((me) => {
-    if (me.ok && email.value === '') email.value = me.value.email;
-  });
-}
 
 mount(LoginPage);
 autofill.start();

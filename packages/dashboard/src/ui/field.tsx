@@ -11,6 +11,7 @@ interface FieldProps {
   /** Where that message is. */
   readonly errorId?: string;
   readonly takesFocus?: boolean;
+  readonly isOptional?: boolean;
   readonly maxLength: number;
 }
 
@@ -30,6 +31,18 @@ export const NameField = (props: FieldProps) => (
   <Field {...props} inputMode="text" autoComplete="off" class="name" placeholder="" />
 );
 
+/** Text that is for programs: an address, a tag. */
+export const PlainField = ({ list = '', ...props }: FieldProps & { list?: string }) => (
+  <Field
+    {...props}
+    inputMode="text"
+    autoComplete="off"
+    class="plain-text"
+    placeholder=""
+    {...(list === '' ? {} : { list })}
+  />
+);
+
 /** A code from a mail or a terminal, typed as freely as people type. */
 export const CodeField = ({
   autoComplete,
@@ -38,7 +51,14 @@ export const CodeField = ({
   <Field {...props} inputMode="text" autoComplete={autoComplete} class="code" placeholder="BCDF-GHJK" />
 );
 
-type Kind = { inputMode: 'email' | 'text'; autoComplete: string; class: string; placeholder: string };
+interface Kind {
+  readonly inputMode: 'email' | 'text';
+  readonly autoComplete: string;
+  readonly class: string;
+  readonly placeholder: string;
+  /** The id of a list of suggestions. */
+  readonly list?: string;
+}
 
 function Field({
   id,
@@ -48,6 +68,7 @@ function Field({
   error,
   errorId = 'error',
   takesFocus = false,
+  isOptional = false,
   maxLength,
   ...kind
 }: FieldProps & Kind) {
@@ -71,7 +92,7 @@ function Field({
         id={id}
         name={id}
         type="text"
-        required
+        required={!isOptional}
         spellcheck={false}
         autoCapitalize={kind.class === 'code' ? 'characters' : 'none'}
         maxLength={maxLength}

@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test';
+import { type Event, eventTypes } from '@latchkey/contract/events';
+import { eventWords } from './event-words.ts';
+
+const event = (type: string, detail: Event['detail'] = {}) =>
+  ({
+    id: 'evt_1',
+    type,
+    created_at: '',
+    session_id: null,
+    ip_address: null,
+    user_agent: null,
+    detail,
+  }) as Event;
+
+test('every type has a sentence of its own, also without its detail', () => {
+  const sentences = eventTypes.map((type) => eventWords(event(type)));
+  expect(new Set(sentences).size).toBe(eventTypes.length);
+  for (const sentence of sentences) expect(sentence).not.toMatch(/_|undefined|\s$/);
+});
+
+test('a type that a newer service knows is shown by its name', () => {
+  expect(eventWords(event('constructor'))).toBe('constructor');
+  expect(eventWords(event('moon_\u202Erises'))).toBe('moon [U+202E]rises');
+});
+
+test('a name in an event ends no quote and moves no word', () => {
+  const name = '” was removed. \u202EOpen “evil';
+  expect(eventWords(event('passkey_added', { name }))).toBe(
+    "The passkey “\u2068' was removed. [U+202E]Open 'evil\u2069” was added",
+  );
+});
+
+test('details that nobody knows yet do no harm', () => {
+  expect(eventWords(event('session_revoked', { reason: 'moon' }))).toBe('A login was ended');
+  expect(eventWords(event('login', { method: 'moon', kind: 'moon' }))).toBe('Signed in');
+  expect(eventWords(event('profile_changed', { fields: 'name moon time_zone' }))).toBe(
+    'The profile was changed: name, time zone',
+  );
+});

@@ -1,0 +1,182 @@
+import type { Session } from '@latchkey/contract/sessions';
+import { signal } from '@preact/signals';
+import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
+import { busyState } from '../ui/busy.ts';
+import { Claimed } from '../ui/claimed.tsx';
+import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { Moment } from '../ui/moment.tsx';
+import { explain } from '../words.ts';
+import { asUser, noticing } from './as-user.tsx';
+
+/** The user's logins, newest first. */
+export const sessions = signal<readonly Session[]>([]);
+
+const error = signal('');
+const status = signal('');
+const busy = busyState();
+
+const headingId = 'logins-heading';
+
+const kinds = { browser: 'Browser', device: 'Terminal' } satisfies Record<Session['kind'], string>;
+const methods = {
+  device_code: 'by approval in a browser',
+  magic_link: 'by a link in a mail',
+  email_code: 'by a code in a mail',
+  passkey: 'with a passkey',
+} satisfies Record<Session['method'], string>;
+
+/** Fetches the list; what goes wrong comes back. */
+export async function loadLogins(): Promise<Problem | undefined> {
+  const list = await listSessions();
+  if (!list.ok) return list.problem;
+  sessions.value = list.value;
+  return undefined;
+}
+
+const change = (work: () => Promise<'leaving' | undefined>) =>
+  busy.run(() => {
+    error.value = '';
+    status.value = '';
+    return work();
+  });
+
+const signOut = (scope: 'session' | 'everywhere') =>
+  change(async () => {
+    const result = await asUser(() => logout(scope));
+    if (!result.ok) {
+      error.value = explain(result.problem);
+      return undefined;
+    }
+    location.replace('/login');
+    return 'leaving';
+  });
+
+/** Ends a login; one that is gone already is as signed out as it can be. */
+async function end(ended: Session): Promise<Problem | undefined> {
+  const result = await asUser(() => revokeSession(ended.id));
+  if (!result.ok && result.problem.code !== 'not_found') return result.problem;
+  sessions.value = sessions.value.filter(({ id }) => id !== ended.id);
+  return undefined;
+}
+
+const endOne = (session: Session) =>
+  change(async () => {
+    const problem = await end(session);
+    if (problem) {
+      error.value = explain(problem);
+      return undefined;
+    }
+    status.value = 'That login has been signed out.';
+    document.getElementById(headingId)?.focus();
+    return undefined;
+  });
+
+/** Ends all but this one, also those that began since the page was opened. */
+const endOthers = () =>
+  change(async () => {
+    const list = noticing(await listSessions());
+    if (list.ok) sessions.value = list.value;
+    let problem = list.ok ? undefined : list.problem;
+    const others = sessions.value.filter(({ current }) => !current);
+    for (const session of others) {
+      problem ??= await end(session);
+    }
+    if (problem) {
+      error.value = explain(problem, {
+        unreachable: 'Latchkey could not be reached; not all are signed out.',
+      });
+      return undefined;
+    }
+    status.value = 'All other logins have been signed out. Only this one is left.';
+    document.getElementById(headingId)?.focus();
+    return undefined;
+  });
+
+function Login({ session }: { session: Session }) {
+  const title = `login-${session.id}`;
+  return (
+    <li class="login" data-session={session.id} aria-labelledby={title}>
+      <div>
+        <p id={title}>
+          <strong>{kinds[session.kind]}</strong>{' '}
+          {session.device_name === null ? null : <Claimed text={session.device_name} />}{' '}
+          {session.current ? <span class="badge">this one</span> : null}
+        </p>
+        <p class="quiet">
+          {session.client_name === null ? null : (
+            <>
+              <Claimed text={session.client_name} />{' '}
+            </>
+          )}
+          Signed in <Moment at={session.created_at} /> {methods[session.method]}, from{' '}
+          {session.ip_address ?? 'an unknown address'}. Last used <Moment at={session.last_used_at} />.
+        </p>
+        {session.user_agent === null ? null : (
+          <p class="quiet">
+            <Claimed text={session.user_agent} />
+          </p>
+        )}
+      </div>
+      {session.current ? null : (
+        <button
+          type="button"
+          disabled={busy.now.value}
+          aria-describedby={title}
+          onClick={() => void endOne(session)}
+        >
+          Sign out
+        </button>
+      )}
+    </li>
+  );
+}
+
+/** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
+export function Logins() {
+  const hasOthers = sessions.value.some(({ current }) => !current);
+  return (
+    <section aria-labelledby={headingId}>
+      <h2 id={headingId} tabIndex={-1}>
+        Where you are signed in
+      </h2>
+      <ErrorMessage text={error.value} />
+      <StatusMessage>{status.value}</StatusMessage>
+      <ul id="logins" aria-labelledby={headingId}>
+        {sessions.value.map((session) => (
+          <Login key={session.id} session={session} />
+        ))}
+      </ul>
+      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
+      <div class="row">
+        <button
+          type="button"
+          id="sign-out"
+          class="primary"
+          disabled={busy.now.value}
+          onClick={() => void signOut('session')}
+        >
+          Sign out here
+        </button>
+        {hasOthers ? (
+          <button
+            type="button"
+            id="sign-out-others"
+            disabled={busy.now.value}
+            onClick={() => void endOthers()}
+          >
+            Sign out all others
+          </button>
+        ) : null}
+        <button
+          type="button"
+          id="sign-out-everywhere"
+          disabled={busy.now.value}
+          onClick={() => void signOut('everywhere')}
+        >
+          Sign out everywhere
+        </button>
+      </div>
+      <p class="quiet">Signing out everywhere ends every login above, terminals and this browser too.</p>
+    </section>
+  );
+}

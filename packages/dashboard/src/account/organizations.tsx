@@ -1,0 +1,78 @@
+import { spelledOut } from '@latchkey/contract/foreign-text';
+import type { Organization } from '@latchkey/contract/organizations';
+import { signal } from '@preact/signals';
+import { listOrganizations, type Problem } from '../api.ts';
+import { busyState } from '../ui/busy.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { Moment } from '../ui/moment.tsx';
+import { explain } from '../words.ts';
+import { noticing } from './as-user.tsx';
+
+const organizations = signal<readonly Organization[]>([]);
+const cursor = signal<string | null>(null);
+const error = signal('');
+const busy = busyState();
+
+const roles = { owner: 'Owner', admin: 'Admin', member: 'Member' } satisfies Record<
+  Organization['role'],
+  string
+>;
+
+/** Fetches the first page; what goes wrong comes back. */
+export async function loadOrganizations(): Promise<Problem | undefined> {
+  const list = await listOrganizations();
+  if (!list.ok) return list.problem;
+  organizations.value = list.value.organizations;
+  cursor.value = list.value.next_cursor;
+  return undefined;
+}
+
+const showMore = (after: string) =>
+  busy.run(async () => {
+    error.value = '';
+    const list = noticing(await listOrganizations(after));
+    if (!list.ok) {
+      error.value = explain(list.problem);
+      return undefined;
+    }
+    organizations.value = [...organizations.value, ...list.value.organizations];
+    cursor.value = list.value.next_cursor;
+    return undefined;
+  });
+
+/** The organizations the user belongs to, and as what. */
+export function Organizations() {
+  const after = cursor.value;
+  return (
+    <section aria-labelledby="organizations-heading">
+      <h2 id="organizations-heading">Your organizations</h2>
+      {organizations.value.length === 0 ? <p class="quiet">None.</p> : null}
+      <ul id="organizations" class="plain-list">
+        {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
+          <li key={id} class="entry">
+            <p>
+              <strong>
+                <bdi>{spelledOut(name)}</bdi>
+              </strong>{' '}
+              <span class="badge">{roles[role]}</span> {personal ? <span class="badge">personal</span> : null}
+            </p>
+            <p class="quiet">
+              <bdi>{slug}</bdi>. Since <Moment at={joined_at} />.
+            </p>
+          </li>
+        ))}
+      </ul>
+      <ErrorMessage id="organizations-error" text={error.value} />
+      {after === null ? null : (
+        <button
+          type="button"
+          id="more-organizations"
+          disabled={busy.now.value}
+          onClick={() => void showMore(after)}
+        >
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
