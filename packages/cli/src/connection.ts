@@ -3,6 +3,7 @@ import { type CredentialStore, credentialStore } from '@latchkey/client/credenti
 import { LatchkeyError } from '@latchkey/client/errors';
 import { openSession, type Session } from '@latchkey/client/session';
 import manifest from '../package.json' with { type: 'json' };
+import type { ProxySetting } from './config.ts';
 import type { Context } from './context.ts';
 import { UsageError } from './exit.ts';
 import { openStorage, type Place } from './storage.ts';
@@ -31,7 +32,7 @@ export async function connect(ctx: Context): Promise<Connection> {
   const named = namedServer(ctx);
   const place = await openStorage(ctx.config);
   const { server, source } = named ?? (await rememberedServer(place));
-  if (isExposed(server)) {
+  if (isExposed(server, ctx.config.proxies)) {
     const description = `${server} is not encrypted: whoever is on the way can read your login.`;
     ctx.output.message({ warning: 'insecure_server', description }, () => [
       `latchkey: Warning: ${description} Use an https:// address.`,
@@ -75,8 +76,23 @@ async function rememberedServer({ storage }: Place): Promise<Pick<Connection, 's
   }
 }
 
-/** Plain http to another machine. */
-function isExposed(server: string): boolean {
+const isLoopback = (hostname: string): boolean =>
+  /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** Plain http to another machine, or by way of one. */
+function isExposed(server: string, proxies: readonly ProxySetting[]): boolean {
   const { protocol, hostname } = new URL(server);
-  return protocol === 'http:' && !/^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol !== 'http:') return false;
+  return !isLoopback(hostname) || throughOtherMachine(hostname, proxies);
+}
+
+function throughOtherMachine(hostname: string, proxies: readonly ProxySetting[]): boolean {
+  const setting = (name: string) => proxies.find((proxy) => proxy.name.toUpperCase() === name)?.value;
+  const proxy = setting('HTTP_PROXY');
+  const direct =
+    setting('NO_PROXY')
+      ?.split(',')
+      .map((name) => name.trim()) ?? [];
+  if (proxy === undefined || direct.includes(hostname) || direct.includes('*')) return false;
+  return !(URL.canParse(proxy) && isLoopback(new URL(proxy).hostname));
 }

@@ -101,6 +101,17 @@ test('what is no Latchkey server, and no server, is told apart', async () => {
   expect(error.cause).toBeInstanceOf(Error);
 });
 
+test('a code that means something on this side only is none of a service', async () => {
+  const claiming = (error: string) =>
+    createApi({
+      server: 'https://login.example',
+      fetch: async () => Response.json({ error, error_description: '.', request_id: 'r' }, { status: 400 }),
+    });
+  for (const code of ['aborted', 'login_over', 'passkey_failed'])
+    expect(await codeOf(claiming(code).call('logout'))).toBe('not_latchkey');
+  expect(await codeOf(claiming('invalid_grant').call('logout'))).toBe('invalid_grant');
+});
+
 test("the service's refusals come as their code, with what they carry", async () => {
   const service = await openApp('sqlite');
   const api = apiOf(service);

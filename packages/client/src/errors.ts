@@ -32,6 +32,28 @@ export type PasskeyErrorCode =
 /** The service's own code, or one of this side. Stable: switch on it. */
 export type LatchkeyErrorCode = ErrorCode | ClientErrorCode | PasskeyErrorCode;
 
+const codesOfThisSide: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>> = {
+  unreachable: true,
+  timeout: true,
+  aborted: true,
+  not_latchkey: true,
+  not_logged_in: true,
+  login_over: true,
+  store_failed: true,
+  store_corrupt: true,
+  lock_timeout: true,
+  passkeys_unsupported: true,
+  no_authenticator: true,
+  passkey_cancelled: true,
+  passkey_already_there: true,
+  passkey_aborted: true,
+  passkey_failed: true,
+};
+
+/** Whether a code may come from a service: none of those that mean something on this side. */
+export const isOfService = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && !Object.hasOwn(codesOfThisSide, code);
+
 interface Circumstances {
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;

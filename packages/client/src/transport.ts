@@ -1,6 +1,6 @@
 import type { ErrorBody } from '@latchkey/contract/errors';
 import { aborted, unlessAborted } from './clock.ts';
-import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { isOfService, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 
 /** The part of `fetch` that is used. It may be called without `this`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -111,7 +111,7 @@ function refusal(status: number, headers: Headers, body: unknown, origin: string
   const retryAfter = headers.get('Retry-After') ?? '';
   const retryAfterSeconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined;
   const { error, error_description, request_id, interval } = Object(body) as Partial<ErrorBody>;
-  if (typeof error === 'string' && typeof error_description === 'string' && typeof request_id === 'string') {
+  if (isOfService(error) && typeof error_description === 'string' && typeof request_id === 'string') {
     return new LatchkeyError(error, error_description, {
       status,
       requestId: request_id,
