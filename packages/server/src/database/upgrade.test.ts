@@ -80,7 +80,11 @@ function rowsFor({ columns }: TableMetadata): Row[] {
     Object.fromEntries(
       columns.map(({ name, dataType, isNullable }) => [
         name,
-        isNullable && !primaryKeys.includes(name) && n === 2 ? null : /text|char/i.test(dataType) ? `row ${n}` : n,
+        isNullable && !primaryKeys.includes(name) && n === 2
+          ? null
+          : /text|char/i.test(dataType)
+            ? `row ${n}`
+            : n,
       ]),
     ),
   );
