@@ -20,7 +20,7 @@ interface PageStates {
 
 const longName = `Rechnerraum-Süd-${'überlang'.repeat(10)}`;
 const rightToLeft = 'חדר השרתים הראשי — الخادم الرئيسي في الطابق الثاني';
-const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', '日本語のとても長い名前の端末です'];
+const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
 const nameOf = (index: number) => (names[index % names.length] as string).slice(0, limits.requesterText);
 const fullAccount = { passkeys: limits.passkeys, logins: 50 };
 
