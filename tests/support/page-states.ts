@@ -297,6 +297,14 @@ const others = (url: string): PageState[] => [
     },
   },
   {
+    name: 'not-me-kept',
+    open: async (page) => {
+      await page.goto(`${url}/not-me#token=lk_nm_some`);
+      await pressed(page, 'It was me');
+      await headed(page, 'Nothing has changed');
+    },
+  },
+  {
     name: 'not-me-done',
     open: async (page) => {
       const email = `${crypto.randomUUID()}@example.com`;
