@@ -80,6 +80,7 @@ test('a scanner that opens the link, runs its scripts and presses its first butt
   await scanner.goto(linkIn(mail.text));
   await scanner.getByRole('button').first().click();
   await scanner.waitForLoadState('networkidle');
+  expect(await scanner.context().cookies()).toEqual([]);
   const token = { json: { token: linkTokenIn(mail) } };
   expect((await request(service.url, 'POST', '/magic_link/verify', token)).status).toBe(200);
 });

@@ -63,10 +63,10 @@ const signIn = (address: string) =>
     return 'leaving';
   });
 
-/** Ways on for someone whose link is of no use. */
-const AskAgain = () => (
+/** The way on for someone whose link is of no use; beside a form that may still help it is the quieter one. */
+const AskAgain = ({ isMain = false }: { isMain?: boolean }) => (
   <p>
-    <a class="button" href={loginPath(next)}>
+    <a class={isMain ? 'button' : ''} href={loginPath(next)}>
       Ask for a new link
     </a>
   </p>
@@ -140,7 +140,7 @@ function MagicLinkPage() {
       <>
         <Heading key="incomplete">This link is incomplete</Heading>
         <ErrorMessage text="A part of the link is missing. Copy all of it from the mail, or ask for a new one." />
-        <AskAgain />
+        <AskAgain isMain />
       </>
     );
   }

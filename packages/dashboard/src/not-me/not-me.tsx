@@ -3,6 +3,7 @@ import type { DisownedNotice } from '@latchkey/contract/notices';
 import { signal } from '@preact/signals';
 import { disownNotice } from '../api.ts';
 import { home } from '../next.ts';
+import { ActButtons } from '../ui/act-buttons.tsx';
 import { busyState } from '../ui/busy.ts';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
@@ -12,7 +13,11 @@ import { explain } from '../words.ts';
 import { doneWords, failureWords } from './words.ts';
 
 /** Opening this page, and running its script, changes nothing: the token leaves only with a click. */
-type Step = { at: 'incomplete' } | { at: 'question' } | { at: 'done'; notice: DisownedNotice };
+type Step =
+  | { at: 'incomplete' }
+  | { at: 'question' }
+  | { at: 'kept' }
+  | { at: 'done'; notice: DisownedNotice };
 
 const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
 const isComplete = /^lk_nm_./.test(token) && token.length <= limits.token;
@@ -75,22 +80,36 @@ function NotMePage() {
       </>
     );
   }
+  if (now.at === 'kept') {
+    return (
+      <>
+        <Heading key="kept" takesFocus>
+          Nothing has changed
+        </Heading>
+        <p>You can close this page. The link in the mail stays good, should you think again.</p>
+      </>
+    );
+  }
   if (now.at === 'done') return <Done notice={now.notice} />;
   return (
     <>
       <Heading key="question">Was this not you?</Heading>
       <p>
-        Then press the button. It ends the login that the mail told you of, and takes back what that login
-        added: passkeys, approved devices, a changed address. Your other logins stay, unless an address has to
-        be put back: then all of them end.
+        Then say so. That ends the login that the mail told you of, and takes back what that login added:
+        passkeys, approved devices, a changed address. Your other logins stay, unless an address has to be put
+        back: then all of them end.
       </p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={disown}>
-        <button type="submit" id="disown" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'This was not me'}
-        </button>
+        <ActButtons
+          harmless="It was me"
+          onHarmless={() => {
+            step.value = { at: 'kept' };
+          }}
+          act="This was not me"
+          isBusy={busy.now.value}
+        />
       </Form>
-      <p class="quiet">If it was you, close this page: nothing has changed.</p>
     </>
   );
 }

@@ -2,6 +2,7 @@ import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { verifyEmailChange } from '../api.ts';
 import { home } from '../next.ts';
+import { ActButtons } from '../ui/act-buttons.tsx';
 import { busyState } from '../ui/busy.ts';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
@@ -10,7 +11,7 @@ import { mount } from '../ui/mount.tsx';
 import { explain } from '../words.ts';
 
 /** Opening this page, and running its script, spends nothing: the token leaves only with a click. */
-type Step = { at: 'incomplete' } | { at: 'question' } | { at: 'done'; email: string };
+type Step = { at: 'incomplete' } | { at: 'question' } | { at: 'kept' } | { at: 'done'; email: string };
 
 const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
 const isComplete = /^lk_ec_./.test(token) && token.length <= limits.token;
@@ -49,6 +50,16 @@ function VerifyEmailPage() {
       </>
     );
   }
+  if (now.at === 'kept') {
+    return (
+      <>
+        <Heading key="kept" takesFocus>
+          Nothing has changed
+        </Heading>
+        <p>You can close this page. If you did not ask for this, there is nothing else to do.</p>
+      </>
+    );
+  }
   if (now.at === 'done') {
     return (
       <>
@@ -79,9 +90,14 @@ function VerifyEmailPage() {
       </p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={verify}>
-        <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'Yes, use this address'}
-        </button>
+        <ActButtons
+          harmless="No, leave it"
+          onHarmless={() => {
+            step.value = { at: 'kept' };
+          }}
+          act="Yes, use this address"
+          isBusy={busy.now.value}
+        />
       </Form>
     </>
   );

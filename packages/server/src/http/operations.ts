@@ -6,6 +6,7 @@ import type { Lifecycle } from './conventions.ts';
 import { describeDocument } from './documents.ts';
 import { pageHeaders } from './pages.ts';
 import { type InterfaceDocument, referencePage, referenceStyle } from './reference.ts';
+import { fileResponse, storeFile } from './stored-file.ts';
 
 /** For load balancers: whether the process lives, and whether it should be sent requests. */
 export function healthRoutes(app: App, ctx: Context, lifecycle: Lifecycle): void {
@@ -66,9 +67,10 @@ export function documentRoutes(app: App, ctx: Context, version: string): void {
   app.get('/openapi.json', (c) => c.json(document));
 
   const headers = pageHeaders(ctx.config);
-  const page = referencePage(document as unknown as InterfaceDocument);
-  app.get('/docs', (c) => c.body(page, 200, headers));
+  const page = storeFile(referencePage(document as unknown as InterfaceDocument));
+  app.get('/docs', (c) => fileResponse(page, c.req.raw.headers, headers));
+  const style = storeFile(referenceStyle.text);
   app.get(referenceStyle.path, (c) =>
-    c.body(referenceStyle.text, 200, { ...headers, 'Content-Type': 'text/css; charset=utf-8' }),
+    fileResponse(style, c.req.raw.headers, { ...headers, 'Content-Type': 'text/css; charset=utf-8' }),
   );
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { Env, Hono } from 'hono';
+import { fileResponse, storeFile } from './stored-file.ts';
 
 const dist = new URL('../../../dashboard/dist/', import.meta.url);
 
@@ -85,7 +86,9 @@ export const pageHeaders = (options: PageOptions): Record<string, string> => ({
 
 /**
  * Serves the dashboard: its pages, never kept by any cache, and under `/assets/` the files they load, named by
- * their content and kept for ever. All are read once, here; a request never reaches the file system.
+ * their content and kept for ever. All are read and compressed once, here; a request never reaches the file system.
+ * Pages may be compressed as well: they hold no secret and nothing that a stranger chose, so their length tells
+ * nothing.
  */
 export function pageRoutes<E extends Env>(app: Hono<E>, options: PageOptions): void {
   const { pages, assets } = readManifest();
@@ -93,16 +96,18 @@ export function pageRoutes<E extends Env>(app: Hono<E>, options: PageOptions): v
 
   app.get('/', (c) => c.body(null, 302, { ...headers, Location: '/account' }));
   for (const [name, file] of Object.entries(pages)) {
-    const html = readFileSync(new URL(file, dist), 'utf8');
-    app.get(`/${name}`, (c) => c.body(html, 200, headers));
+    const html = storeFile(readFileSync(new URL(file, dist), 'utf8'));
+    app.get(`/${name}`, (c) => fileResponse(html, c.req.raw.headers, headers));
   }
 
-  const files = new Map(assets.map((name) => [name, readFileSync(new URL(`assets/${name}`, dist), 'utf8')]));
+  const files = new Map(
+    assets.map((name) => [name, storeFile(readFileSync(new URL(`assets/${name}`, dist), 'utf8'))]),
+  );
   app.get('/assets/:name', (c) => {
     const name = c.req.param('name');
-    const content = files.get(name);
-    if (content === undefined) return c.notFound();
-    return c.body(content, 200, {
+    const file = files.get(name);
+    if (file === undefined) return c.notFound();
+    return fileResponse(file, c.req.raw.headers, {
       ...headersOfAll(options),
       'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Config, isLoopback } from '../config.ts';
 import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
@@ -31,11 +32,29 @@ async function readMailbox(ctx: Context, templates: Templates): Promise<MailboxM
 const linked = (text: string): string =>
   escapeHtml(text).replace(/https?:\/\/\S+/g, (url) => `<a href="${url}" rel="noreferrer">${url}</a>`);
 
+const style = `
+:root { color-scheme: light dark; }
+body { background: Canvas; color: CanvasText; }
+main { max-width: 44rem; margin: 0 auto; font: 1rem/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; }
+h2 { margin: 0; font-size: 1.125rem; }
+p, pre { overflow-wrap: anywhere; }
+article { margin: 1rem 0; padding: 1rem; border: 1px solid GrayText; border-radius: 0.5rem; }
+pre { margin: 0; font: inherit; white-space: pre-wrap; }
+`;
+const styleHash = createHash('sha256').update(style).digest('base64');
+
 const page = (messages: readonly MailboxMessage[]): string => `<!doctype html>
 <html lang="en">
+<head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Development mailbox</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<main>
 <h1>Development mailbox</h1>
 <p>Mails that would have been sent, newest first. This page exists only while the service listens on a loopback
 address and no SMTP server is set. Reload to see newer mails.</p>
@@ -48,7 +67,11 @@ ${messages
 </article>`,
   )
   .join('\n')}
+</main>
+</body>
 </html>`;
+
+const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
 
 const forwardingHeaders = [
   'Forwarded',
@@ -75,7 +98,7 @@ export function mailboxRoutes(app: App, ctx: Context, templates: Templates): voi
   app.get('/dev/mailbox', async (c) => {
     requireLocal(ctx.config, c.req.raw);
     return c.html(page(await readMailbox(ctx, templates)), 200, {
-      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+      'Content-Security-Policy': contentSecurityPolicy,
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     });

@@ -1,0 +1,334 @@
+// Every page in every state worth looking at, for whoever looks: axe-core, or a person at screenshots.
+
+import { limits } from '@latchkey/contract/limits';
+import type { Page } from 'playwright-core';
+import { createAuthenticator } from './authenticator.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+import { startService, type TestService } from './service.ts';
+
+export interface PageState {
+  /** Good as a file name. */
+  readonly name: string;
+  /** Brings a page of a fresh browser there. */
+  readonly open: (page: Page) => Promise<void>;
+}
+
+interface PageStates {
+  readonly service: TestService;
+  readonly states: readonly PageState[];
+}
+
+const longName = `Rechnerraum-Süd-${'überlang'.repeat(10)}`;
+const rightToLeft = 'חדר השרתים הראשי — الخادم الرئيسي في الطابق الثاني';
+const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
+const nameOf = (index: number) => (names[index % names.length] as string).slice(0, limits.requesterText);
+const fullAccount = { passkeys: limits.passkeys, logins: 50 };
+
+/** Starts a service and fills it with what the states show. */
+export async function openPageStates(): Promise<PageStates> {
+  const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+  await fillAccount(service.url, 'full@example.com');
+  return {
+    service,
+    states: [...loginStates(service.url), ...deviceStates(service.url), ...others(service.url)],
+  };
+}
+
+const codeIn = (text: string): string => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
+const pressed = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
+
+/** The newest link with a token in a mail to an address about something. */
+async function linkTo(url: string, to: string, subject: string): Promise<string> {
+  for (let tries = 0; tries < 500; tries++) {
+    const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
+      messages: { to: string; subject: string; text: string }[];
+    };
+    const mail = messages.find((one) => one.to === to && one.subject.includes(subject));
+    if (mail) return /^http\S+#token=\S+$/m.exec(mail.text)?.[0] ?? '';
+    await Bun.sleep(20);
+  }
+  throw new Error(`no mail about ${subject} to ${to}`);
+}
+
+async function askForMail(page: Page, url: string, email: string): Promise<void> {
+  await page.goto(`${url}/login`);
+  await page.getByLabel('Mail address').fill(email);
+  await pressed(page, 'Send me a mail');
+  await headed(page, 'Check your mail');
+}
+
+/** Signs a browser in, as a person does who types the code. */
+export async function signIn(page: Page, url: string, email: string): Promise<void> {
+  const seen = await mailsSoFar(url, email);
+  await askForMail(page, url, email);
+  await page.getByLabel('Code from the mail').fill(codeIn((await mailTo(url, email, seen)).text));
+  await pressed(page, 'Sign in');
+  await page.waitForURL(`${url}/account`);
+  await headed(page, 'Your passkeys');
+}
+
+async function mailsSoFar(url: string, email: string): Promise<number> {
+  const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
+    messages: { to: string; text: string; subject: string }[];
+  };
+  return messages.filter((mail) => mail.to === email && linkTokenIn(mail) !== '').length;
+}
+
+async function startDevice(url: string, json: object = {}) {
+  const headers = { 'User-Agent': 'latchkey-cli/0.1.0 (linux; x64)' };
+  return (await request(url, 'POST', '/device', { json, headers })).body;
+}
+
+async function fillAccount(url: string, email: string): Promise<void> {
+  const { access_token: token } = await loginByMail(url, email);
+  await request(url, 'PATCH', '/me', { token, json: { name: rightToLeft } });
+  const authenticator = createAuthenticator({ origin: url });
+  for (let index = 0; index < fullAccount.passkeys; index++) {
+    const { body } = await request(url, 'POST', '/passkey/register/challenge', { token });
+    const json = { ...authenticator.create(body), name: nameOf(index) };
+    const { status } = await request(url, 'POST', '/passkey/register', { token, json });
+    if (status !== 201) throw new Error(`passkey: ${status}`);
+  }
+  for (let index = 0; index < fullAccount.logins; index++) {
+    const device = await startDevice(url, { device_name: nameOf(index), client_name: 'latchkey' });
+    await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
+    const { status } = await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
+    if (status !== 200) throw new Error(`login: ${status}`);
+  }
+}
+
+const loginStates = (url: string): PageState[] => [
+  {
+    name: 'login',
+    open: async (page) => {
+      await page.goto(`${url}/login`);
+      await headed(page, 'Sign in');
+    },
+  },
+  {
+    name: 'login-wrong-address',
+    open: async (page) => {
+      await page.goto(`${url}/login`);
+      await page.getByLabel('Mail address').fill('nonsense');
+      await pressed(page, 'Send me a mail');
+      await page.getByText('That does not look like a mail address').waitFor();
+    },
+  },
+  {
+    name: 'login-mail-sent',
+    open: (page) => askForMail(page, url, 'sent@example.com'),
+  },
+  {
+    name: 'login-wrong-code',
+    open: async (page) => {
+      await askForMail(page, url, 'wrong-code@example.com');
+      await page.getByLabel('Code from the mail').fill('BBBB-BBBB');
+      await pressed(page, 'Sign in');
+      await page.getByText('That code did not work').waitFor();
+    },
+  },
+  {
+    name: 'login-confirm',
+    open: async (page) => {
+      await page.goto(`${url}/login?reason=confirm`);
+      await headed(page, 'Confirm it is you');
+    },
+  },
+  {
+    name: 'magic-link-here',
+    open: async (page) => {
+      const seen = await mailsSoFar(url, 'here@example.com');
+      await askForMail(page, url, 'here@example.com');
+      const token = linkTokenIn(await mailTo(url, 'here@example.com', seen));
+      await page.goto(`${url}/magic-link#token=${token}`);
+      await page.getByRole('button', { name: 'Sign in as here@example.com' }).waitFor();
+    },
+  },
+  {
+    name: 'magic-link-elsewhere',
+    open: async (page) => {
+      await page.goto(`${url}/magic-link#token=lk_ml_elsewhere`);
+      await headed(page, 'Is this link yours?');
+    },
+  },
+  {
+    name: 'magic-link-expired',
+    open: async (page) => {
+      await page.goto(`${url}/magic-link#token=lk_ml_expired`);
+      await page.getByLabel('Mail address').fill('late@example.com');
+      await pressed(page, 'Sign in');
+      await page.getByText('This link did not work').waitFor();
+    },
+  },
+  {
+    name: 'magic-link-incomplete',
+    open: async (page) => {
+      await page.goto(`${url}/magic-link`);
+      await headed(page, 'This link is incomplete');
+    },
+  },
+];
+
+const deviceStates = (url: string): PageState[] => {
+  const openPending = async (page: Page, names: object) => {
+    const device = await startDevice(url, names);
+    await signIn(page, url, 'device@example.com');
+    await page.goto(device.verification_uri_complete);
+    await headed(page, 'Let this terminal sign in as you?');
+    return device;
+  };
+  const plain = { client_name: 'latchkey', device_name: 'workshop' };
+  return [
+    {
+      name: 'device-empty',
+      open: async (page) => {
+        await signIn(page, url, 'device@example.com');
+        await page.goto(`${url}/device`);
+        await headed(page, 'Sign in a terminal');
+      },
+    },
+    {
+      name: 'device-wrong-code',
+      open: async (page) => {
+        await signIn(page, url, 'device@example.com');
+        await page.goto(`${url}/device?user_code=BBBB-BBBB`);
+        await page.getByText('No login is waiting with this code').waitFor();
+      },
+    },
+    {
+      name: 'device-pending',
+      open: async (page) => {
+        await openPending(page, plain);
+      },
+    },
+    {
+      name: 'device-pending-long-names',
+      open: async (page) => {
+        await openPending(page, {
+          client_name: rightToLeft,
+          device_name: longName.slice(0, limits.requesterText),
+        });
+      },
+    },
+    {
+      name: 'device-waiting',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your terminal').waitFor();
+      },
+    },
+    {
+      name: 'device-done',
+      open: async (page) => {
+        const { device_code } = await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your terminal').waitFor();
+        await request(url, 'POST', '/token', { json: { device_code } });
+        await page.getByText('Done. You can close this window').waitFor();
+      },
+    },
+    {
+      name: 'device-denied',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Deny');
+        await headed(page, 'Denied');
+      },
+    },
+  ];
+};
+
+const others = (url: string): PageState[] => [
+  {
+    name: 'account-new',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await page.getByText('Next time without a mail').waitFor();
+    },
+  },
+  {
+    name: 'account-full',
+    open: async (page) => {
+      await signIn(page, url, 'full@example.com');
+      await page.locator('#logins > li').nth(fullAccount.logins).waitFor();
+    },
+  },
+  {
+    name: 'account-asking',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await pressed(page, 'Change the address');
+      await pressed(page, 'Delete my account');
+    },
+  },
+  {
+    name: 'verify-email',
+    open: async (page) => {
+      await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await headed(page, 'Use this address for Latchkey?');
+    },
+  },
+  {
+    name: 'verify-email-expired',
+    open: async (page) => {
+      await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await pressed(page, 'Yes, use this address');
+      await page.getByText('This link did not work').waitFor();
+    },
+  },
+  {
+    name: 'verify-email-done',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { access_token: token } = await loginByMail(url, `former-${email}`);
+      await request(url, 'POST', '/me/email', { token, json: { email } });
+      await page.goto(await linkTo(url, email, 'Confirm your new address'));
+      await pressed(page, 'Yes, use this address');
+      await headed(page, 'Your address is changed');
+    },
+  },
+  {
+    name: 'not-me',
+    open: async (page) => {
+      await page.goto(`${url}/not-me#token=lk_nm_some`);
+      await headed(page, 'Was this not you?');
+    },
+  },
+  {
+    name: 'not-me-kept',
+    open: async (page) => {
+      await page.goto(`${url}/not-me#token=lk_nm_some`);
+      await pressed(page, 'It was me');
+      await headed(page, 'Nothing has changed');
+    },
+  },
+  {
+    name: 'not-me-done',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { access_token: token } = await loginByMail(url, email);
+      const device = await startDevice(url, { device_name: 'strange laptop' });
+      await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
+      await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
+      await page.goto(await linkTo(url, email, 'A device was signed in'));
+      await pressed(page, 'This was not me');
+      await headed(page, 'Taken care of');
+    },
+  },
+  {
+    name: 'docs',
+    open: async (page) => {
+      await page.goto(`${url}/docs`);
+    },
+  },
+  {
+    name: 'dev-mailbox',
+    open: async (page) => {
+      await request(url, 'POST', '/magic_link', { json: { email: 'mailbox@example.com' } });
+      await mailTo(url, 'mailbox@example.com');
+      await page.goto(`${url}/dev/mailbox`);
+    },
+  },
+];

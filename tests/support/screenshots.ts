@@ -1,0 +1,36 @@
+// `npm run screenshots`: every page in every state, wide and narrow, light and dark, from a service of its own, as
+// pictures in artifacts/screenshots/. With arguments only the states whose names begin with one of them.
+
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newPage } from './browser.ts';
+import { openPageStates } from './page-states.ts';
+
+const directory = join(import.meta.dir, '../../artifacts/screenshots');
+const looks = [
+  { name: 'desktop', viewport: { width: 1280, height: 900 } },
+  { name: 'phone', viewport: { width: 390, height: 844 } },
+];
+const wanted = process.argv.slice(2);
+const isWanted = (name: string) => wanted.length === 0 || wanted.some((start) => name.startsWith(start));
+
+if (wanted.length === 0) await rm(directory, { recursive: true, force: true });
+await mkdir(directory, { recursive: true });
+const { service, states } = await openPageStates();
+let pictures = 0;
+for (const { name, open } of states.filter((state) => isWanted(state.name))) {
+  const page = await newPage({ reducedMotion: 'reduce' });
+  await open(page);
+  for (const { name: look, viewport } of looks) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(directory, `${name}-${look}-${colorScheme}.png`), fullPage: true });
+      pictures++;
+    }
+  }
+  await page.context().close();
+}
+await service.stop();
+process.stdout.write(`${pictures} pictures in artifacts/screenshots/\n`);
+process.exit(0);

@@ -1,0 +1,5 @@
+#!/bin/sh
+# `npm run screenshots`: installs and builds what is missing, then takes the pictures.
+cd "$(dirname "$0")/.." || exit 1
+. tools/install.sh
+exec node_modules/.bin/bun tests/support/screenshots.ts "$@"
