@@ -129,13 +129,6 @@ const loginStates = (url: string): PageState[] => [
     },
   },
   {
-    name: 'login-confirm',
-    open: async (page) => {
-      await page.goto(`${url}/login?reason=confirm`);
-      await headed(page, 'Confirm it is you');
-    },
-  },
-  {
     name: 'magic-link-here',
     open: async (page) => {
       const seen = await mailsSoFar(url, 'here@example.com');
@@ -261,6 +254,23 @@ const others = (url: string): PageState[] => [
       await signIn(page, url, 'new@example.com');
       await pressed(page, 'Change the address');
       await pressed(page, 'Delete my account');
+    },
+  },
+  {
+    name: 'account-confirm',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await pressed(page, 'Change the address');
+      await page.getByLabel('New mail address').fill('newer@example.com');
+      const json = {
+        error: 'insufficient_user_authentication',
+        error_description: 'This needs a login that is recent.',
+        request_id: 'r',
+      };
+      const headers = { 'X-Request-Id': 'r' };
+      await page.route('**/auth/me/email', (route) => route.fulfill({ status: 401, headers, json }));
+      await pressed(page, 'Send a link there');
+      await page.getByRole('dialog', { name: 'Confirm it is you' }).waitFor();
     },
   },
   {
