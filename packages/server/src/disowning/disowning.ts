@@ -36,7 +36,10 @@ export async function disownNotice(
     const now = ctx.clock();
     const [found] = await store.findNotice(tx, { id, now });
     if (!found) throw refused('over');
-    await lockAccount(tx, found.user_id);
+    await lockAccount(tx, found.user_id).catch((error) => {
+      // The account was deleted since: the notice went with it.
+      throw error instanceof AuthError && error.code === 'invalid_token' ? refused('over') : error;
+    });
     const [notice] = await store.takeNotice(tx, { id, now });
     if (!notice) {
       const [done] = await store.findNotice(tx, { id, now });

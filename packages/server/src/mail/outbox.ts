@@ -12,7 +12,10 @@ export interface Mail {
   readonly expiresAt: number;
 }
 
-/** Puts a mail into the outbox, in the transaction of its cause. Wake the worker when that has committed. */
+/** The transaction of the cause has committed by then as a rule; else the worker's next round finds the mail. */
+const wakeAfterMs = 50;
+
+/** Puts a mail into the outbox, in the transaction of its cause, and wakes the worker. */
 export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promise<void> {
   await insertMail(tx, {
     id: newId('mail_', ctx.random),
@@ -22,4 +25,5 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
     now: ctx.clock(),
     expires_at: mail.expiresAt,
   });
+  setTimeout(ctx.wakeMailWorker, wakeAfterMs).unref();
 }

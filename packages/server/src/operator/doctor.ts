@@ -74,7 +74,7 @@ async function inspectService(config: Config): Promise<Finding[]> {
     const forwards =
       count === '0'
         ? ok('no forwarding headers came from untrusted peers')
-        : failed(
+        : warning(
             `${count} requests came with forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name: its clients share one address and its limits`,
           );
     return [ok('the service runs'), forwards];
