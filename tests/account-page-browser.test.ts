@@ -307,3 +307,51 @@ test('a login that ended in the meantime is told over the page, which keeps what
   await page.goForward();
   await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();
 });
+
+/** A window that shows `mine`, in a browser where another window has signed `theirs` in since. */
+async function outdatedWindow(mine: string, theirs: string, path = '/account'): Promise<Page> {
+  const page = await newPage();
+  await signIn(page, mine);
+  await page.goto(`${service.url}${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const other = await page.context().newPage();
+  await signIn(other, theirs);
+  await other.close();
+  return page;
+}
+
+const somebodyElse = (page: Page) => page.getByRole('dialog', { name: 'Somebody else is signed in now' });
+
+test('what is done on a page that shows one person never happens to another who is signed in by now', async () => {
+  const page = await outdatedWindow('shown@example.com', 'newer@example.com');
+  const { access_token: token } = await loginByMail(service.url, 'newer@example.com');
+  const before = await profileOf(token);
+  const refused = async () => {
+    await somebodyElse(page).getByText('newer@example.com').waitFor();
+    await somebodyElse(page).getByRole('button', { name: 'Look at this page first' }).click();
+    await somebodyElse(page).waitFor({ state: 'detached' });
+  };
+  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await refused();
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Of the one shown');
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await refused();
+  await page.getByRole('button', { name: 'Delete my account' }).click();
+  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
+  await refused();
+  expect(await profileOf(token)).toEqual(before);
+});
+
+test('a device that one person looks at is not approved as another who is signed in by now', async () => {
+  const { body } = await request(service.url, 'POST', '/device');
+  const { pathname, search } = new URL(body.verification_uri_complete);
+  const page = await outdatedWindow('looking@example.com', 'since@example.com', pathname + search);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await somebodyElse(page).getByText('since@example.com').waitFor();
+  const poll = await request(service.url, 'POST', '/token', { json: { device_code: body.device_code } });
+  expect(poll.body.error).toBe('authorization_pending');
+  await somebodyElse(page).getByRole('button', { name: 'Load the page again' }).click();
+  await page.getByText('Signed in as since@example.com').waitFor();
+});

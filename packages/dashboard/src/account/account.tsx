@@ -8,13 +8,13 @@ import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { explain } from '../words.ts';
-import { noticing, SignedOut } from './as-user.tsx';
+import { noticing, SignedOut, shownUser } from './as-user.tsx';
 import { DeleteAccount } from './delete-account.tsx';
 import { loadEvents, SecurityLog } from './events.tsx';
 import { Logins, loadLogins, sessions } from './logins.tsx';
 import { loadOrganizations, Organizations } from './organizations.tsx';
 import { afterRecentLogin, loadPasskeys, Passkeys } from './passkeys.tsx';
-import { loadProfile, ProfileSection, shownUserId } from './profile.tsx';
+import { loadProfile, ProfileSection } from './profile.tsx';
 
 const view = signal<'loading' | 'unavailable' | 'account'>('loading');
 const error = signal('');
@@ -64,7 +64,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || view.value !== 'account' || busy.now.value) return;
   void getProfile().then((result) => {
     const me = noticing(result);
-    if (me.ok && me.value.id !== shownUserId()) location.reload();
+    if (me.ok && me.value.id !== shownUser.id) location.reload();
   });
 });
 

@@ -8,7 +8,7 @@ import { NameField, PlainField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { explain } from '../words.ts';
-import { asUser } from './as-user.tsx';
+import { asUser, shownUser } from './as-user.tsx';
 import { ChangeAddress } from './change-address.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
 
@@ -45,11 +45,9 @@ export async function loadProfile(): Promise<Problem | undefined> {
   const result = await getTaggedProfile();
   if (!result.ok) return result.problem;
   ({ profile: profile.value, tag } = result.value);
+  shownUser.id ??= result.value.profile.id;
   return undefined;
 }
-
-/** Whose account the page shows. */
-export const shownUserId = (): string | undefined => profile.value?.id;
 
 const currentTexts = (): Texts => ({
   name: typed.name.value.trim(),

@@ -42,6 +42,9 @@ const error = signal('');
 const aboutCode = signal(false);
 const busy = busyState();
 
+/** Who is signed in by now, where that is somebody else than the page shows. */
+const somebodyElse = signal<string | undefined>(undefined);
+
 /** How often this page's login was replaced by a fresh one. */
 export const renewals = signal(0);
 
@@ -62,19 +65,32 @@ const codeWords = {
 };
 
 /**
- * Does what needs a recent login. Where the login is not, the person confirms right here that it is them, and it is
+ * Does something as the person with the id `userId`, whom the page shows: where another tab has signed somebody else
+ * in since, nothing is done in their account. For what needs a recent login: where the login is not, the person confirms right here that it is them, and it is
  * done again; whoever cancels gets the refusal back, and what was typed is where it was. The page must show
  * `ConfirmDialog`.
  */
-export async function withRecentLogin<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
+export async function withRecentLogin<T>(
+  userId: string | undefined,
+  work: () => Promise<Result<T>>,
+): Promise<Result<T>> {
+  const now = await getProfile();
+  if (!now.ok) return now;
+  if (now.value.id !== userId) return refuseFor(now.value.email);
   const result = await work();
   if (result.ok || result.problem.code !== 'insufficient_user_authentication') return result;
   const [me, passkeys] = await Promise.all([getProfile(), listPasskeys()]);
   if (!me.ok) return me;
   if (!passkeys.ok) return passkeys;
+  if (me.value.id !== userId) return refuseFor(me.value.email);
   const credentialIds = passkeys.value.passkeys.map(({ credential_id }) => credential_id);
   const isConfirmed = await confirm({ id: me.value.id, email: me.value.email, credentialIds });
   return isConfirmed ? work() : result;
+}
+
+function refuseFor(email: string): Result<never> {
+  somebodyElse.value = email;
+  return { ok: false, problem: { code: 'insufficient_user_authentication' } };
 }
 
 async function confirm(person: Person): Promise<boolean> {
@@ -162,6 +178,31 @@ window.addEventListener('storage', (event) => {
   });
 });
 
+function SomebodyElse({ email }: { email: string }) {
+  const dismiss = () => {
+    somebodyElse.value = undefined;
+  };
+  return (
+    <Dialog id="somebody-else" title="Somebody else is signed in now" onClose={dismiss}>
+      <p>
+        In the meantime this browser was signed in as{' '}
+        <strong>
+          <bdi>{email}</bdi>
+        </strong>
+        , and this page still shows the account from before. Nothing was changed.
+      </p>
+      <div class="row">
+        <button type="button" class="primary" onClick={() => location.reload()}>
+          Load the page again
+        </button>
+        <button type="button" class="plain" onClick={dismiss}>
+          Look at this page first
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
 function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
   return (
     <>
@@ -191,8 +232,9 @@ function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
   );
 }
 
-/** Asks for a fresh login in place, when `withRecentLogin` needs one. */
+/** Asks for a fresh login in place, or says who is signed in instead, when `withRecentLogin` needs it. */
 export function ConfirmDialog() {
+  if (somebodyElse.value !== undefined) return <SomebodyElse email={somebodyElse.value} />;
   const now = asked.value;
   if (now === undefined) return null;
   const { person } = now;

@@ -30,6 +30,7 @@ type Step =
 
 const step = signal<Step>({ at: 'loading' });
 const account = signal('');
+let userId: string | undefined;
 const code = signal('');
 const error = signal('');
 const busy = busyState();
@@ -93,7 +94,9 @@ const decide = (decision: 'approve' | 'deny', device: PendingDevice) =>
     // Known before the approval, so that the login it leads to can be told from the others.
     const before = decision === 'approve' ? await listNewestSessions() : undefined;
     const result =
-      before?.ok === false ? before : await withRecentLogin(() => decideDevice(decision, device.user_code));
+      before?.ok === false
+        ? before
+        : await withRecentLogin(userId, () => decideDevice(decision, device.user_code));
     if (!result.ok) {
       const { problem } = result;
       if (leftToSignIn(problem)) return 'leaving';
@@ -140,6 +143,7 @@ async function start(): Promise<void> {
     return;
   }
   account.value = me.value.email;
+  userId = me.value.id;
   if (code.value === '') step.value = { at: 'code' };
   else await lookUp();
 }

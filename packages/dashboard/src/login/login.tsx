@@ -18,7 +18,7 @@ import { duration, explain } from '../words.ts';
 type Step =
   | { at: 'address' }
   | { at: 'sent'; email: string; request: string; expiresInSeconds: number }
-  | { at: 'signedInElsewhere' };
+  | { at: 'signedInElsewhere'; as: string };
 
 const query = new URLSearchParams(location.search);
 const next = safeNext(query.get('next'), location.origin);
@@ -222,7 +222,13 @@ function LoginPage() {
       <Heading key="elsewhere" takesFocus>
         You are signed in
       </Heading>
-      <p>You signed in with the link, in another tab. You can close this one, or go on here.</p>
+      <p>
+        You signed in as{' '}
+        <strong>
+          <bdi>{now.as}</bdi>
+        </strong>{' '}
+        in another tab. You can close this one, or go on here.
+      </p>
       <p>
         <a class="button" href={next}>
           Continue
@@ -236,7 +242,7 @@ function LoginPage() {
 window.addEventListener('storage', (event) => {
   if (event.key !== askedKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value) return;
   void getProfile().then((me) => {
-    if (me.ok && step.value.at === 'sent') step.value = { at: 'signedInElsewhere' };
+    if (me.ok && step.value.at === 'sent') step.value = { at: 'signedInElsewhere', as: me.value.email };
   });
 });
 

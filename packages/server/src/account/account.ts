@@ -37,7 +37,10 @@ export interface TaggedProfile {
   readonly etag: string;
 }
 
-const tagged = (row: UserRow): TaggedProfile => ({ profile: profileOf(row), etag: `"${row.revision}"` });
+const tagged = (row: UserRow): TaggedProfile => ({
+  profile: profileOf(row),
+  etag: `"${row.id}.${row.revision}"`,
+});
 
 const accountGone = () => new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
 

@@ -281,6 +281,15 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
+  test("of two profiles as old as each other, neither is changed under the other's tag", async () => {
+    const t = await open();
+    const ada = await person(t, 'ada-tag@example.com');
+    const bob = await person(t, 'bob-tag@example.com');
+    const tag = (await ada.get()).headers.get('ETag')!;
+    expect((await bob.patch({ name: 'no' }, { 'If-Match': tag })).status).toBe(412);
+    await t.close();
+  });
+
   test("one user's patch and tag say nothing to another's profile", async () => {
     const t = await open();
     const [ada, bob] = [await person(t), await person(t, 'bob@example.com')];
