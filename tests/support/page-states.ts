@@ -245,6 +245,7 @@ const others = (url: string): PageState[] => [
     name: 'account-full',
     open: async (page) => {
       await signIn(page, url, 'full@example.com');
+      await page.getByRole('button', { name: 'Show all' }).click();
       await page.locator('#logins > li').nth(fullAccount.logins).waitFor();
     },
   },

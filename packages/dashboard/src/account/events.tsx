@@ -98,7 +98,7 @@ export function SecurityLog({ sessions }: { sessions: readonly Session[] }) {
       </p>
       <ul id="events" class="plain-list">
         {events.value.map((event) => (
-          <li key={event.id} class="entry">
+          <li key={event.id}>
             <p class={isAlarming(event) ? 'caution' : ''}>
               <strong>{eventWords(event)}</strong>
             </p>

@@ -5,6 +5,7 @@ import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { UserAgent } from '../ui/user-agent.tsx';
 import { explain } from '../words.ts';
 import { asUser, noticing } from './as-user.tsx';
 
@@ -16,6 +17,10 @@ const status = signal('');
 const busy = busyState();
 
 const headingId = 'logins-heading';
+
+/** A person with more logins than this sees the others when they ask for them. */
+const shownAtFirst = 10;
+const isWhole = signal(false);
 
 const kinds = { browser: 'Browser', device: 'Terminal' } satisfies Record<Session['kind'], string>;
 const methods = {
@@ -92,6 +97,28 @@ const endOthers = () =>
     return undefined;
   });
 
+const SignOut = ({ session, title }: { session: Session; title: string }) =>
+  session.current ? (
+    <button
+      type="button"
+      id="sign-out"
+      class="primary"
+      disabled={busy.now.value}
+      onClick={() => void signOut('session')}
+    >
+      Sign out here
+    </button>
+  ) : (
+    <button
+      type="button"
+      disabled={busy.now.value}
+      aria-describedby={title}
+      onClick={() => void endOne(session)}
+    >
+      Sign out
+    </button>
+  );
+
 function Login({ session }: { session: Session }) {
   const title = `login-${session.id}`;
   return (
@@ -100,40 +127,30 @@ function Login({ session }: { session: Session }) {
         <p id={title}>
           <strong>{kinds[session.kind]}</strong>{' '}
           {session.device_name === null ? null : <Claimed text={session.device_name} />}{' '}
+          {session.client_name === null ? null : <Claimed text={session.client_name} />}{' '}
           {session.current ? <span class="badge">this one</span> : null}
         </p>
         <p class="quiet">
-          {session.client_name === null ? null : (
-            <>
-              <Claimed text={session.client_name} />{' '}
-            </>
-          )}
           Signed in <Moment at={session.created_at} /> {methods[session.method]}, from{' '}
           {session.ip_address ?? 'an unknown address'}. Last used <Moment at={session.last_used_at} />.
         </p>
-        {session.user_agent === null ? null : (
-          <p class="quiet">
-            <Claimed text={session.user_agent} />
-          </p>
-        )}
+        {session.user_agent === null ? null : <UserAgent text={session.user_agent} />}
       </div>
-      {session.current ? null : (
-        <button
-          type="button"
-          disabled={busy.now.value}
-          aria-describedby={title}
-          onClick={() => void endOne(session)}
-        >
-          Sign out
-        </button>
-      )}
+      <SignOut session={session} title={title} />
     </li>
   );
 }
 
+/** This login, then the newest others; all of them once that is asked for. */
+function listed(): readonly Session[] {
+  const ordered = [...sessions.value].sort((one, other) => Number(other.current) - Number(one.current));
+  return isWhole.value ? ordered : ordered.slice(0, shownAtFirst);
+}
+
 /** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
 export function Logins() {
-  const hasOthers = sessions.value.some(({ current }) => !current);
+  const all = sessions.value.length;
+  const shown = listed();
   return (
     <section aria-labelledby={headingId}>
       <h2 id={headingId} tabIndex={-1}>
@@ -141,23 +158,26 @@ export function Logins() {
       </h2>
       <ErrorMessage text={error.value} />
       <StatusMessage>{status.value}</StatusMessage>
-      <ul id="logins" aria-labelledby={headingId}>
-        {sessions.value.map((session) => (
+      <ul id="logins" class="plain-list" aria-labelledby={headingId}>
+        {shown.map((session) => (
           <Login key={session.id} session={session} />
         ))}
       </ul>
-      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
-      <div class="row">
+      {shown.length < all ? (
         <button
           type="button"
-          id="sign-out"
-          class="primary"
-          disabled={busy.now.value}
-          onClick={() => void signOut('session')}
+          id="all-logins"
+          class="plain"
+          onClick={() => {
+            isWhole.value = true;
+          }}
         >
-          Sign out here
+          Show all {all} logins
         </button>
-        {hasOthers ? (
+      ) : null}
+      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
+      <div class="row">
+        {all > 1 ? (
           <button
             type="button"
             id="sign-out-others"

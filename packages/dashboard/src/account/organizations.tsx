@@ -49,7 +49,7 @@ export function Organizations() {
       {organizations.value.length === 0 ? <p class="quiet">None.</p> : null}
       <ul id="organizations" class="plain-list">
         {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
-          <li key={id} class="entry">
+          <li key={id}>
             <p>
               <strong>
                 <bdi>{spelledOut(name)}</bdi>

@@ -68,7 +68,7 @@ export async function loadPasskeys(): Promise<Problem | undefined> {
 export async function afterRecentLogin(): Promise<void> {
   if (cameByMail()) {
     forgetMailLogin();
-    offered.value = passkeysSupported;
+    offered.value = passkeysSupported && passkeys.value.length < limits.passkeys;
     const made = await upgradeToPasskey(api);
     if (made !== undefined) return showAdded(made, 'Your browser made a passkey for you');
   }
@@ -231,9 +231,8 @@ function Item({ passkey }: { passkey: Passkey }) {
         </strong>{' '}
         <span class="badge">{storage.badge}</span>
       </p>
-      <p class="quiet">{storage.sentence}</p>
       <p class="quiet">
-        Added <Moment at={passkey.created_at} />.{' '}
+        {storage.sentence} Added <Moment at={passkey.created_at} />.{' '}
         {passkey.last_used_at === null ? (
           'Not used yet.'
         ) : (
@@ -300,7 +299,7 @@ export function Passkeys() {
         <p class="quiet">None yet. A passkey signs you in without waiting for a mail.</p>
       ) : null}
       {passkeys.value.length === 0 ? null : (
-        <ul id="passkeys" aria-labelledby={headingId}>
+        <ul id="passkeys" class="plain-list" aria-labelledby={headingId}>
           {passkeys.value.map((passkey) => (
             <Item key={passkey.id} passkey={passkey} />
           ))}

@@ -2,6 +2,7 @@ import { formatCode } from '@latchkey/contract/codes';
 import { codeFromMac } from '../crypto/codes.ts';
 import { mintHandle } from '../crypto/handle.ts';
 import type { ServerKey } from '../crypto/key-ring.ts';
+import { composeMessage } from '../mail/compose.ts';
 import type { Message, Template } from '../mail/message.ts';
 import * as store from './store.ts';
 
@@ -17,35 +18,14 @@ const minutes = (seconds: number): string => {
 };
 
 /** The words of a sign-in mail. In the text the link and the code each stand alone on a line. */
-export function signInMessage(link: string, code: string, lifeSeconds: number): Message {
-  const life = minutes(lifeSeconds);
-  return {
-    subject: 'Sign in to Latchkey',
-    text: [
-      'Open this link to sign in:',
-      '',
-      link,
-      '',
-      'Or type this code on the screen that asked for it:',
-      '',
-      code,
-      '',
-      `Both work once, within ${life}. If you did not ask for this mail, you can ignore it:`,
-      'nothing happens unless somebody uses it. Never tell the code to anyone.',
-      '',
-    ].join('\n'),
-    html: [
-      '<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in to Latchkey</title>',
-      '<body style="font-family: system-ui, sans-serif; line-height: 1.5">',
-      '<p>Open this link to sign in:</p>',
-      `<p><a href="${link}">Sign in to Latchkey</a></p>`,
-      '<p>Or type this code on the screen that asked for it:</p>',
-      `<p style="font-size: 1.5em; letter-spacing: 0.1em"><strong>${code}</strong></p>`,
-      `<p>Both work once, within ${life}. If you did not ask for this mail, you can ignore it: nothing happens`,
-      'unless somebody uses it. Never tell the code to anyone.</p></body></html>',
-    ].join('\n'),
-  };
-}
+export const signInMessage = (link: string, code: string, lifeSeconds: number): Message =>
+  composeMessage('Sign in to Latchkey', [
+    'Open this link to sign in:',
+    { link, words: 'Sign in to Latchkey' },
+    'Or type this code on the screen that asked for it:',
+    { code },
+    `Both work once, within ${minutes(lifeSeconds)}. If you did not ask for this mail, you can ignore it: nothing happens unless somebody uses it. Never tell the code to anyone.`,
+  ]);
 
 /** Makes link and code at the moment of sending; the same again if the mail has to be sent again. */
 export const signInMail: Template = async (ctx, mail) => {

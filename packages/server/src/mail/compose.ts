@@ -6,11 +6,12 @@ export type Fact =
   | { readonly label: string; readonly value: string }
   | { readonly label: string; readonly claimed: string };
 
-/** A part of a mail: a paragraph, a list of facts, or a link, which in the text stands alone on a line. */
+/** A part of a mail: a paragraph, a list of facts, or a link or code, which in the text stands alone on a line. */
 export type Part =
   | string
   | { readonly facts: readonly Fact[] }
-  | { readonly link: string; readonly words: string };
+  | { readonly link: string; readonly words: string }
+  | { readonly code: string };
 
 /**
  * A stranger's words as a mail quotes them: cut, harmless, unable to close the quotes around them, and with no
@@ -30,6 +31,7 @@ const wrapped = (paragraph: string): string =>
 const textOf = (part: Part): string => {
   if (typeof part === 'string') return wrapped(part);
   if ('link' in part) return part.link;
+  if ('code' in part) return part.code;
   return part.facts
     .map((fact) => `${fact.label}: ${'claimed' in fact ? `"${claimedWords(fact.claimed)}"` : fact.value}`)
     .join('\n');
@@ -40,9 +42,19 @@ const htmlOfFact = (fact: Fact): string =>
     ? `&#34;<bdi>${escapeHtml(claimedWords(fact.claimed))}</bdi>&#34;`
     : `<bdi>${escapeHtml(fact.value)}</bdi>`;
 
+/** Styles stand in the elements: mail programs drop style sheets. Colours are left to them where they may be dark. */
+const styles = {
+  body: 'max-width: 36em; margin: 0 auto; padding: 1em; font: 16px/1.5 system-ui, sans-serif',
+  link: 'display: inline-block; padding: 0.6em 1.1em; border-radius: 0.5em; background: #0b57b4; color: #ffffff; font-weight: 600; text-decoration: none',
+  code: 'font: 700 1.75em/1.5 ui-monospace, monospace; letter-spacing: 0.06em',
+};
+
 const htmlOf = (part: Part): string => {
   if (typeof part === 'string') return `<p>${escapeHtml(part)}</p>`;
-  if ('link' in part) return `<p><a href="${escapeHtml(part.link)}">${escapeHtml(part.words)}</a></p>`;
+  if ('link' in part) {
+    return `<p><a href="${escapeHtml(part.link)}" style="${styles.link}">${escapeHtml(part.words)}</a></p>`;
+  }
+  if ('code' in part) return `<p style="${styles.code}">${escapeHtml(part.code)}</p>`;
   const rows = part.facts.map(
     (fact) =>
       `<tr><td style="padding-right: 1em; vertical-align: top; white-space: nowrap">${escapeHtml(fact.label)}</td>` +
@@ -57,7 +69,7 @@ export const composeMessage = (subject: string, parts: readonly Part[]): Message
   text: `${parts.map(textOf).join('\n\n')}\n`,
   html: [
     `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeHtml(subject)}</title>`,
-    '<body style="font-family: system-ui, sans-serif; line-height: 1.5">',
+    `<meta name="color-scheme" content="light dark"><body style="${styles.body}">`,
     ...parts.map(htmlOf),
     '</body></html>',
   ].join('\n'),

@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test';
+import { programWords } from './program-words.ts';
+
+test.each([
+  [
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+    'Chrome on Linux',
+  ],
+  [
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0',
+    'Microsoft Edge on Windows',
+  ],
+  [
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1',
+    'Safari on iOS',
+  ],
+  ['Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0', 'Firefox on Linux'],
+  ['latchkey-cli/0.1.0 (linux; x64)', undefined],
+  ['curl/8.5.0', undefined],
+  ['', undefined],
+])('%p is shown as %p', (userAgent, words) => {
+  expect(programWords(userAgent)).toEqual(words);
+});
+
+test('a hostile user agent takes no time and is no words of its own', () => {
+  const hostile = `Mozilla/5.0 ${'('.repeat(500)}${'a'.repeat(20_000)} <b>Your bank</b>`;
+  expect(programWords(hostile) ?? '').not.toContain('bank');
+});
