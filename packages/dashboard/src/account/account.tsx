@@ -1,14 +1,15 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal } from '@preact/signals';
-import { getProfile } from '../api.ts';
+import { whoIsSignedIn } from '../api.ts';
 import { ConfirmDialog, renewals } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
+import { shownUserId } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { explain } from '../words.ts';
-import { noticing, SignedOut, shownUser } from './as-user.tsx';
+import { noticing, SignedOut } from './as-user.tsx';
 import { DeleteAccount } from './delete-account.tsx';
 import { loadEvents, SecurityLog } from './events.tsx';
 import { Logins, loadLogins, sessions } from './logins.tsx';
@@ -62,9 +63,9 @@ effect(() => {
 // Another tab may have signed out in the meantime, or signed in as somebody else.
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || view.value !== 'account' || busy.now.value) return;
-  void getProfile().then((result) => {
+  void whoIsSignedIn().then((result) => {
     const me = noticing(result);
-    if (me.ok && me.value.id !== shownUser.id) location.reload();
+    if (me.ok && me.value.id !== shownUserId()) location.reload();
   });
 });
 
