@@ -1,21 +1,21 @@
 import type { Session } from '@latchkey/contract/sessions';
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
+import { renewals } from '../confirm/confirm.tsx';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { explain } from '../words.ts';
 import { asUser, noticing } from './as-user.tsx';
+import { Fetched, focusHeading, partOf, Section } from './section.tsx';
 
-/** The user's logins, newest first. */
-export const sessions = signal<readonly Session[]>([]);
+/** The user's logins, newest first, once they are known. */
+export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const error = signal('');
 const status = signal('');
 const busy = busyState();
-
-const headingId = 'logins-heading';
 
 const kinds = { browser: 'Browser', device: 'Terminal' } satisfies Record<Session['kind'], string>;
 const methods = {
@@ -25,13 +25,19 @@ const methods = {
   passkey: 'with a passkey',
 } satisfies Record<Session['method'], string>;
 
-/** Fetches the list; what goes wrong comes back. */
-export async function loadLogins(): Promise<Problem | undefined> {
-  const list = await listSessions();
+async function loadLogins(): Promise<Problem | undefined> {
+  const list = noticing(await listSessions());
   if (!list.ok) return list.problem;
   sessions.value = list.value;
   return undefined;
 }
+
+export const loginsPart = partOf('logins', 'Your logins', loadLogins);
+
+// A fresh login takes the place of the one before.
+effect(() => {
+  if (renewals.value > 0) void loadLogins();
+});
 
 const change = (work: () => Promise<'leaving' | undefined>) =>
   busy.run(() => {
@@ -55,7 +61,7 @@ const signOut = (scope: 'session' | 'everywhere') =>
 async function end(ended: Session): Promise<Problem | undefined> {
   const result = await asUser(() => revokeSession(ended.id));
   if (!result.ok && result.problem.code !== 'not_found') return result.problem;
-  sessions.value = sessions.value.filter(({ id }) => id !== ended.id);
+  sessions.value = sessions.value?.filter(({ id }) => id !== ended.id);
   return undefined;
 }
 
@@ -67,18 +73,15 @@ const endOne = (session: Session) =>
       return undefined;
     }
     status.value = 'That login has been signed out.';
-    document.getElementById(headingId)?.focus();
+    focusHeading('logins');
     return undefined;
   });
 
 /** Ends all but this one, also those that began since the page was opened. */
 const endOthers = () =>
   change(async () => {
-    const list = noticing(await listSessions());
-    if (list.ok) sessions.value = list.value;
-    let problem = list.ok ? undefined : list.problem;
-    const others = sessions.value.filter(({ current }) => !current);
-    for (const session of others) {
+    let problem = await loadLogins();
+    for (const session of sessions.value?.filter(({ current }) => !current) ?? []) {
       problem ??= await end(session);
     }
     if (problem) {
@@ -88,7 +91,7 @@ const endOthers = () =>
       return undefined;
     }
     status.value = 'All other logins have been signed out. Only this one is left.';
-    document.getElementById(headingId)?.focus();
+    focusHeading('logins');
     return undefined;
   });
 
@@ -131,22 +134,10 @@ function Login({ session }: { session: Session }) {
   );
 }
 
-/** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
-export function Logins() {
-  const hasOthers = sessions.value.some(({ current }) => !current);
+function Endings() {
+  const hasOthers = sessions.value?.some(({ current }) => !current);
   return (
-    <section aria-labelledby={headingId}>
-      <h2 id={headingId} tabIndex={-1}>
-        Where you are signed in
-      </h2>
-      <ErrorMessage text={error.value} />
-      <StatusMessage>{status.value}</StatusMessage>
-      <ul id="logins" aria-labelledby={headingId}>
-        {sessions.value.map((session) => (
-          <Login key={session.id} session={session} />
-        ))}
-      </ul>
-      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
+    <>
       <div class="row">
         <button
           type="button"
@@ -176,7 +167,26 @@ export function Logins() {
           Sign out everywhere
         </button>
       </div>
-      <p class="quiet">Signing out everywhere ends every login above, terminals and this browser too.</p>
-    </section>
+      <p class="quiet">Signing out everywhere ends every login, terminals and this browser too.</p>
+    </>
+  );
+}
+
+/** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
+export function Logins() {
+  return (
+    <Section of={loginsPart} title="Where you are signed in">
+      <ErrorMessage text={error.value} />
+      <StatusMessage>{status.value}</StatusMessage>
+      <Fetched of={loginsPart} entries={2}>
+        <ul id="logins" aria-labelledby="logins-heading">
+          {sessions.value?.map((session) => (
+            <Login key={session.id} session={session} />
+          ))}
+        </ul>
+        <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
+      </Fetched>
+      <Endings />
+    </Section>
   );
 }
