@@ -4,16 +4,19 @@ import type { Answer, Body } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
 import { limits } from '@latchkey/contract/limits';
 import type { Session } from '@latchkey/contract/sessions';
+import { shownUserId, somebodyElse } from './shown-user.ts';
 
-/** The service that this page comes from. */
-export const api = createApi({ server: location.origin });
+/** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
+export const api = createApi({ server: location.origin, userId: shownUserId });
+const apiForAnybody = createApi({ server: location.origin });
 
 /**
  * Why something did not succeed. With `unreachable` no answer that can be understood came back, and it is unknown
  * whether the call took effect.
  */
 export interface Problem {
-  readonly code: LatchkeyErrorCode;
+  /** `somebody_else`: nothing was done, because another user than the page shows is signed in by now. */
+  readonly code: LatchkeyErrorCode | 'somebody_else';
   /** For developers; with `invalid_request` it begins with the name of the field. */
   readonly message?: string;
   /** From `Retry-After`: with 429 and 503. */
@@ -30,10 +33,22 @@ export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
     return { ok: true, value: await work };
   } catch (error) {
     if (!(error instanceof LatchkeyError)) throw error;
+    if (error.code === 'precondition_failed') return refusalFor(await whoIsSignedIn(), error);
     const isLost = error.code === 'timeout' || error.code === 'not_latchkey';
     return { ok: false, problem: isLost ? { code: 'unreachable' } : error };
   }
 }
+
+/** Tells a page that is about another user from one that is about an earlier state of the profile. */
+function refusalFor(me: Result<Profile>, problem: Problem): Result<never> {
+  if (!me.ok) return me;
+  if (me.value.id === shownUserId()) return { ok: false, problem };
+  somebodyElse.value = me.value.email;
+  return { ok: false, problem: { code: 'somebody_else' } };
+}
+
+/** The profile of whoever is signed in in this browser by now, whomever the page shows. */
+export const whoIsSignedIn = (): Promise<Result<Profile>> => outcomeOf(apiForAnybody.call('getProfile'));
 
 /** The credential arrives in a cookie that no script can read. */
 export const byCookie = { session: 'cookie' } as const;
@@ -66,7 +81,7 @@ export const renamePasskey = (id: string, name: string) =>
 /** Remove a passkey. Needs a recent login. */
 export const removePasskey = (id: string) => outcomeOf(api.call('removePasskey', { params: { id } }));
 
-/** The profile of whoever is signed in. */
+/** The profile of the user. */
 export const getProfile = () => outcomeOf(api.call('getProfile'));
 
 /** The profile with the tag of this state of it. */

@@ -7,6 +7,7 @@ import { decideDevice, getProfile, listNewestSessions, type Problem, verifyDevic
 import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
 import { loginPath } from '../next.ts';
 import { cameByMail } from '../passkeys/after-mail.ts';
+import { showUser } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -30,7 +31,6 @@ type Step =
 
 const step = signal<Step>({ at: 'loading' });
 const account = signal('');
-let userId: string | undefined;
 const code = signal('');
 const error = signal('');
 const busy = busyState();
@@ -94,9 +94,7 @@ const decide = (decision: 'approve' | 'deny', device: PendingDevice) =>
     // Known before the approval, so that the login it leads to can be told from the others.
     const before = decision === 'approve' ? await listNewestSessions() : undefined;
     const result =
-      before?.ok === false
-        ? before
-        : await withRecentLogin(userId, () => decideDevice(decision, device.user_code));
+      before?.ok === false ? before : await withRecentLogin(() => decideDevice(decision, device.user_code));
     if (!result.ok) {
       const { problem } = result;
       if (leftToSignIn(problem)) return 'leaving';
@@ -143,7 +141,7 @@ async function start(): Promise<void> {
     return;
   }
   account.value = me.value.email;
-  userId = me.value.id;
+  showUser(me.value.id);
   if (code.value === '') step.value = { at: 'code' };
   else await lookUp();
 }
@@ -175,6 +173,7 @@ function CodeStep() {
         </button>
       </Form>
       <SignedInAs />
+      <ConfirmDialog />
     </>
   );
 }

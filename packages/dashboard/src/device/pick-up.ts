@@ -15,7 +15,7 @@ export async function waitForPickUp(known: ReadonlySet<string>): Promise<boolean
     const result = await listNewestSessions();
     if (result.ok && result.value.sessions.some(({ id, kind }) => kind === 'device' && !known.has(id)))
       return true;
-    if (!result.ok && result.problem.code === 'invalid_token') return false;
+    if (!result.ok && ['invalid_token', 'somebody_else'].includes(result.problem.code)) return false;
     const retryAfterSeconds = result.ok ? 0 : (result.problem.retryAfterSeconds ?? 0);
     await pause(Math.max(pollMilliseconds, retryAfterSeconds * 1000));
   }
