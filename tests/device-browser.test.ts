@@ -119,17 +119,16 @@ test('the same link opened anew frightens nobody, and its page still takes anoth
   await page.context().close();
 });
 
-test('whoever reloads after denying is told so, and a later approval elsewhere changes nothing', async () => {
+test('whoever reloads after denying is told so, and the link opened anew says nothing frightening', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'deny@example.com');
   const device = await startDevice();
   await press(page, 'Deny', device);
   await page.reload();
   await says(page, 'Denied. Nothing was signed in.');
-  const { status } = await request(service.url, 'POST', '/token', {
-    json: { device_code: device.device_code },
-  });
-  expect(status).toBe(400);
+  const anew = await page.context().newPage();
+  await anew.goto(device.verification_uri_complete);
+  await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
   await page.context().close();
 });
 
@@ -157,6 +156,31 @@ test('who is signed out while waiting is told that the page sees no more, and it
   await page.clock.runFor(60_000);
   expect(asked).toEqual([]);
   await pickUp(device);
+  await page.context().close();
+});
+
+test('a login that is replaced by a fresh one while the page looks is not taken for its end', async () => {
+  const page = await newPage();
+  await page.clock.install();
+  const { device } = await waitingPage('replaced@example.com', page);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.waitForLoadState('networkidle');
+  const look = async (path: string) => {
+    const answer = page.waitForResponse((one) => one.url().includes(path));
+    await page.clock.runFor(2_000);
+    return (await answer).status();
+  };
+  const cookies = await page.context().cookies();
+  await page.context().clearCookies();
+  expect(await look('/auth/events')).toBe(401);
+  await page.context().addCookies(cookies);
+  expect(await look('/auth/me')).toBe(200);
+  await page.context().clearCookies();
+  expect(await look('/auth/events')).toBe(401);
+  await page.context().addCookies(cookies);
+  await pickUp(device);
+  expect(await look('/auth/events')).toBe(200);
+  await says(page, done);
   await page.context().close();
 });
 

@@ -7,9 +7,11 @@ export type Decision =
 
 /**
  * Keeps a decision with the page's entry in the history of its tab, so that whoever reloads, or goes on and comes
- * back, is told what they were told before. It holds no secret, only ids.
+ * back, is told what they were told before. It holds no secret, only ids. The entry gets the address of the code
+ * that was decided about: without it, the address is that of a page for any other code.
  */
-export const noteDecision = (made: Decision): void => history.replaceState(made, '');
+export const noteDecision = (made: Decision, address: string): void =>
+  history.replaceState(made, '', address);
 
 /** The decision kept with the page's entry, if it is of this user. */
 export const recallDecision = (userId: string): Decision | undefined => parseDecision(history.state, userId);

@@ -123,7 +123,7 @@ const decide = (decision: Decision['decision'], device: PendingDevice, until: Da
             requestedAt: device.requested_at,
             until: until.getTime(),
           };
-    noteDecision(made);
+    noteDecision(made, here());
     goOnAfter(made);
     return undefined;
   });
