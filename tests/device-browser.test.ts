@@ -102,19 +102,19 @@ test('whoever reloads after an approval, or goes on and back, is told what came 
   await page.context().close();
 });
 
-test('the same link opened anew frightens nobody, and its page still takes another code', async () => {
+test('the same link opened anew frightens nobody, and the page still takes another code', async () => {
   const { page, device } = await waitingPage('anew@example.com');
   const anew = await page.context().newPage();
   await anew.goto(device.verification_uri_complete);
   await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
-  await page.getByRole('link', { name: 'Sign in another terminal' }).click();
-  await page.getByRole('heading', { name: 'Sign in a terminal' }).waitFor();
+  await anew.getByRole('link', { name: 'See all your logins' }).waitFor();
+  await page.goto(`${service.url}/device`);
   const next = await startDevice();
   await page.getByLabel('Code from your terminal').fill(next.user_code);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Approve' }).click();
   await says(page, waiting);
-  await page.getByRole('link', { name: 'Sign in another terminal' }).click();
+  await page.goto(`${service.url}/device`);
   await page.getByLabel('Code from your terminal').waitFor();
   await page.context().close();
 });
@@ -237,6 +237,24 @@ test('a lost connection is told while it lasts; at the end of the code the page 
   await page.clock.fastForward(601_000);
   for (let looks = 0; looks < 10; looks++) await page.clock.runFor(2_000);
   await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await page.context().close();
+});
+
+test('when the answer to an approval is lost, a second try says that it may have been approved', async () => {
+  const page = await newPage();
+  await signIn(page, service.url, 'doubt@example.com');
+  const device = await startDevice();
+  await page.route('**/device/approve', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.goto(device.verification_uri_complete);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('alert').getByText('it may be signed in already').waitFor();
+  await pickUp(device);
   await page.context().close();
 });
 

@@ -19,7 +19,7 @@ const sentences: Record<PickUp, string> = {
   unseen: `This page cannot see whether your terminal has picked this up. ${lookThere}`,
 };
 
-const AnotherTerminal = () => <a href="/device">Sign in another terminal</a>;
+const isGoodNews = (pickUp: PickUp) => ['waiting', 'noAnswer', 'pickedUp'].includes(pickUp);
 
 /** After an approval: what has become of it. */
 export function Approved({ pickUp }: { pickUp: PickUp }) {
@@ -28,12 +28,9 @@ export function Approved({ pickUp }: { pickUp: PickUp }) {
       <Heading key="approved" takesFocus>
         Approved
       </Heading>
-      <StatusMessage>{sentences[pickUp]}</StatusMessage>
+      <StatusMessage isCaution={!isGoodNews(pickUp)}>{sentences[pickUp]}</StatusMessage>
       <p>
         <a href="/account">See all your logins</a>
-      </p>
-      <p>
-        <AnotherTerminal />
       </p>
       {cameByMail() && passkeysSupported ? (
         <p class="quiet">
@@ -53,9 +50,6 @@ export function Denied() {
       <StatusMessage>Denied. Nothing was signed in.</StatusMessage>
       <p class="quiet">
         You can close this window. If you did not start this login, there is nothing else to do.
-      </p>
-      <p>
-        <AnotherTerminal />
       </p>
     </>
   );

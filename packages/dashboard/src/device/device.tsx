@@ -21,7 +21,7 @@ import { type PickUp, watchPickUp } from './pick-up.ts';
 type Step =
   | { at: 'loading' }
   | { at: 'unavailable' }
-  | { at: 'code' }
+  | { at: 'code'; nothingWaits?: boolean }
   | { at: 'review'; device: PendingDevice; until: Date }
   | { at: 'approved'; pickUp: PickUp }
   | { at: 'denied' };
@@ -38,7 +38,7 @@ let approvalInDoubt = false;
 const codeWords = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
-    'No login is waiting with this code. If you have just approved or denied it, that was all: your terminal says what came of it. If not, check the code against your terminal; if it is the same, its time is over or it has been used: start the login again there.',
+    'No login is waiting with this code. If you have just approved or denied it, there is nothing left to do here. If not, compare it with your terminal: if it is the same, its time is over, so start the login again there.',
 };
 
 /** This page, with the code, as the place to come back to. */
@@ -67,7 +67,7 @@ async function lookUp(): Promise<'leaving' | undefined> {
   if (!result.ok) {
     if (leftToSignIn(result.problem)) return 'leaving';
     error.value = explain(result.problem, codeWords);
-    step.value = { at: 'code' };
+    step.value = { at: 'code', nothingWaits: result.problem.code === 'invalid_grant' };
     return undefined;
   }
   const device = result.value;
@@ -83,7 +83,7 @@ async function lookUp(): Promise<'leaving' | undefined> {
 
 function backToCode(message: string): void {
   error.value = message;
-  step.value = { at: 'code' };
+  step.value = { at: 'code', nothingWaits: true };
 }
 
 const decide = (decision: Decision['decision'], device: PendingDevice, until: Date) =>
@@ -168,7 +168,7 @@ const SignedInAs = () => (
   </p>
 );
 
-function CodeStep() {
+function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined }) {
   return (
     <>
       <Heading key="code">Sign in a terminal</Heading>
@@ -188,6 +188,11 @@ function CodeStep() {
           {busy.now.value ? 'One moment…' : 'Continue'}
         </button>
       </Form>
+      {nothingWaits ? (
+        <p>
+          <a href="/account">See all your logins</a>
+        </p>
+      ) : null}
       <SignedInAs />
     </>
   );
@@ -285,7 +290,7 @@ function DevicePage() {
         </>
       );
     case 'code':
-      return <CodeStep />;
+      return <CodeStep nothingWaits={now.nothingWaits} />;
     case 'review':
       return <ReviewStep device={now.device} until={now.until} />;
     case 'approved':
