@@ -38,7 +38,7 @@ let approvalInDoubt = false;
 const codeWords = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
-    'No login is waiting with this code. If you have just approved or denied it, there is nothing left to do here. If not, compare it with your terminal: if it is the same, its time is over, so start the login again there.',
+    'No login is waiting with this code. If you have just approved or denied it, there is nothing left to do here. If not, compare it with your terminal: if it is the same, its time is over or it has been used: start the login again there.',
 };
 
 /** This page, with the code, as the place to come back to. */
