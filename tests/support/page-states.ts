@@ -223,6 +223,26 @@ const deviceStates = (url: string): PageState[] => {
       },
     },
     {
+      name: 'device-not-picked-up',
+      open: async (page) => {
+        await page.clock.install();
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your terminal').waitFor();
+        await page.clock.fastForward('11:00');
+        await page.getByText('Your terminal has not picked this up in time').waitFor();
+      },
+    },
+    {
+      name: 'device-signed-out',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.context().clearCookies();
+        await page.getByText('You have been signed out in this browser').waitFor();
+      },
+    },
+    {
       name: 'device-denied',
       open: async (page) => {
         await openPending(page, plain);

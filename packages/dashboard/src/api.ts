@@ -2,6 +2,7 @@ import { createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
+import type { Event } from '@latchkey/contract/events';
 import { limits } from '@latchkey/contract/limits';
 import type { Session } from '@latchkey/contract/sessions';
 import { shownUserId, somebodyElse } from './shown-user.ts';
@@ -123,13 +124,26 @@ const eventPageSize = 10;
 /** The user's security log, newest first, a page of it. */
 export const listEvents = (cursor?: string) => outcomeOf(api.call('listEvents', page(eventPageSize, cursor)));
 
+const maxEventPages = 10;
+
+/** The user's security log since a moment (milliseconds since 1970) and a little more, newest first, at most 500 entries. */
+export const listEventsSince = (since: number) => outcomeOf(eventsSince(since));
+
+async function eventsSince(since: number): Promise<Event[]> {
+  const events: Event[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < maxEventPages; pages++) {
+    const answer: Answer<'listEvents'> = await api.call('listEvents', page(limits.defaultPageSize, cursor));
+    events.push(...answer.events);
+    const oldest = answer.events.at(-1);
+    if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since) break;
+    cursor = answer.next_cursor;
+  }
+  return events;
+}
+
 const sessionPageSize = 100;
 const maxSessionPages = 10;
-
-const sessionPage = (cursor?: string) => api.call('listSessions', page(sessionPageSize, cursor));
-
-/** The user's newest logins, one page of them. */
-export const listNewestSessions = () => outcomeOf(sessionPage());
 
 /** The user's logins, newest first, at most a thousand of them. */
 export const listSessions = () => outcomeOf(allSessions());
@@ -137,8 +151,8 @@ export const listSessions = () => outcomeOf(allSessions());
 async function allSessions(): Promise<Session[]> {
   const sessions: Session[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < maxSessionPages; page++) {
-    const answer: Answer<'listSessions'> = await sessionPage(cursor);
+  for (let pages = 0; pages < maxSessionPages; pages++) {
+    const answer: Answer<'listSessions'> = await api.call('listSessions', page(sessionPageSize, cursor));
     sessions.push(...answer.sessions);
     if (answer.next_cursor === null) break;
     cursor = answer.next_cursor;
