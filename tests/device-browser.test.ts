@@ -63,7 +63,7 @@ const setVisibility = (page: Page, state: 'hidden' | 'visible') =>
 /** Resolves when the page has looked twice from now on: the second look began after now. */
 async function twoLooks(page: Page): Promise<void> {
   for (let looks = 0; looks < 2; looks++) {
-    await page.waitForResponse((answer) => answer.url().includes('/auth/me'));
+    await page.waitForResponse((answer) => answer.url().includes('/auth/events'));
   }
 }
 
@@ -174,7 +174,7 @@ test('a login that is replaced by a fresh one while the page looks is not taken 
   await page.context().clearCookies();
   expect(await look('/auth/events')).toBe(401);
   await page.context().addCookies(cookies);
-  expect(await look('/auth/me')).toBe(200);
+  expect(await look('/auth/events')).toBe(200);
   await page.context().clearCookies();
   expect(await look('/auth/events')).toBe(401);
   await page.context().addCookies(cookies);
