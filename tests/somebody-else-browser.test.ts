@@ -81,6 +81,7 @@ test('no act and no list of an account page reaches another person who is signed
   await press(page, 'Edit the profile');
   await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
   await press(page, 'Save');
+  await somebodyElse(page).getByText(`still shows the account of ${shown}`).waitFor();
   await toldAndClosed(page, newer);
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Of the one shown');
   await press(page, 'Change the address');
@@ -259,7 +260,7 @@ test('a device that one person looks at is neither looked up, approved nor denie
   await page.getByLabel('Code from your terminal').fill(device.user_code);
   await press(page, 'Continue');
   await toldAndClosed(page, since);
-  await page.getByRole('alert').getByText('Nothing was done').waitFor();
+  await page.getByRole('alert').getByText('That was not done').waitFor();
   await press(review, 'Approve');
   await toldAndClosed(review, since);
   await press(review, 'Deny');

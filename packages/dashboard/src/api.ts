@@ -4,10 +4,10 @@ import type { Answer, Body } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
 import { limits } from '@latchkey/contract/limits';
 import type { Session } from '@latchkey/contract/sessions';
-import { shownUserId, somebodyElse } from './shown-user.ts';
+import { shownUser, somebodyElse } from './shown-user.ts';
 
 /** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
-export const api = createApi({ server: location.origin, userId: shownUserId });
+export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
 const apiForAnybody = createApi({ server: location.origin });
 
 /**
@@ -37,7 +37,7 @@ export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
   const me = await whoIsSignedIn();
   if (!me.ok) return me;
   // Then it was refused for the state of the profile.
-  if (me.value.id === shownUserId()) return result;
+  if (me.value.id === shownUser()?.id) return result;
   somebodyElse.value = me.value.email;
   return { ok: false, problem: { code: 'somebody_else' } };
 }

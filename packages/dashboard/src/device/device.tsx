@@ -141,7 +141,7 @@ async function start(): Promise<void> {
     return;
   }
   account.value = me.value.email;
-  showUser(me.value.id);
+  showUser(me.value);
   if (code.value === '') step.value = { at: 'code' };
   else await lookUp();
 }
