@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { createAuthenticator } from './support/authenticator.ts';
 import { newPage } from './support/browser.ts';
 import { loginByMail, request } from './support/http.ts';
 import { signIn } from './support/page-states.ts';
@@ -21,6 +22,11 @@ const lists = ['passkeys', 'sessions', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
 const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 const partNames = ['Your passkeys', 'Where you are signed in', 'Your organizations', 'Security log'];
+
+/** About five lines: nobody knows yet how many entries there will be. */
+const greatestMovePixels = 120;
+const wide = { width: 1280, height: 900 };
+const narrow = { width: 390, height: 844 };
 
 /** The requests below the interface's path from now on. */
 function requestsOf(page: Page): string[] {
@@ -149,6 +155,32 @@ test('what takes a while is said to, by role and by placeholder, and only after 
   for (const name of partNames) expect(await part(page, name).getAttribute('aria-busy')).toBe('false');
   expect(await said()).toBe('');
   expect(await page.locator('.placeholder').count()).toBe(0);
+  await page.context().close();
+});
+
+test.each([0, 1])('what stands below %d passkeys hardly moves when they come', async (count) => {
+  const email = `still-${count}@example.com`;
+  const page = await signedIn(email);
+  const { access_token: token } = await loginByMail(service.url, email);
+  for (let n = 0; n < count; n++) {
+    const { body } = await request(service.url, 'POST', '/passkey/register/challenge', { token });
+    const json = createAuthenticator({ origin: service.url }).create(body);
+    expect((await request(service.url, 'POST', '/passkey/register', { token, json })).status).toBe(201);
+  }
+  for (const viewport of [wide, narrow]) {
+    const held = Promise.withResolvers<void>();
+    await page.route(addressOf('passkeys'), (route) => held.promise.then(() => route.continue()));
+    await page.setViewportSize(viewport);
+    await page.reload();
+    await page.locator('#logins > li').first().waitFor();
+    const logins = page.getByRole('heading', { name: 'Where you are signed in' });
+    const before = await logins.boundingBox();
+    held.resolve();
+    await page.locator('#add-passkey').waitFor();
+    const after = await logins.boundingBox();
+    expect(Math.abs(after!.y - before!.y)).toBeLessThan(greatestMovePixels);
+    await page.unrouteAll();
+  }
   await page.context().close();
 });
 

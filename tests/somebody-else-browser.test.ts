@@ -81,6 +81,7 @@ test('no act and no list of an account page reaches another person who is signed
   await press(page, 'Edit the profile');
   await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
   await press(page, 'Save');
+  await somebodyElse(page).getByText(`still shows the account of ${shown}`).waitFor();
   await toldAndClosed(page, newer);
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Of the one shown');
   await press(page, 'Change the address');
@@ -259,7 +260,7 @@ test('a device that one person looks at is neither looked up, approved nor denie
   await page.getByLabel('Code from your terminal').fill(device.user_code);
   await press(page, 'Continue');
   await toldAndClosed(page, since);
-  await page.getByRole('alert').getByText('Nothing was done').waitFor();
+  await page.getByRole('alert').getByText('That was not done').waitFor();
   await press(review, 'Approve');
   await toldAndClosed(review, since);
   await press(review, 'Deny');
@@ -280,6 +281,6 @@ test('a page that waits for a terminal takes no login of another person for it',
   await page.getByText('Waiting for your terminal').waitFor();
   await signInBeside(page, since);
   await fill(since, 'terminal of the other');
-  await page.getByText('this page could not see it').waitFor();
+  await page.getByText('Somebody else is signed in in this browser now').waitFor();
   await page.context().close();
 });

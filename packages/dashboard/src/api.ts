@@ -5,10 +5,10 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
 import { limits } from '@latchkey/contract/limits';
 import type { Session } from '@latchkey/contract/sessions';
-import { shownUserId, somebodyElse } from './shown-user.ts';
+import { shownUser, somebodyElse } from './shown-user.ts';
 
 /** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
-export const api = createApi({ server: location.origin, userId: shownUserId });
+export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
 const apiForAnybody = createApi({ server: location.origin });
 
 /**
@@ -28,28 +28,33 @@ export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-/** What comes of it, for pages that go on after either. */
+/**
+ * What comes of it, for pages that go on after either. Where the service refused it because somebody else is signed
+ * in by now, `somebodyElse` says who.
+ */
 export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
-  try {
-    return { ok: true, value: await work };
-  } catch (error) {
-    if (!(error instanceof LatchkeyError)) throw error;
-    if (error.code === 'precondition_failed') return refusalFor(await whoIsSignedIn(), error);
-    const isLost = error.code === 'timeout' || error.code === 'not_latchkey';
-    return { ok: false, problem: isLost ? { code: 'unreachable' } : error };
-  }
-}
-
-/** Tells a page that is about another user from one that is about an earlier state of the profile. */
-function refusalFor(me: Result<Profile>, problem: Problem): Result<never> {
+  const result = await settled(work);
+  if (result.ok || result.problem.code !== 'precondition_failed') return result;
+  const me = await whoIsSignedIn();
   if (!me.ok) return me;
-  if (me.value.id === shownUserId()) return { ok: false, problem };
+  // Then it was refused for the state of the profile.
+  if (me.value.id === shownUser()?.id) return result;
   somebodyElse.value = me.value.email;
   return { ok: false, problem: { code: 'somebody_else' } };
 }
 
 /** The profile of whoever is signed in in this browser by now, whomever the page shows. */
-export const whoIsSignedIn = (): Promise<Result<Profile>> => outcomeOf(apiForAnybody.call('getProfile'));
+export const whoIsSignedIn = (): Promise<Result<Profile>> => settled(apiForAnybody.call('getProfile'));
+
+async function settled<T>(work: Promise<T>): Promise<Result<T>> {
+  try {
+    return { ok: true, value: await work };
+  } catch (error) {
+    if (!(error instanceof LatchkeyError)) throw error;
+    const isLost = error.code === 'timeout' || error.code === 'not_latchkey';
+    return { ok: false, problem: isLost ? { code: 'unreachable' } : error };
+  }
+}
 
 /** The credential arrives in a cookie that no script can read. */
 export const byCookie = { session: 'cookie' } as const;

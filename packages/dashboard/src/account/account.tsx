@@ -3,7 +3,7 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import { whoIsSignedIn } from '../api.ts';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
-import { shownUserId } from '../shown-user.ts';
+import { shownUser } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -69,7 +69,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || view.value !== 'account' || busy.now.value) return;
   void whoIsSignedIn().then((result) => {
     const me = noticing(result);
-    if (me.ok && me.value.id !== shownUserId()) location.reload();
+    if (me.ok && me.value.id !== shownUser()?.id) location.reload();
   });
 });
 

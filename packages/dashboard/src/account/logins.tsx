@@ -92,6 +92,7 @@ const endOthers = () =>
     if (problem) {
       error.value = explain(problem, {
         unreachable: 'Latchkey could not be reached; not all are signed out.',
+        somebody_else: 'Not all are signed out: this browser is signed in as somebody else now.',
       });
       return undefined;
     }

@@ -46,7 +46,7 @@ export async function loadProfile(): Promise<Problem | undefined> {
   const result = await getTaggedProfile();
   if (!result.ok) return result.problem;
   ({ profile: profile.value, tag } = result.value);
-  showUser(result.value.profile.id);
+  showUser(result.value.profile);
   return undefined;
 }
 

@@ -14,7 +14,7 @@ import {
   verifyMagicLink,
 } from '../api.ts';
 import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
-import { somebodyElse } from '../shown-user.ts';
+import { shownUser, somebodyElse } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -174,7 +174,8 @@ function SomebodyElse({ email }: { email: string }) {
         <strong>
           <bdi>{email}</bdi>
         </strong>
-        , and this page still shows the account from before. Nothing was changed.
+        . This page still shows the account of <bdi>{shownUser()?.email}</bdi>. What you did last was not
+        done.
       </p>
       <div class="row">
         <button type="button" class="primary" onClick={() => location.reload()}>

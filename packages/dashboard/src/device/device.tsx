@@ -153,7 +153,7 @@ async function start(): Promise<void> {
   }
   account.value = me.value.email;
   userId = me.value.id;
-  showUser(userId);
+  showUser(me.value);
   const made = recallDecision(userId);
   if (made !== undefined) goOnAfter(made);
   else if (code.value === '') step.value = { at: 'code' };

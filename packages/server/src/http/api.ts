@@ -399,7 +399,8 @@ function pathParameters(path: string): { params?: z.ZodObject } {
 }
 
 const userParameter = {
-  [userHeader]: "A user's id: precondition_failed, and nothing else, unless the credential is of this user.",
+  [userHeader]:
+    "A user's id. With a credential of anybody else the answer is precondition_failed, and nothing is done.",
 };
 
 function headerParameters({ access, headers }: Endpoint): { headers?: z.ZodObject } {
