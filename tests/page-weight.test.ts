@@ -52,6 +52,22 @@ test.each(pages)('/%s keeps its budget, and asks nobody but the service', async 
   await answers[0]?.frame().page().context().close();
 });
 
+test('a page names every script that it takes, and no other, so that none waits until another one is read', async () => {
+  for (const path of pages.filter((name) => name !== 'docs')) {
+    const answers = await answersOf(path);
+    const scripts = answers
+      .filter((answer) => answer.request().resourceType() === 'script')
+      .map((answer) => new URL(answer.url()).pathname);
+    const html = await (await fetch(`${service.url}/${path}`)).text();
+    const named = [
+      ...html.matchAll(/<(?:script type="module" src|link rel="modulepreload" href)="([^"]+)"/g),
+    ].map(([, address = '']) => address);
+    expect(named.length).toBeGreaterThan(1);
+    expect([path, scripts.toSorted()]).toEqual([path, named.toSorted()]);
+    await answers[0]?.frame().page().context().close();
+  }
+});
+
 test('every file of a page comes compressed, under a name made of its content, to be kept for ever', async () => {
   const seen = new Set<string>();
   for (const path of pages.filter((name) => name !== 'docs')) {

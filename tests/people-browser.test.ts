@@ -121,19 +121,6 @@ test('going back to the account after signing out in another tab shows it no mor
   await page.context().close();
 });
 
-test('reloading after an approval says that the code is used, and approves nothing again', async () => {
-  const page = await newPage();
-  await signIn(page, service.url, 'reload@example.com');
-  const device = await startDevice();
-  await page.goto(device.verification_uri_complete);
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('heading', { name: 'Approved' }).waitFor();
-  await page.reload();
-  await page.getByText('No login is waiting with this code').waitFor();
-  expect((await poll(device.device_code)).status).toBe(200);
-  await page.context().close();
-});
-
 test('of two tabs with the same code one decides, and the other says that nothing waits any more', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'tabs@example.com');

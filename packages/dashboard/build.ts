@@ -18,7 +18,7 @@ const names = Object.keys(pages) as (keyof typeof pages)[];
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='5.5' r='4' fill='%230b57b4'/%3E%3Cpath d='M6.5 8h3l1.5 7H5z' fill='%230b57b4'/%3E%3C/svg%3E";
 
-const html = (title: string, script: string, style: string) => `<!doctype html>
+const html = (title: string, script: string, imported: readonly string[], style: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -29,7 +29,7 @@ const html = (title: string, script: string, style: string) => `<!doctype html>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="/assets/${style}">
 <script type="module" src="/assets/${script}"></script>
-</head>
+${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}</head>
 <body>
 <header><a href="/account">Latchkey</a></header>
 <main><noscript><p>This page needs JavaScript.</p></noscript></main>
@@ -45,6 +45,7 @@ const result = await Bun.build({
   target: 'browser',
   format: 'esm',
   splitting: true,
+  metafile: true,
   minify: true,
   sourcemap: 'none',
   naming: { entry: '[name]-[hash].[ext]', chunk: 'shared-[hash].[ext]', asset: '[name]-[hash].[ext]' },
@@ -59,11 +60,25 @@ const asset = (name: string, extension: string) => {
   return found[0] as string;
 };
 
+/** All that a script needs before it can run, so that the browser asks for it together with the script. */
+function importedBy(script: string, found = new Set<string>()): string[] {
+  for (const { path, kind } of result.metafile?.outputs[`./${script}`]?.imports ?? []) {
+    const file = basename(path);
+    if (kind !== 'import-statement' || found.has(file)) continue;
+    found.add(file);
+    importedBy(file, found);
+  }
+  return [...found];
+}
+
 const style = asset('style', '.css');
 const files = new Map<string, string | Blob>(
   result.outputs.map((output) => [join('assets', basename(output.path)), output]),
 );
-for (const name of names) files.set(`${name}.html`, html(pages[name], asset(name, '.js'), style));
+for (const name of names) {
+  const script = asset(name, '.js');
+  files.set(`${name}.html`, html(pages[name], script, importedBy(script), style));
+}
 const manifest = { pages: Object.fromEntries(names.map((name) => [name, `${name}.html`])), assets };
 files.set('manifest.json', `${JSON.stringify(manifest, null, 2)}\n`);
 

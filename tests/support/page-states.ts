@@ -223,6 +223,26 @@ const deviceStates = (url: string): PageState[] => {
       },
     },
     {
+      name: 'device-not-picked-up',
+      open: async (page) => {
+        await page.clock.install();
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your terminal').waitFor();
+        await page.clock.fastForward('11:00');
+        await page.getByText('Your terminal has not picked this up in time').waitFor();
+      },
+    },
+    {
+      name: 'device-signed-out',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.context().clearCookies();
+        await page.getByText('You have been signed out in this browser').waitFor();
+      },
+    },
+    {
       name: 'device-denied',
       open: async (page) => {
         await openPending(page, plain);
@@ -272,6 +292,51 @@ const others = (url: string): PageState[] => [
       await page.route('**/auth/me/email', (route) => route.fulfill({ status: 401, headers, json }));
       await pressed(page, 'Send a link there');
       await page.getByRole('dialog', { name: 'Confirm it is you' }).waitFor();
+    },
+  },
+  {
+    name: 'account-somebody-else',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      const tab = await page.context().newPage();
+      await signIn(tab, url, 'someone.else@example.com');
+      await tab.close();
+      await pressed(page, 'Sign out everywhere');
+      await page.getByRole('dialog', { name: 'Somebody else is signed in now' }).waitFor();
+    },
+  },
+  {
+    name: 'account-loading',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      for (const list of ['passkeys', 'sessions?*', 'organizations?*', 'events?*'])
+        await page.route(`**/auth/${list}`, () => {});
+      await page.reload();
+      await page.getByRole('status').getByText('One moment…').waitFor();
+      await headed(page, 'Security log');
+    },
+  },
+  {
+    name: 'account-loading-profile',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await page.route('**/auth/me', () => {});
+      await page.reload();
+      await headed(page, 'Your account');
+    },
+  },
+  {
+    name: 'account-failed-parts',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await page.route('**/auth/passkeys', (route) => route.abort());
+      await page.route('**/auth/sessions?*', (route) => route.abort());
+      const json = { error: 'temporarily_unavailable', error_description: '.', request_id: 'r' };
+      const headers = { 'X-Request-Id': 'r', 'Retry-After': '30' };
+      await page.route('**/auth/events?*', (route) => route.fulfill({ status: 503, headers, json }));
+      await page.reload();
+      await page.getByText('The security log could not be loaded').waitFor();
+      await page.getByText('Your passkeys could not be loaded').waitFor();
     },
   },
   {

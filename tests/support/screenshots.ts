@@ -25,7 +25,9 @@ for (const { name, open } of states.filter((state) => isWanted(state.name))) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(directory, `${name}-${look}-${colorScheme}.png`), fullPage: true });
+      // What lies below a dialog is the window, not the whole page.
+      const fullPage = (await page.locator('dialog:modal').count()) === 0;
+      await page.screenshot({ path: join(directory, `${name}-${look}-${colorScheme}.png`), fullPage });
       pictures++;
     }
   }

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../tests/support/app.ts';
-import { apiOf, codeOf } from '../../../tests/support/client.ts';
+import { apiOf, codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
 import type { LatchkeyError } from './errors.ts';
 import { operations } from './operations.ts';
@@ -140,6 +140,23 @@ test('a changed profile is guarded by the ETag that came with it', async () => {
   expect(await codeOf(api.call('revokeSession', { accessToken, params: { id: '../me?x=1' } }))).toBe(
     'not_found',
   );
+  await service.close();
+});
+
+test('calls for a user are refused with the credential of another, from the moment the user is known', async () => {
+  const service = await openApp('sqlite');
+  const { access_token: accessToken } = await service.login('ada@example.com');
+  const { access_token: theirs } = await service.login('bob@example.com');
+  let userId: string | undefined;
+  const api = createApi({
+    server: service.ctx.config.baseUrl,
+    fetch: fetchOf(service),
+    userId: () => userId,
+  });
+  userId = (await api.call('getProfile', { accessToken })).id;
+  expect(await codeOf(api.call('deleteAccount', { accessToken: theirs }))).toBe('precondition_failed');
+  expect(await codeOf(api.call('getProfile', { accessToken: theirs }))).toBe('precondition_failed');
+  expect((await api.call('updateProfile', { accessToken, body: { name: 'Ada L' } })).id).toBe(userId);
   await service.close();
 });
 

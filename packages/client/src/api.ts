@@ -1,3 +1,4 @@
+import type { userHeader as contractUserHeader } from '@latchkey/contract/endpoints';
 import { type Answer, type Body, type OperationId, operations, type Query } from './operations.ts';
 import { type Fetch, type ReceivedAnswer, receive, within } from './transport.ts';
 
@@ -9,6 +10,11 @@ export interface ApiOptions {
   readonly timeoutMilliseconds?: number;
   /** Not in pages: there the browser's own stands. */
   readonly userAgent?: string;
+  /**
+   * The id of the user whom all calls are for, once it is known. From then on the service refuses what comes with
+   * another user's credential, by `precondition_failed`. For pages: the cookie is of whoever signed in last.
+   */
+  readonly userId?: () => string | undefined;
 }
 
 export interface CallInput<Id extends OperationId> {
@@ -43,6 +49,8 @@ export interface Api {
   readonly fetch: Fetch;
 }
 
+const userHeader: typeof contractUserHeader = 'Latchkey-User';
+
 export const requestTimeoutMilliseconds = 20_000;
 
 export function createApi({
@@ -50,6 +58,7 @@ export function createApi({
   fetch = (url, init) => globalThis.fetch(url, init),
   timeoutMilliseconds = requestTimeoutMilliseconds,
   userAgent,
+  userId,
 }: ApiOptions): Api {
   const origin = serverOrigin(server);
 
@@ -67,12 +76,14 @@ export function createApi({
   const callWithHeaders: Api['callWithHeaders'] = async (id, input = {}) => {
     const { params, query, body, headers, accessToken, signal } = input;
     const { method, path } = operations[id];
+    const user = userId?.();
     const search = query === undefined ? '' : `?${new URLSearchParams(query as Record<string, string>)}`;
     const init = {
       method: method.toUpperCase(),
       headers: {
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...(userAgent === undefined ? {} : { 'User-Agent': userAgent }),
+        ...(user === undefined ? {} : { [userHeader]: user }),
         ...(accessToken === undefined ? {} : { Authorization: `Bearer ${accessToken}` }),
         ...headers,
       },

@@ -38,6 +38,10 @@ export const pendingDevice = z
     requested_at: time,
     expires_in: z.int(),
     same_network: z.boolean(),
+    session_id: z.string().nullable().meta({
+      description:
+        'The id of the login that an approval will start, once the device picks it up: for whoever approves, to tell it from others. Null where the device asked an earlier release of the service.',
+    }),
   })
   .meta({
     id: 'PendingDevice',

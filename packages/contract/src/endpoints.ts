@@ -66,6 +66,9 @@ export interface Endpoint {
   readonly errors: readonly ErrorCode[];
 }
 
+/** Wherever a user's credential is asked for: nothing is done or shown unless it is of the user with this id. */
+export const userHeader = 'Latchkey-User';
+
 const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
 
 const auth = '/api/v1/auth';

@@ -2,18 +2,22 @@ import { createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
+import type { Event } from '@latchkey/contract/events';
 import { limits } from '@latchkey/contract/limits';
 import type { Session } from '@latchkey/contract/sessions';
+import { shownUser, somebodyElse } from './shown-user.ts';
 
-/** The service that this page comes from. */
-export const api = createApi({ server: location.origin });
+/** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
+export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
+const apiForAnybody = createApi({ server: location.origin });
 
 /**
  * Why something did not succeed. With `unreachable` no answer that can be understood came back, and it is unknown
  * whether the call took effect.
  */
 export interface Problem {
-  readonly code: LatchkeyErrorCode;
+  /** `somebody_else`: nothing was done, because another user than the page shows is signed in by now. */
+  readonly code: LatchkeyErrorCode | 'somebody_else';
   /** For developers; with `invalid_request` it begins with the name of the field. */
   readonly message?: string;
   /** From `Retry-After`: with 429 and 503. */
@@ -24,8 +28,25 @@ export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-/** What comes of it, for pages that go on after either. */
+/**
+ * What comes of it, for pages that go on after either. Where the service refused it because somebody else is signed
+ * in by now, `somebodyElse` says who.
+ */
 export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
+  const result = await settled(work);
+  if (result.ok || result.problem.code !== 'precondition_failed') return result;
+  const me = await whoIsSignedIn();
+  if (!me.ok) return me;
+  // Then it was refused for the state of the profile.
+  if (me.value.id === shownUser()?.id) return result;
+  somebodyElse.value = me.value.email;
+  return { ok: false, problem: { code: 'somebody_else' } };
+}
+
+/** The profile of whoever is signed in in this browser by now, whomever the page shows. */
+export const whoIsSignedIn = (): Promise<Result<Profile>> => settled(apiForAnybody.call('getProfile'));
+
+async function settled<T>(work: Promise<T>): Promise<Result<T>> {
   try {
     return { ok: true, value: await work };
   } catch (error) {
@@ -66,7 +87,7 @@ export const renamePasskey = (id: string, name: string) =>
 /** Remove a passkey. Needs a recent login. */
 export const removePasskey = (id: string) => outcomeOf(api.call('removePasskey', { params: { id } }));
 
-/** The profile of whoever is signed in. */
+/** The profile of the user. */
 export const getProfile = () => outcomeOf(api.call('getProfile'));
 
 /** The profile with the tag of this state of it. */
@@ -108,13 +129,26 @@ const eventPageSize = 10;
 /** The user's security log, newest first, a page of it. */
 export const listEvents = (cursor?: string) => outcomeOf(api.call('listEvents', page(eventPageSize, cursor)));
 
+const maxEventPages = 10;
+
+/** The user's security log since a moment (milliseconds since 1970) and a little more, newest first, at most 500 entries. */
+export const listEventsSince = (since: number) => outcomeOf(eventsSince(since));
+
+async function eventsSince(since: number): Promise<Event[]> {
+  const events: Event[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < maxEventPages; pages++) {
+    const answer: Answer<'listEvents'> = await api.call('listEvents', page(limits.defaultPageSize, cursor));
+    events.push(...answer.events);
+    const oldest = answer.events.at(-1);
+    if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since) break;
+    cursor = answer.next_cursor;
+  }
+  return events;
+}
+
 const sessionPageSize = 100;
 const maxSessionPages = 10;
-
-const sessionPage = (cursor?: string) => api.call('listSessions', page(sessionPageSize, cursor));
-
-/** The user's newest logins, one page of them. */
-export const listNewestSessions = () => outcomeOf(sessionPage());
 
 /** The user's logins, newest first, at most a thousand of them. */
 export const listSessions = () => outcomeOf(allSessions());
@@ -122,8 +156,8 @@ export const listSessions = () => outcomeOf(allSessions());
 async function allSessions(): Promise<Session[]> {
   const sessions: Session[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < maxSessionPages; page++) {
-    const answer: Answer<'listSessions'> = await sessionPage(cursor);
+  for (let pages = 0; pages < maxSessionPages; pages++) {
+    const answer: Answer<'listSessions'> = await api.call('listSessions', page(sessionPageSize, cursor));
     sessions.push(...answer.sessions);
     if (answer.next_cursor === null) break;
     cursor = answer.next_cursor;

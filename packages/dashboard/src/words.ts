@@ -11,6 +11,10 @@ const common: Words = {
   invalid_token: 'You are signed out. Sign in again to go on.',
   insufficient_user_authentication:
     'Nothing was changed: this is only done once you have confirmed that it is you.',
+  somebody_else:
+    'That was not done: this browser is signed in as somebody else now. Load the page again to go on.',
+  precondition_failed:
+    'That was not done: for a moment this browser was signed in as somebody else. Try again.',
   account_disabled: 'This account has been disabled. Ask whoever runs this service to enable it again.',
   signup_disabled: 'There is no account for this address, and this service does not take new ones.',
   origin_not_allowed:

@@ -2,7 +2,7 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Api } from '../api.ts';
 import { hasCode } from '../errors.ts';
 import { makeCredential, upgradeSupported } from './ceremony.ts';
-import { inTurn, rememberIdentity, signalAccount } from './signal.ts';
+import { inTurn, rememberIdentity, signalAccount, signalUnknown } from './signal.ts';
 
 const upgradeMilliseconds = 10_000;
 
@@ -43,8 +43,9 @@ async function make(api: Api, conditional?: AbortSignal): Promise<Passkey> {
     return added;
   } catch (error) {
     // The passkey that the browser has just made is good for nothing. Without an answer nobody knows, and nothing
-    // is said.
-    if (!hasCode(error, 'unreachable', 'timeout', 'not_latchkey')) await signalAccount(api, body.id);
+    // is said. Where somebody else is signed in by now, the list of this account cannot be had.
+    if (hasCode(error, 'precondition_failed')) await signalUnknown(options.rp.id, body.id);
+    else if (!hasCode(error, 'unreachable', 'timeout', 'not_latchkey')) await signalAccount(api, body.id);
     throw error;
   }
 }

@@ -1,24 +1,28 @@
 import type { Session } from '@latchkey/contract/sessions';
-import { effect, signal } from '@preact/signals';
-import { getProfile } from '../api.ts';
-import { ConfirmDialog, renewals } from '../confirm/confirm.tsx';
+import { computed, effect, signal, untracked } from '@preact/signals';
+import { whoIsSignedIn } from '../api.ts';
+import { ConfirmDialog } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
+import { shownUser } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
+import { Later, Placeholder, WaitingMessage } from '../ui/waiting.tsx';
 import { explain } from '../words.ts';
-import { noticing, SignedOut, shownUser } from './as-user.tsx';
+import { noticing, SignedOut } from './as-user.tsx';
 import { DeleteAccount } from './delete-account.tsx';
-import { loadEvents, SecurityLog } from './events.tsx';
-import { Logins, loadLogins, sessions } from './logins.tsx';
-import { loadOrganizations, Organizations } from './organizations.tsx';
-import { afterRecentLogin, loadPasskeys, Passkeys } from './passkeys.tsx';
+import { eventsPart, SecurityLog } from './events.tsx';
+import { Logins, loginsPart, sessions } from './logins.tsx';
+import { Organizations, organizationsPart } from './organizations.tsx';
+import { afterRecentLogin, Passkeys, passkeysPart } from './passkeys.tsx';
 import { loadProfile, ProfileSection } from './profile.tsx';
 
 const view = signal<'loading' | 'unavailable' | 'account'>('loading');
 const error = signal('');
 const busy = busyState();
+/** The button for another try is gone, and whoever pressed it goes on at the heading. */
+let isRetried = false;
 
 const recentMilliseconds = 900_000;
 
@@ -29,47 +33,60 @@ const isRecent = (list: readonly Session[]) =>
       current && kind === 'browser' && Date.now() - Date.parse(created_at) < recentMilliseconds,
   );
 
+const parts = [passkeysPart, loginsPart, organizationsPart, eventsPart];
+
+/** Whose account it is comes first, alone: nothing else is asked for where nobody is signed in. */
 const load = () =>
   busy.run(async () => {
     error.value = '';
-    const problems = await Promise.all([
-      loadProfile(),
-      loadPasskeys(),
-      loadLogins(),
-      loadOrganizations(),
-      loadEvents(),
-    ]);
-    const problem = problems.find((one) => one !== undefined);
+    const problem = await loadProfile();
     if (problem === undefined) {
+      isRetried = view.value === 'unavailable';
       view.value = 'account';
-      if (isRecent(sessions.value)) void afterRecentLogin();
+      for (const part of parts) void part.load();
       return undefined;
     }
     if (problem.code === 'invalid_token') {
       location.replace(loginPath(home));
       return 'leaving';
     }
-    error.value = explain(problem);
+    error.value = explain(problem, {
+      unreachable: 'Latchkey could not be reached. Check your connection and try again.',
+    });
     view.value = 'unavailable';
     return undefined;
   });
 
-// A fresh login takes the place of the one before.
+let isWelcomed = false;
 effect(() => {
-  if (renewals.value > 0) void loadLogins();
+  if (isWelcomed || passkeysPart.at.value !== 'shown' || sessions.value === undefined) return;
+  isWelcomed = true;
+  if (isRecent(sessions.value)) untracked(() => void afterRecentLogin());
 });
 
 // Another tab may have signed out in the meantime, or signed in as somebody else.
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || view.value !== 'account' || busy.now.value) return;
-  void getProfile().then((result) => {
+  void whoIsSignedIn().then((result) => {
     const me = noticing(result);
-    if (me.ok && me.value.id !== shownUser.id) location.reload();
+    if (me.ok && me.value.id !== shownUser()?.id) location.reload();
   });
 });
 
-function AccountPage() {
-  if (view.value === 'loading') return <StatusMessage>One moment…</StatusMessage>;
+const isWaiting = computed(
+  () =>
+    view.value === 'loading' || (view.value === 'account' && parts.some(({ at }) => at.value === 'loading')),
+);
+
+function AccountView() {
+  if (view.value === 'loading') {
+    return (
+      <Later>
+        <Heading key="account">Your account</Heading>
+        <Placeholder entries={3} />
+      </Later>
+    );
+  }
   if (view.value === 'unavailable') {
     return (
       <>
@@ -83,7 +100,9 @@ function AccountPage() {
   }
   return (
     <>
-      <Heading key="account">Your account</Heading>
+      <Heading key="account" takesFocus={isRetried}>
+        Your account
+      </Heading>
       <ProfileSection />
       <Passkeys />
       <Logins />
@@ -95,6 +114,13 @@ function AccountPage() {
     </>
   );
 }
+
+const AccountPage = () => (
+  <>
+    <WaitingMessage isWaiting={isWaiting.value} />
+    <AccountView />
+  </>
+);
 
 mount(AccountPage);
 void load();

@@ -7,9 +7,6 @@ import { Dialog } from '../ui/dialog.tsx';
 const isOver = signal(false);
 const isDismissed = signal(false);
 
-/** Whose account the page shows, for as long as it is open. */
-export const shownUser: { id: string | undefined } = { id: undefined };
-
 /** How often something in the account was changed here: each time the security log has grown. */
 export const changes = signal(0);
 
@@ -24,7 +21,7 @@ export function noticing<T>(result: Result<T>): Result<T> {
 
 /** Changes something of the account, with a confirmation in place where it needs one. */
 export async function asUser<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
-  const result = noticing(await withRecentLogin(shownUser.id, work));
+  const result = noticing(await withRecentLogin(work));
   if (result.ok) changes.value++;
   return result;
 }

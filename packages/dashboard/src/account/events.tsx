@@ -1,6 +1,6 @@
 import type { Event } from '@latchkey/contract/events';
 import type { Session } from '@latchkey/contract/sessions';
-import { effect, signal } from '@preact/signals';
+import { effect, signal, untracked } from '@preact/signals';
 import { listEvents, type Problem } from '../api.ts';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
@@ -9,23 +9,27 @@ import { Moment } from '../ui/moment.tsx';
 import { explain } from '../words.ts';
 import { changes, noticing } from './as-user.tsx';
 import { eventWords, isAlarming } from './event-words.ts';
+import { Fetched, partOf, Section } from './section.tsx';
 
 const events = signal<readonly Event[]>([]);
 const cursor = signal<string | null>(null);
 const error = signal('');
 const busy = busyState();
 
-/** Fetches the newest events, and forgets the older ones; what goes wrong comes back. */
-export async function loadEvents(): Promise<Problem | undefined> {
-  const list = await listEvents();
+/** Fetches the newest events, and forgets the older ones. */
+async function loadEvents(): Promise<Problem | undefined> {
+  const list = noticing(await listEvents());
   if (!list.ok) return list.problem;
   events.value = list.value.events;
   cursor.value = list.value.next_cursor;
   return undefined;
 }
 
+export const eventsPart = partOf('events', 'The security log', loadEvents);
+
 /** Puts what is new on top. Where more has happened than one page holds, the list begins anew. */
 async function catchUp(): Promise<void> {
+  if (eventsPart.at.value !== 'shown') return;
   const list = await listEvents();
   if (!list.ok) return;
   const known = new Set(events.value.map(({ id }) => id));
@@ -39,7 +43,7 @@ async function catchUp(): Promise<void> {
 }
 
 effect(() => {
-  if (changes.value > 0) void catchUp();
+  if (changes.value > 0) untracked(() => void catchUp());
 });
 
 const showMore = (after: string) =>
@@ -55,9 +59,12 @@ const showMore = (after: string) =>
     return undefined;
   });
 
+/** The user's logins, once they are known. */
+type KnownSessions = readonly Session[] | undefined;
+
 /** The login an event belongs to, as far as this page knows it. */
-function InLogin({ id, sessions }: { id: string | null; sessions: readonly Session[] }) {
-  if (id === null) return null;
+function InLogin({ id, sessions }: { id: string | null; sessions: KnownSessions }) {
+  if (id === null || sessions === undefined) return null;
   const session = sessions.find((one) => one.id === id);
   if (session === undefined) return <>, in a login that has ended</>;
   if (session.current) return <>, in this login</>;
@@ -69,7 +76,7 @@ function InLogin({ id, sessions }: { id: string | null; sessions: readonly Sessi
   );
 }
 
-function Where({ event, sessions }: { event: Event; sessions: readonly Session[] }) {
+function Where({ event, sessions }: { event: Event; sessions: KnownSessions }) {
   const where = (
     <>
       <Moment at={event.created_at} />, from {event.ip_address ?? 'an unknown address'}
@@ -88,30 +95,36 @@ function Where({ event, sessions }: { event: Event; sessions: readonly Session[]
 }
 
 /** What happened in the account, newest first. */
-export function SecurityLog({ sessions }: { sessions: readonly Session[] }) {
+export function SecurityLog({ sessions }: { sessions: KnownSessions }) {
   const after = cursor.value;
   return (
-    <section aria-labelledby="events-heading">
-      <h2 id="events-heading">Security log</h2>
+    <Section of={eventsPart} title="Security log">
       <p class="quiet">
         What happened in your account, newest first. If you do not recognize a login, sign it out.
       </p>
-      <ul id="events" class="plain-list">
-        {events.value.map((event) => (
-          <li key={event.id}>
-            <p class={isAlarming(event) ? 'caution' : ''}>
-              <strong>{eventWords(event)}</strong>
-            </p>
-            <Where event={event} sessions={sessions} />
-          </li>
-        ))}
-      </ul>
-      <ErrorMessage id="events-error" text={error.value} />
-      {after === null ? null : (
-        <button type="button" id="more-events" disabled={busy.now.value} onClick={() => void showMore(after)}>
-          Show more
-        </button>
-      )}
-    </section>
+      <Fetched of={eventsPart} entries={4}>
+        <ul id="events" class="plain-list">
+          {events.value.map((event) => (
+            <li key={event.id}>
+              <p class={isAlarming(event) ? 'caution' : ''}>
+                <strong>{eventWords(event)}</strong>
+              </p>
+              <Where event={event} sessions={sessions} />
+            </li>
+          ))}
+        </ul>
+        <ErrorMessage id="events-error" text={error.value} />
+        {after === null ? null : (
+          <button
+            type="button"
+            id="more-events"
+            disabled={busy.now.value}
+            onClick={() => void showMore(after)}
+          >
+            Show more
+          </button>
+        )}
+      </Fetched>
+    </Section>
   );
 }

@@ -1,6 +1,7 @@
 import type { Session } from '@latchkey/contract/sessions';
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
+import { renewals } from '../confirm/confirm.tsx';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
@@ -8,15 +9,14 @@ import { Moment } from '../ui/moment.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
 import { explain } from '../words.ts';
 import { asUser, noticing } from './as-user.tsx';
+import { Fetched, focusHeading, partOf, Section } from './section.tsx';
 
-/** The user's logins, newest first. */
-export const sessions = signal<readonly Session[]>([]);
+/** The user's logins, newest first, once they are known. */
+export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const error = signal('');
 const status = signal('');
 const busy = busyState();
-
-const headingId = 'logins-heading';
 
 /** A person with more logins than this sees the others when they ask for them. */
 const shownAtFirst = 10;
@@ -30,13 +30,19 @@ const methods = {
   passkey: 'with a passkey',
 } satisfies Record<Session['method'], string>;
 
-/** Fetches the list; what goes wrong comes back. */
-export async function loadLogins(): Promise<Problem | undefined> {
-  const list = await listSessions();
+async function loadLogins(): Promise<Problem | undefined> {
+  const list = noticing(await listSessions());
   if (!list.ok) return list.problem;
   sessions.value = list.value;
   return undefined;
 }
+
+export const loginsPart = partOf('logins', 'Your logins', loadLogins);
+
+// A fresh login takes the place of the one before.
+effect(() => {
+  if (renewals.value > 0) void loadLogins();
+});
 
 const change = (work: () => Promise<'leaving' | undefined>) =>
   busy.run(() => {
@@ -60,7 +66,7 @@ const signOut = (scope: 'session' | 'everywhere') =>
 async function end(ended: Session): Promise<Problem | undefined> {
   const result = await asUser(() => revokeSession(ended.id));
   if (!result.ok && result.problem.code !== 'not_found') return result.problem;
-  sessions.value = sessions.value.filter(({ id }) => id !== ended.id);
+  sessions.value = sessions.value?.filter(({ id }) => id !== ended.id);
   return undefined;
 }
 
@@ -72,52 +78,28 @@ const endOne = (session: Session) =>
       return undefined;
     }
     status.value = 'That login has been signed out.';
-    document.getElementById(headingId)?.focus();
+    focusHeading('logins');
     return undefined;
   });
 
 /** Ends all but this one, also those that began since the page was opened. */
 const endOthers = () =>
   change(async () => {
-    const list = noticing(await listSessions());
-    if (list.ok) sessions.value = list.value;
-    let problem = list.ok ? undefined : list.problem;
-    const others = sessions.value.filter(({ current }) => !current);
-    for (const session of others) {
+    let problem = await loadLogins();
+    for (const session of sessions.value?.filter(({ current }) => !current) ?? []) {
       problem ??= await end(session);
     }
     if (problem) {
       error.value = explain(problem, {
         unreachable: 'Latchkey could not be reached; not all are signed out.',
+        somebody_else: 'Not all are signed out: this browser is signed in as somebody else now.',
       });
       return undefined;
     }
     status.value = 'All other logins have been signed out. Only this one is left.';
-    document.getElementById(headingId)?.focus();
+    focusHeading('logins');
     return undefined;
   });
-
-const SignOut = ({ session, title }: { session: Session; title: string }) =>
-  session.current ? (
-    <button
-      type="button"
-      id="sign-out"
-      class="primary"
-      disabled={busy.now.value}
-      onClick={() => void signOut('session')}
-    >
-      Sign out here
-    </button>
-  ) : (
-    <button
-      type="button"
-      disabled={busy.now.value}
-      aria-describedby={title}
-      onClick={() => void endOne(session)}
-    >
-      Sign out
-    </button>
-  );
 
 function Login({ session }: { session: Session }) {
   const title = `login-${session.id}`;
@@ -136,48 +118,35 @@ function Login({ session }: { session: Session }) {
         </p>
         {session.user_agent === null ? null : <UserAgent text={session.user_agent} />}
       </div>
-      <SignOut session={session} title={title} />
+      {session.current ? null : (
+        <button
+          type="button"
+          disabled={busy.now.value}
+          aria-describedby={title}
+          onClick={() => void endOne(session)}
+        >
+          Sign out
+        </button>
+      )}
     </li>
   );
 }
 
-/** This login, then the newest others; all of them once that is asked for. */
-function listed(): readonly Session[] {
-  const ordered = [...sessions.value].sort((one, other) => Number(other.current) - Number(one.current));
-  return isWhole.value ? ordered : ordered.slice(0, shownAtFirst);
-}
-
-/** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
-export function Logins() {
-  const all = sessions.value.length;
-  const shown = listed();
+function Endings() {
+  const hasOthers = sessions.value?.some(({ current }) => !current);
   return (
-    <section aria-labelledby={headingId}>
-      <h2 id={headingId} tabIndex={-1}>
-        Where you are signed in
-      </h2>
-      <ErrorMessage text={error.value} />
-      <StatusMessage>{status.value}</StatusMessage>
-      <ul id="logins" class="plain-list" aria-labelledby={headingId}>
-        {shown.map((session) => (
-          <Login key={session.id} session={session} />
-        ))}
-      </ul>
-      {shown.length < all ? (
+    <>
+      <div class="row">
         <button
           type="button"
-          id="all-logins"
-          class="plain"
-          onClick={() => {
-            isWhole.value = true;
-          }}
+          id="sign-out"
+          class="primary"
+          disabled={busy.now.value}
+          onClick={() => void signOut('session')}
         >
-          Show all {all} logins
+          Sign out here
         </button>
-      ) : null}
-      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
-      <div class="row">
-        {all > 1 ? (
+        {hasOthers ? (
           <button
             type="button"
             id="sign-out-others"
@@ -196,7 +165,50 @@ export function Logins() {
           Sign out everywhere
         </button>
       </div>
-      <p class="quiet">Signing out everywhere ends every login above, terminals and this browser too.</p>
-    </section>
+      <p class="quiet">Signing out everywhere ends every login, terminals and this browser too.</p>
+    </>
+  );
+}
+
+/** The button is gone then: whoever uses a keyboard goes on with the first login that was not there before. */
+function showAll(): void {
+  isWhole.value = true;
+  requestAnimationFrame(() =>
+    document.querySelector<HTMLElement>(`#logins > li:nth-child(${shownAtFirst + 1}) button`)?.focus(),
+  );
+}
+
+/** This login, then the newest others; all of them once that is asked for. */
+function List({ all }: { all: readonly Session[] }) {
+  const ordered = [...all].sort((one, other) => Number(other.current) - Number(one.current));
+  const shown = isWhole.value ? ordered : ordered.slice(0, shownAtFirst);
+  return (
+    <>
+      <ul id="logins" class="plain-list" aria-labelledby="logins-heading">
+        {shown.map((session) => (
+          <Login key={session.id} session={session} />
+        ))}
+      </ul>
+      {shown.length < all.length ? (
+        <button type="button" id="all-logins" class="plain" onClick={showAll}>
+          Show all {all.length} logins
+        </button>
+      ) : null}
+      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
+    </>
+  );
+}
+
+/** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
+export function Logins() {
+  return (
+    <Section of={loginsPart} title="Where you are signed in">
+      <ErrorMessage text={error.value} />
+      <StatusMessage>{status.value}</StatusMessage>
+      <Fetched of={loginsPart} entries={2}>
+        <List all={sessions.value ?? []} />
+      </Fetched>
+      <Endings />
+    </Section>
   );
 }

@@ -7,6 +7,7 @@ import { ErrorMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { explain } from '../words.ts';
 import { noticing } from './as-user.tsx';
+import { Fetched, partOf, Section } from './section.tsx';
 
 const organizations = signal<readonly Organization[]>([]);
 const cursor = signal<string | null>(null);
@@ -18,14 +19,15 @@ const roles = { owner: 'Owner', admin: 'Admin', member: 'Member' } satisfies Rec
   string
 >;
 
-/** Fetches the first page; what goes wrong comes back. */
-export async function loadOrganizations(): Promise<Problem | undefined> {
-  const list = await listOrganizations();
+async function loadOrganizations(): Promise<Problem | undefined> {
+  const list = noticing(await listOrganizations());
   if (!list.ok) return list.problem;
   organizations.value = list.value.organizations;
   cursor.value = list.value.next_cursor;
   return undefined;
 }
+
+export const organizationsPart = partOf('organizations', 'Your organizations', loadOrganizations);
 
 const showMore = (after: string) =>
   busy.run(async () => {
@@ -44,35 +46,37 @@ const showMore = (after: string) =>
 export function Organizations() {
   const after = cursor.value;
   return (
-    <section aria-labelledby="organizations-heading">
-      <h2 id="organizations-heading">Your organizations</h2>
-      {organizations.value.length === 0 ? <p class="quiet">None.</p> : null}
-      <ul id="organizations" class="plain-list">
-        {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
-          <li key={id}>
-            <p>
-              <strong>
-                <bdi>{spelledOut(name)}</bdi>
-              </strong>{' '}
-              <span class="badge">{roles[role]}</span> {personal ? <span class="badge">personal</span> : null}
-            </p>
-            <p class="quiet">
-              <bdi>{slug}</bdi>. Since <Moment at={joined_at} />.
-            </p>
-          </li>
-        ))}
-      </ul>
-      <ErrorMessage id="organizations-error" text={error.value} />
-      {after === null ? null : (
-        <button
-          type="button"
-          id="more-organizations"
-          disabled={busy.now.value}
-          onClick={() => void showMore(after)}
-        >
-          Show more
-        </button>
-      )}
-    </section>
+    <Section of={organizationsPart} title="Your organizations">
+      <Fetched of={organizationsPart} entries={1}>
+        {organizations.value.length === 0 ? <p class="quiet">None.</p> : null}
+        <ul id="organizations" class="plain-list">
+          {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
+            <li key={id}>
+              <p>
+                <strong>
+                  <bdi>{spelledOut(name)}</bdi>
+                </strong>{' '}
+                <span class="badge">{roles[role]}</span>{' '}
+                {personal ? <span class="badge">personal</span> : null}
+              </p>
+              <p class="quiet">
+                <bdi>{slug}</bdi>. Since <Moment at={joined_at} />.
+              </p>
+            </li>
+          ))}
+        </ul>
+        <ErrorMessage id="organizations-error" text={error.value} />
+        {after === null ? null : (
+          <button
+            type="button"
+            id="more-organizations"
+            disabled={busy.now.value}
+            onClick={() => void showMore(after)}
+          >
+            Show more
+          </button>
+        )}
+      </Fetched>
+    </Section>
   );
 }

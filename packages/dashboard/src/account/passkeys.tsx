@@ -14,8 +14,9 @@ import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { explain } from '../words.ts';
-import { asUser } from './as-user.tsx';
+import { asUser, noticing } from './as-user.tsx';
 import { storageWords } from './passkey-words.ts';
+import { Fetched, focusHeading, partOf, Section } from './section.tsx';
 
 /** The one passkey that is being changed, or asked about. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
@@ -29,9 +30,6 @@ const offered = signal(false);
 const error = signal('');
 const status = signal('');
 const busy = busyState();
-
-const headingId = 'passkeys-heading';
-const focusHeading = () => document.getElementById(headingId)?.focus();
 
 const words = {
   invalid_grant: 'That passkey could not be added. Try again.',
@@ -53,13 +51,14 @@ const change = (work: () => Promise<'leaving' | undefined>) =>
     return work();
   });
 
-/** Fetches the list; what goes wrong comes back. */
-export async function loadPasskeys(): Promise<Problem | undefined> {
-  const list = await listPasskeys();
+async function loadPasskeys(): Promise<Problem | undefined> {
+  const list = noticing(await listPasskeys());
   if (!list.ok) return list.problem;
   passkeys.value = list.value.passkeys;
   return undefined;
 }
+
+export const passkeysPart = partOf('passkeys', 'Your passkeys', loadPasskeys);
 
 /**
  * What follows once the page is there and the login is recent: after a login by mail the offer of a passkey, and
@@ -104,7 +103,7 @@ const add = () =>
       return report(added.problem);
     }
     showAdded(added.value, 'Passkey added');
-    focusHeading();
+    focusHeading('passkeys');
     return undefined;
   });
 
@@ -124,7 +123,7 @@ const rename = ({ id }: Passkey) =>
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
     open.value = undefined;
     status.value = `That passkey is now called ${renamed.value.name}.`;
-    focusHeading();
+    focusHeading('passkeys');
     return undefined;
   });
 
@@ -136,7 +135,7 @@ const remove = (removed: Passkey) =>
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
     open.value = undefined;
     status.value = `${removed.name} has been removed. It no longer signs you in.`;
-    focusHeading();
+    focusHeading('passkeys');
     await inTurn(() => signalAccount(api));
     return undefined;
   });
@@ -275,7 +274,7 @@ function Offer() {
           disabled={busy.now.value}
           onClick={() => {
             offered.value = false;
-            focusHeading();
+            focusHeading('passkeys');
           }}
         >
           Not now
@@ -288,25 +287,24 @@ function Offer() {
 /** The passkeys of the account: see, add, rename, remove. */
 export function Passkeys() {
   return (
-    <>
-      <h2 id={headingId} tabIndex={-1}>
-        Your passkeys
-      </h2>
+    <Section of={passkeysPart} title="Your passkeys">
       <ErrorMessage id="passkeys-error" text={error.value} />
       <StatusMessage id="passkeys-status">{status.value}</StatusMessage>
-      {offered.value ? <Offer /> : null}
-      {passkeys.value.length === 0 && !offered.value ? (
-        <p class="quiet">None yet. A passkey signs you in without waiting for a mail.</p>
-      ) : null}
-      {passkeys.value.length === 0 ? null : (
-        <ul id="passkeys" class="plain-list" aria-labelledby={headingId}>
-          {passkeys.value.map((passkey) => (
-            <Item key={passkey.id} passkey={passkey} />
-          ))}
-        </ul>
-      )}
-      {passkeysSupported ? null : <p class="quiet">This browser cannot make passkeys.</p>}
-      {passkeysSupported && !offered.value ? <AddButton /> : null}
-    </>
+      <Fetched of={passkeysPart} entries={2}>
+        {offered.value ? <Offer /> : null}
+        {passkeys.value.length === 0 && !offered.value ? (
+          <p class="quiet">None yet. A passkey signs you in without waiting for a mail.</p>
+        ) : null}
+        {passkeys.value.length === 0 ? null : (
+          <ul id="passkeys" class="plain-list" aria-labelledby="passkeys-heading">
+            {passkeys.value.map((passkey) => (
+              <Item key={passkey.id} passkey={passkey} />
+            ))}
+          </ul>
+        )}
+        {passkeysSupported ? null : <p class="quiet">This browser cannot make passkeys.</p>}
+        {passkeysSupported && !offered.value ? <AddButton /> : null}
+      </Fetched>
+    </Section>
   );
 }

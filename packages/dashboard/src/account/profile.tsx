@@ -3,12 +3,13 @@ import { spelledOut } from '@latchkey/contract/foreign-text';
 import { limits } from '@latchkey/contract/limits';
 import { type Signal, signal } from '@preact/signals';
 import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
+import { showUser } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField, PlainField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { explain } from '../words.ts';
-import { asUser, shownUser } from './as-user.tsx';
+import { asUser } from './as-user.tsx';
 import { ChangeAddress } from './change-address.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
 
@@ -45,7 +46,7 @@ export async function loadProfile(): Promise<Problem | undefined> {
   const result = await getTaggedProfile();
   if (!result.ok) return result.problem;
   ({ profile: profile.value, tag } = result.value);
-  shownUser.id ??= result.value.profile.id;
+  showUser(result.value.profile);
   return undefined;
 }
 

@@ -14,6 +14,7 @@ import {
   verifyMagicLink,
 } from '../api.ts';
 import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
+import { shownUser, somebodyElse } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -42,9 +43,6 @@ const error = signal('');
 const aboutCode = signal(false);
 const busy = busyState();
 
-/** Who is signed in by now, where that is somebody else than the page shows. */
-const somebodyElse = signal<string | undefined>(undefined);
-
 /** How often this page's login was replaced by a fresh one. */
 export const renewals = signal(0);
 
@@ -65,32 +63,19 @@ const codeWords = {
 };
 
 /**
- * Does something as the person with the id `userId`, whom the page shows: where another tab has signed somebody else
- * in since, nothing is done in their account. For what needs a recent login: where the login is not, the person confirms right here that it is them, and it is
- * done again; whoever cancels gets the refusal back, and what was typed is where it was. The page must show
- * `ConfirmDialog`.
+ * Does something of the account that the page shows. What needs a recent login, where this one is not: the person
+ * confirms right here that it is them, and it is done again; whoever cancels gets the refusal back, and what was
+ * typed is where it was. The page must show `ConfirmDialog`.
  */
-export async function withRecentLogin<T>(
-  userId: string | undefined,
-  work: () => Promise<Result<T>>,
-): Promise<Result<T>> {
-  const now = await getProfile();
-  if (!now.ok) return now;
-  if (now.value.id !== userId) return refuseFor(now.value.email);
+export async function withRecentLogin<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
   const result = await work();
   if (result.ok || result.problem.code !== 'insufficient_user_authentication') return result;
   const [me, passkeys] = await Promise.all([getProfile(), listPasskeys()]);
   if (!me.ok) return me;
   if (!passkeys.ok) return passkeys;
-  if (me.value.id !== userId) return refuseFor(me.value.email);
   const credentialIds = passkeys.value.passkeys.map(({ credential_id }) => credential_id);
   const isConfirmed = await confirm({ id: me.value.id, email: me.value.email, credentialIds });
   return isConfirmed ? work() : result;
-}
-
-function refuseFor(email: string): Result<never> {
-  somebodyElse.value = email;
-  return { ok: false, problem: { code: 'insufficient_user_authentication' } };
 }
 
 async function confirm(person: Person): Promise<boolean> {
@@ -189,7 +174,8 @@ function SomebodyElse({ email }: { email: string }) {
         <strong>
           <bdi>{email}</bdi>
         </strong>
-        , and this page still shows the account from before. Nothing was changed.
+        . This page still shows the account of <bdi>{shownUser()?.email}</bdi>. What you did last was not
+        done.
       </p>
       <div class="row">
         <button type="button" class="primary" onClick={() => location.reload()}>
@@ -232,7 +218,7 @@ function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
   );
 }
 
-/** Asks for a fresh login in place, or says who is signed in instead, when `withRecentLogin` needs it. */
+/** Asks for a fresh login in place when `withRecentLogin` needs it, or says who is signed in instead by now. */
 export function ConfirmDialog() {
   if (somebodyElse.value !== undefined) return <SomebodyElse email={somebodyElse.value} />;
   const now = asked.value;

@@ -1,12 +1,11 @@
-import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
-import { decideDevice, getProfile, listNewestSessions, type Problem, verifyDevice } from '../api.ts';
+import { decideDevice, getProfile, type Problem, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
 import { loginPath } from '../next.ts';
-import { cameByMail } from '../passkeys/after-mail.ts';
+import { showUser } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -16,21 +15,21 @@ import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { mount } from '../ui/mount.tsx';
 import { clock, explain } from '../words.ts';
-import { waitForPickUp } from './pick-up.ts';
+import { Approved, Denied } from './decided.tsx';
+import { type Decision, noteDecision, recallDecision } from './decision.ts';
+import { type PickUp, watchPickUp } from './pick-up.ts';
 
 type Step =
   | { at: 'loading' }
   | { at: 'unavailable' }
-  | { at: 'code' }
+  | { at: 'code'; nothingWaits?: boolean }
   | { at: 'review'; device: PendingDevice; until: Date }
-  | { at: 'waiting' }
-  | { at: 'pickedUp' }
-  | { at: 'notPickedUp' }
+  | { at: 'approved'; pickUp: PickUp }
   | { at: 'denied' };
 
 const step = signal<Step>({ at: 'loading' });
 const account = signal('');
-let userId: string | undefined;
+let userId = '';
 const code = signal('');
 const error = signal('');
 const busy = busyState();
@@ -40,7 +39,7 @@ let approvalInDoubt = false;
 const codeWords = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
-    'No login is waiting with this code. Check it against your terminal. If it is the same, its time is over or it has been used: start the login again in the terminal.',
+    'No login is waiting with this code. If you have just approved or denied it, there is nothing left to do here. If not, compare it with your terminal: if it is the same, its time is over or it has been used: start the login again there.',
 };
 
 /** This page, with the code, as the place to come back to. */
@@ -69,7 +68,7 @@ async function lookUp(): Promise<'leaving' | undefined> {
   if (!result.ok) {
     if (leftToSignIn(result.problem)) return 'leaving';
     error.value = explain(result.problem, codeWords);
-    step.value = { at: 'code' };
+    step.value = { at: 'code', nothingWaits: result.problem.code === 'invalid_grant' };
     return undefined;
   }
   const device = result.value;
@@ -85,18 +84,13 @@ async function lookUp(): Promise<'leaving' | undefined> {
 
 function backToCode(message: string): void {
   error.value = message;
-  step.value = { at: 'code' };
+  step.value = { at: 'code', nothingWaits: true };
 }
 
-const decide = (decision: 'approve' | 'deny', device: PendingDevice) =>
+const decide = (decision: Decision['decision'], device: PendingDevice, until: Date) =>
   busy.run(async () => {
     error.value = '';
-    // Known before the approval, so that the login it leads to can be told from the others.
-    const before = decision === 'approve' ? await listNewestSessions() : undefined;
-    const result =
-      before?.ok === false
-        ? before
-        : await withRecentLogin(userId, () => decideDevice(decision, device.user_code));
+    const result = await withRecentLogin(() => decideDevice(decision, device.user_code));
     if (!result.ok) {
       const { problem } = result;
       if (leftToSignIn(problem)) return 'leaving';
@@ -107,7 +101,7 @@ const decide = (decision: 'approve' | 'deny', device: PendingDevice) =>
             : codeWords.invalid_grant,
         );
       } else {
-        approvalInDoubt ||= decision === 'approve' && before?.ok === true && problem.code === 'unreachable';
+        approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
         error.value = explain(problem, {
           ...codeWords,
           unreachable: 'Latchkey could not be reached. Check your connection and try again.',
@@ -115,17 +109,32 @@ const decide = (decision: 'approve' | 'deny', device: PendingDevice) =>
       }
       return undefined;
     }
-    if (decision === 'deny') {
-      step.value = { at: 'denied' };
-      return undefined;
-    }
-    step.value = { at: 'waiting' };
-    const known = new Set(before?.ok === true ? before.value.sessions.map(({ id }) => id) : []);
-    void waitForPickUp(known).then((pickedUp) => {
-      step.value = { at: pickedUp ? 'pickedUp' : 'notPickedUp' };
-    });
+    const made: Decision =
+      decision === 'deny'
+        ? { decision, userId }
+        : {
+            decision,
+            userId,
+            // A node of an earlier release answers without it.
+            sessionId: device.session_id ?? null,
+            requestedAt: device.requested_at,
+            until: until.getTime(),
+          };
+    noteDecision(made, here());
+    goOnAfter(made);
     return undefined;
   });
+
+/** Tells what was decided, and what becomes of it. */
+function goOnAfter(made: Decision): void {
+  if (made.decision === 'deny') {
+    step.value = { at: 'denied' };
+    return;
+  }
+  void watchPickUp(made, (pickUp) => {
+    step.value = { at: 'approved', pickUp };
+  });
+}
 
 async function start(): Promise<void> {
   code.value = (new URLSearchParams(location.search).get('user_code') ?? '').slice(0, limits.userCode);
@@ -144,7 +153,10 @@ async function start(): Promise<void> {
   }
   account.value = me.value.email;
   userId = me.value.id;
-  if (code.value === '') step.value = { at: 'code' };
+  showUser(me.value);
+  const made = recallDecision(userId);
+  if (made !== undefined) goOnAfter(made);
+  else if (code.value === '') step.value = { at: 'code' };
   else await lookUp();
 }
 
@@ -154,7 +166,7 @@ const SignedInAs = () => (
   </p>
 );
 
-function CodeStep() {
+function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined }) {
   return (
     <>
       <Heading key="code">Sign in a terminal</Heading>
@@ -174,7 +186,13 @@ function CodeStep() {
           {busy.now.value ? 'One moment…' : 'Continue'}
         </button>
       </Form>
+      {nothingWaits ? (
+        <p>
+          <a href="/account">See all your logins</a>
+        </p>
+      ) : null}
       <SignedInAs />
+      <ConfirmDialog />
     </>
   );
 }
@@ -236,11 +254,16 @@ function ReviewStep({ device, until }: { device: PendingDevice; until: Date }) {
           type="button"
           id="approve"
           disabled={busy.now.value}
-          onClick={() => void decide('approve', device)}
+          onClick={() => void decide('approve', device, until)}
         >
           Approve
         </button>
-        <button type="button" id="deny" disabled={busy.now.value} onClick={() => void decide('deny', device)}>
+        <button
+          type="button"
+          id="deny"
+          disabled={busy.now.value}
+          onClick={() => void decide('deny', device, until)}
+        >
           Deny
         </button>
       </div>
@@ -266,52 +289,14 @@ function DevicePage() {
         </>
       );
     case 'code':
-      return <CodeStep />;
+      return <CodeStep nothingWaits={now.nothingWaits} />;
     case 'review':
       return <ReviewStep device={now.device} until={now.until} />;
-    case 'waiting':
-    case 'pickedUp':
-    case 'notPickedUp':
-      return <Approved outcome={now.at} />;
+    case 'approved':
+      return <Approved pickUp={now.pickUp} />;
     case 'denied':
-      return (
-        <>
-          <Heading key="denied" takesFocus>
-            Denied
-          </Heading>
-          <StatusMessage>Denied. Nothing was signed in.</StatusMessage>
-          <p class="quiet">
-            You can close this window. If you did not start this login, there is nothing else to do.
-          </p>
-        </>
-      );
+      return <Denied />;
   }
-}
-
-const outcomes = {
-  waiting: 'Waiting for your terminal to pick this up…',
-  pickedUp: 'Done. You can close this window and go back to your terminal.',
-  notPickedUp:
-    'Your terminal has not picked this up, or this page could not see it. Look at the terminal; if it is not signed in, start the login again there.',
-};
-
-function Approved({ outcome }: { outcome: keyof typeof outcomes }) {
-  return (
-    <>
-      <Heading key="approved" takesFocus>
-        Approved
-      </Heading>
-      <StatusMessage>{outcomes[outcome]}</StatusMessage>
-      <p>
-        <a href="/account">See all your logins</a>
-      </p>
-      {cameByMail() && passkeysSupported ? (
-        <p class="quiet">
-          Next time without a mail: <a href="/account">add a passkey</a>.
-        </p>
-      ) : null}
-    </>
-  );
 }
 
 mount(DevicePage);

@@ -9,10 +9,18 @@ export function ErrorMessage({ text, id = 'error' }: { text: string; id?: string
   );
 }
 
-/** How things stand; read out when the reader pauses. */
-export function StatusMessage({ children, id = 'status' }: { children?: ComponentChildren; id?: string }) {
+/** How things stand, well or, with `isCaution`, not so well; read out when the reader pauses. */
+export function StatusMessage({
+  children,
+  id = 'status',
+  isCaution = false,
+}: {
+  children?: ComponentChildren;
+  id?: string;
+  isCaution?: boolean;
+}) {
   return (
-    <p id={id} class="message status" role="status">
+    <p id={id} class={`message ${isCaution ? 'warning' : 'status'}`} role="status">
       {children}
     </p>
   );

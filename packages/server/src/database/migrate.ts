@@ -5,6 +5,7 @@ import { up as securityLog } from './migrations/0003-security-log.ts';
 import { up as services } from './migrations/0004-services.ts';
 import { up as rateLimits } from './migrations/0005-rate-limits.ts';
 import { up as accountChanges } from './migrations/0006-account-changes.ts';
+import { up as deviceSession } from './migrations/0007-device-session.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -14,6 +15,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0004-services': { up: services },
   '0005-rate-limits': { up: rateLimits },
   '0006-account-changes': { up: accountChanges },
+  '0007-device-session': { up: deviceSession },
 };
 
 export const migrationNames = Object.keys(migrations);

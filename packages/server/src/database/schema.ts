@@ -61,6 +61,7 @@ export interface Tables {
     redeemed_at: number | null;
     idempotency_hash: string | null;
     approved_by: string | null;
+    session_id: string | null;
   };
   magic_links: {
     id: string;

@@ -123,6 +123,7 @@ onBothDatabases('an upgrade', (open, dialect) => {
       const before = await open();
       const browser = await before.login();
       const device = await before.deviceLogin(browser);
+      const { body: waiting } = await before.ask('POST', '/device');
       const url = await databaseAt(dialect, migration, async ({ tables, insert }) => {
         const work: (() => Promise<void>)[] = [];
         for (const table of tables) {
@@ -139,6 +140,13 @@ onBothDatabases('an upgrade', (open, dialect) => {
         json: { refresh_token: device.refresh_token },
       });
       expect(refreshed.status).toBe(200);
+      const approval = { token: browser.access_token, json: { user_code: waiting.user_code } };
+      const looked = await after.ask('POST', '/device/verify', approval);
+      const namesLogin = names.indexOf(migration) >= names.indexOf('0007-device-session');
+      expect(looked.body.session_id).toEqual(namesLogin ? expect.stringMatching(/^ses_/) : null);
+      expect((await after.ask('POST', '/device/approve', approval)).status).toBe(204);
+      const { device_code } = waiting;
+      expect((await after.ask('POST', '/token', { json: { device_code } })).status).toBe(200);
       const options = await after.ask('POST', '/passkey/register/challenge', { token: browser.access_token });
       const authenticator = createAuthenticator({ origin: after.ctx.config.baseUrl });
       const added = await after.ask('POST', '/passkey/register', {

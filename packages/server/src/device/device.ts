@@ -9,7 +9,7 @@ import { AuthError } from '../errors.ts';
 import { notingLimits, recordEvent } from '../events/events.ts';
 import { sameNetwork } from '../http/client-address.ts';
 import { byClient } from '../limits/by-client.ts';
-import { repeatFirstTokens, startSession, tokensOf } from '../sessions/sessions.ts';
+import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../sessions/sessions.ts';
 import { pollOutcome, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
 
@@ -44,6 +44,7 @@ export async function startDeviceAuthorization(
     const code = randomCode(ctx.random);
     const [inserted] = await store.insertAuthorization(ctx.db.single, {
       id: authorizationIdOf(secret),
+      session_id: sessionIdFor(sessionSecretOf(secret)),
       user_code_hash: userCodeHashes(ctx, code)[0]!,
       client_id: request.client_id ?? null,
       client_name: request.client_name ?? null,
@@ -217,6 +218,7 @@ export async function verifyDevice(ctx: Context, typed: string, viewer: Typist):
     requested_at: new Date(row.created_at).toISOString(),
     expires_in: Math.ceil((row.expires_at - now) / 1000),
     same_network: sameNetwork(row.ip_address, viewer.requester.ipAddress),
+    session_id: row.session_id,
   };
 }
 

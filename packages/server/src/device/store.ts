@@ -17,6 +17,7 @@ const stands = (e: ExpressionBuilder<Tables, 'device_authorizations'>, sessionId
 /** Adds a device login unless its user code is in use; no row then. */
 export const insertAuthorization = statement<{
   id: string;
+  session_id: string;
   user_code_hash: string;
   client_id: string | null;
   client_name: string | null;
@@ -32,6 +33,7 @@ export const insertAuthorization = statement<{
     .insertInto('device_authorizations')
     .values({
       id: p.id,
+      session_id: p.session_id,
       user_code_hash: p.user_code_hash,
       status: 'pending',
       client_id: p.client_id,

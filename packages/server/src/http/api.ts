@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { Endpoint } from '@latchkey/contract/endpoints';
+import { type Endpoint, userHeader } from '@latchkey/contract/endpoints';
 import { type ErrorCode, errorBody, errorStatus } from '@latchkey/contract/errors';
 import { limits } from '@latchkey/contract/limits';
 import type { Context as HonoContext } from 'hono';
@@ -11,6 +11,7 @@ import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } fro
 import { clientAddress } from './client-address.ts';
 import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
 import { requireOwnOrigin } from './origin.ts';
+import { requireUser } from './user.ts';
 
 /** What surrounds a request: the peer's address as the socket has it, and what the log will say of it. */
 export interface RequestEnv {
@@ -120,6 +121,7 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     const login = await access.authenticate(
       bearer ? { type: 'bearer', value: bearer[1]?.trim() ?? '' } : { type: 'cookie', value: cookie! },
     );
+    requireUser(headers, login.userId);
     if (endpoint.access === 'browser') access.requireBrowserLogin(login);
     if (endpoint.access === 'recent') access.requireRecentLogin(login);
     return login;
@@ -354,12 +356,15 @@ const accessInWords = {
   service: 'Needs a service key, by HTTP Basic.',
 } satisfies Record<Endpoint['access'], string>;
 
+/** What `Latchkey-User` may be answered. */
+const errorsOfUser: ErrorCode[] = ['invalid_request', 'precondition_failed'];
+
 /** What checking who calls may answer. */
 const accessErrors = {
   anyone: [],
-  bearer: ['invalid_token', 'origin_not_allowed'],
-  browser: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed'],
-  recent: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed'],
+  bearer: ['invalid_token', 'origin_not_allowed', ...errorsOfUser],
+  browser: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...errorsOfUser],
+  recent: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...errorsOfUser],
   service: ['invalid_client'],
 } satisfies Record<Endpoint['access'], ErrorCode[]>;
 
@@ -393,16 +398,15 @@ function pathParameters(path: string): { params?: z.ZodObject } {
     : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
 }
 
-const headerParameters = ({ headers }: Endpoint): { headers?: z.ZodObject } =>
-  headers === undefined
-    ? {}
-    : {
-        headers: z.object(
-          Object.fromEntries(
-            Object.entries(headers).map(([name, description]) => [
-              name,
-              z.string().optional().meta({ description }),
-            ]),
-          ),
-        ),
-      };
+const userParameter = {
+  [userHeader]:
+    "A user's id. With a credential of anybody else the answer is precondition_failed, and nothing is done.",
+};
+
+function headerParameters({ access, headers }: Endpoint): { headers?: z.ZodObject } {
+  const isOfUser = access !== 'anyone' && access !== 'service';
+  const parameters = Object.entries({ ...headers, ...(isOfUser ? userParameter : {}) });
+  if (parameters.length === 0) return {};
+  const shape = parameters.map(([name, description]) => [name, z.string().optional().meta({ description })]);
+  return { headers: z.object(Object.fromEntries(shape)) };
+}

@@ -168,7 +168,9 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
       expect(answer.headers.get('Access-Control-Allow-Origin')).toBe(origin);
       expect(answer.headers.get('Access-Control-Allow-Credentials')).toBe('true');
       expect(answer.headers.get('Access-Control-Allow-Methods')!.split(', ')).toContain(methodOf(endpoint));
-      expect(answer.headers.get('Access-Control-Allow-Headers')).not.toContain('*');
+      const headers = answer.headers.get('Access-Control-Allow-Headers')!.split(', ');
+      expect(headers).toEqual(expect.arrayContaining(['Authorization', 'If-Match', 'Latchkey-User']));
+      expect(headers).not.toContain('*');
       for (const from of [
         'https://evil.example',
         'null',

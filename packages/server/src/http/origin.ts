@@ -1,3 +1,4 @@
+import { userHeader } from '@latchkey/contract/endpoints';
 import type { Config } from '../config.ts';
 import { AuthError } from '../errors.ts';
 
@@ -16,7 +17,7 @@ export function requireOwnOrigin(config: Config, headers: Headers): void {
 }
 
 const exposedHeaders = 'ETag, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
-const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-Id';
+const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, ${userHeader}, X-Request-Id`;
 const preflightSeconds = 600;
 
 /** CORS headers of an answer: for origins on the list only, and never a star. */

@@ -1,6 +1,7 @@
 // What only a real process with real sockets can show.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { loginByMail, request } from '../../../../tests/support/http.ts';
 import { startService, type TestService } from '../../../../tests/support/service.ts';
 
 let service: TestService;
@@ -150,6 +151,20 @@ test.each(garbage)(
     expect(await isAlive()).toBe(true);
   },
 );
+
+test('a precondition that comes twice is refused, not looked at once', async () => {
+  const { access_token: token } = await loginByMail(service.url, 'twice@example.com');
+  const { body } = await request(service.url, 'GET', '/me', { token });
+  const ask = (ids: string[]) =>
+    converse(
+      `GET /api/v1/auth/me HTTP/1.1\r\n${head}Authorization: Bearer ${token}\r\n${ids.map((id) => `Latchkey-User: ${id}\r\n`).join('')}\r\n`,
+    );
+  expect(await ask([body.id])).toStartWith('HTTP/1.1 200');
+  for (const other of [body.id, `usr_${'x'.repeat(22)}`]) {
+    expect(await ask([body.id, other])).toStartWith('HTTP/1.1 400');
+    expect(await ask([other, body.id])).toStartWith('HTTP/1.1 400');
+  }
+});
 
 test('two hundred connections that say nothing leave room for those that do', async () => {
   const sockets = await Promise.all(

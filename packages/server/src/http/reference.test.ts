@@ -51,7 +51,11 @@ test('every endpoint is in the document, with its credentials, bodies and every 
     const told = Object.values<{ description: string }>(operation.responses).map(
       ({ description }) => description,
     );
-    for (const error of errors)
+    const names = (operation.parameters ?? []).map(({ name }: { name: string }) => name);
+    const isOfUser = access !== 'anyone' && access !== 'service';
+    expect([id, names.includes('Latchkey-User')]).toEqual([id, isOfUser]);
+    const expected = [...errors, ...(isOfUser ? ['invalid_request', 'precondition_failed'] : [])];
+    for (const error of expected)
       expect([id, told.join(', ').split(', ')]).toEqual([id, expect.arrayContaining([error])]);
   }
   for (const path of documents) expect(document.paths[path].get.summary).toBeString();

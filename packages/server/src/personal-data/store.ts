@@ -144,6 +144,7 @@ export const exportDeviceAuthorizations = statement<{ user_id: string }>()((db, 
       'expires_at',
       'redeemed_at',
       'approved_by',
+      'session_id',
     ])
     .where('user_id', '=', p.user_id)
     .orderBy('created_at'),

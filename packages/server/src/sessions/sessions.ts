@@ -129,6 +129,9 @@ async function endReplaced(ctx: Context, tx: Executor, session: NewSession): Pro
   return ended?.id;
 }
 
+/** The id of the session that is or will be started with this `secret`. */
+export const sessionIdFor = (secret: Uint8Array): string => sessionIdOf(secret);
+
 export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
   tokenSetOf(ctx, session.secret, session.rotation);
 
