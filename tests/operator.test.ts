@@ -91,6 +91,38 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       }
     });
 
+    test('signs one account out, or everybody, also devices that are approved only; all can log in anew', async () => {
+      const [ada, bob] = ['out-ada@example.com', 'out-bob@example.com'] as const;
+      const [hers, his] = [await loginByMail(service.url, ada), await loginByMail(service.url, bob)];
+      const status = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
+      const { body: device } = await request(service.url, 'POST', '/device');
+      const approval = { token: hers.access_token, json: { user_code: device.user_code } };
+      expect((await request(service.url, 'POST', '/device/approve', approval)).status).toBe(204);
+
+      for (const args of [[], [ada, '--everybody']])
+        expect((await operator('users', 'sign-out', ...args)).stderr).toContain('either an address or');
+      expect([await status(hers.access_token), await status(his.access_token)]).toEqual([200, 200]);
+
+      expect((await operator('users', 'sign-out', 'OUT-ada@example.com')).code).toBe(0);
+      expect([await status(hers.access_token), await status(his.access_token)]).toEqual([401, 200]);
+      const { device_code } = device;
+      const redeemed = await request(service.url, 'POST', '/token', { json: { device_code } });
+      expect([redeemed.status, redeemed.body.error]).toEqual([400, 'invalid_grant']);
+
+      const anew = await loginByMail(service.url, ada);
+      expect((await operator('users', 'sign-out', '--everybody')).stdout).toMatch(
+        /^Ended all logins of \d+ accounts\.\n$/,
+      );
+      expect([await status(anew.access_token), await status(his.access_token)]).toEqual([401, 401]);
+      const { access_token: token } = await loginByMail(service.url, bob);
+      const { body } = await request(service.url, 'GET', '/events', { token });
+      expect(body.events[1]).toMatchObject({
+        type: 'all_sessions_revoked',
+        session_id: null,
+        detail: { by: 'operator' },
+      });
+    });
+
     test('makes, lists and revokes service keys, which count from the next request on', async () => {
       const made = await operator('services', 'create', 'Sessions service');
       expect(made).toMatchObject({ code: 0, stderr: '' });

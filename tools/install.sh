@@ -20,9 +20,9 @@ if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modu
   finish_packages
 fi
 
-manifest=packages/dashboard/dist/manifest.json
-if [ ! -f "$manifest" ] || [ -n "$(find packages/dashboard/src packages/dashboard/build.ts packages/contract/src \
-  package-lock.json -newer "$manifest" | head -n 1)" ]; then
+site=packages/dashboard/dist/site.json
+if [ ! -f "$site" ] || [ -n "$(find packages/dashboard/src packages/dashboard/build.ts packages/contract/src \
+  package-lock.json -newer "$site" | head -n 1)" ]; then
   echo 'latchkey: building the pages ...' >&2
   node_modules/.bin/bun packages/dashboard/build.ts >&2 || exit 1
 fi

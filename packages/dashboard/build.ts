@@ -1,5 +1,7 @@
-import { readdir, rm } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+// Writes `dist/site.json`: the pages and all they load, to be served from memory or compiled into a program.
+
+import { rename } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 
 /** The pages: what each is called in the browser, and the script that draws it. */
 const pages = {
@@ -72,19 +74,21 @@ function importedBy(script: string, found = new Set<string>()): string[] {
 }
 
 const style = asset('style', '.css');
-const files = new Map<string, string | Blob>(
-  result.outputs.map((output) => [join('assets', basename(output.path)), output]),
-);
-for (const name of names) {
-  const script = asset(name, '.js');
-  files.set(`${name}.html`, html(pages[name], script, importedBy(script), style));
-}
-const manifest = { pages: Object.fromEntries(names.map((name) => [name, `${name}.html`])), assets };
-files.set('manifest.json', `${JSON.stringify(manifest, null, 2)}\n`);
+const site = {
+  pages: Object.fromEntries(
+    names.map((name) => {
+      const script = asset(name, '.js');
+      return [name, html(pages[name], script, importedBy(script), style)];
+    }),
+  ),
+  assets: Object.fromEntries(
+    await Promise.all(
+      result.outputs.map(async (output) => [basename(output.path), await output.text()] as const),
+    ),
+  ),
+};
 
-// The manifest comes last and old files go after it: what a manifest names is there, also when two builds meet.
-for (const [path, content] of files) await Bun.write(join(dist, path), content);
-for (const entry of await readdir(dist, { recursive: true, withFileTypes: true })) {
-  const path = join(entry.parentPath, entry.name);
-  if (entry.isFile() && !files.has(relative(dist, path))) await rm(path, { force: true });
-}
+// One file, put in its place whole: nobody ever reads half of a site, also when two builds meet.
+const fresh = join(dist, `site-${process.pid}.json`);
+await Bun.write(fresh, JSON.stringify(site));
+await rename(fresh, join(dist, 'site.json'));

@@ -238,6 +238,7 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await openPending(page, plain);
         await pressed(page, 'Approve');
+        await page.getByText('Waiting for your terminal').waitFor();
         await page.context().clearCookies();
         await page.getByText('You have been signed out in this browser').waitFor();
       },

@@ -12,6 +12,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: SQLite in `directory`. */
   readonly databaseUrl?: string;
+  /** The command that is the program. Default: its source, run by Bun. */
+  readonly program?: readonly string[];
   /** Where it keeps its files: an earlier service's, to go on with its data. Default: a fresh one. */
   readonly directory?: string;
 }
@@ -58,7 +60,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     ...options.env,
   };
   // The working directory is a temporary one, so that no .env file of a developer's is read.
-  const child = spawn([process.execPath, mainFile, 'serve'], {
+  const child = spawn([...(options.program ?? [process.execPath, mainFile]), 'serve'], {
     cwd: directory,
     env: cleanEnvironment(env),
     stdin: 'ignore',

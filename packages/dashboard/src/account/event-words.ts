@@ -43,7 +43,8 @@ const sentences = {
   refresh_retry: 'A program asked again for a renewal whose answer it had lost',
   refresh_theft: 'A login was ended because its token was used twice: it may have been stolen',
   session_revoked: ({ reason = '' }) => endings[reason] ?? 'A login was ended',
-  all_sessions_revoked: 'Signed out everywhere',
+  all_sessions_revoked: ({ by }) =>
+    by === 'operator' ? 'Signed out everywhere by whoever runs this service' : 'Signed out everywhere',
   session_disowned: 'A login was ended by “this was not me” in a mail',
   profile_changed: ({ fields = '' }) => {
     const known = fields.split(' ').flatMap((field) => profileFields[field] ?? []);

@@ -198,6 +198,20 @@ export async function accountByAddress(ctx: Context, email: string): Promise<str
   return user.id;
 }
 
+/** How many accounts are read at once where all of them are gone through. */
+const accountPageSize = 500;
+
+/** All accounts there are, one after the other, for the operator. */
+export async function* allAccounts(ctx: Context, pageSize = accountPageSize): AsyncGenerator<string> {
+  let after = '';
+  for (;;) {
+    const page = await store.listUserIds(ctx.db.read, { after, limit: pageSize });
+    for (const { id } of page) yield id;
+    if (page.length < pageSize) return;
+    after = page.at(-1)!.id;
+  }
+}
+
 /**
  * Shuts or reopens an account, for the operator. Shutting ends every login for good; whoever is let in again
  * logs in anew. Says whether anything changed.

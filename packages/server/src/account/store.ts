@@ -137,6 +137,11 @@ export const enableUser = statement<{ email_key: string }>()((db, p) =>
     .returning('id'),
 );
 
+/** The ids of some accounts, in their order, after one of them. */
+export const listUserIds = statement<{ after: string; limit: number }>()((db, p) =>
+  db.selectFrom('users').select('id').where('id', '>', p.after).orderBy('id').limit(p.limit),
+);
+
 /** An account, with everything kept out until the transaction ends that adds to it. SQLite has one writer anyway. */
 export const lockAccount = statement<{ id: string }>()((db, p, dialect) =>
   db

@@ -1,9 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { Env, Hono } from 'hono';
 import { fileResponse, storeFile } from './stored-file.ts';
 
-const dist = new URL('../../../dashboard/dist/', import.meta.url);
+/** What the dashboard's build makes. */
+interface Site {
+  /** By path segment: the HTML. */
+  readonly pages: Readonly<Record<string, string>>;
+  /** By file name: the text. */
+  readonly assets: Readonly<Record<string, string>>;
+}
+
+const site: Site = await import('@latchkey/dashboard/dist/site.json').then(
+  (built) => built.default,
+  () => {
+    throw new Error('the dashboard is not built: run `bun packages/dashboard/build.ts` first');
+  },
+);
 
 /**
  * What a page may do: run and call what this service itself serves, and nothing else. No inline script or style,
@@ -56,12 +68,6 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-interface Manifest {
-  /** By path segment: the HTML file. */
-  readonly pages: Readonly<Record<string, string>>;
-  readonly assets: readonly string[];
-}
-
 const headersOfAll = ({ https }: PageOptions): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -86,23 +92,20 @@ export const pageHeaders = (options: PageOptions): Record<string, string> => ({
 
 /**
  * Serves the dashboard: its pages, never kept by any cache, and under `/assets/` the files they load, named by
- * their content and kept for ever. All are read and compressed once, here; a request never reaches the file system.
+ * their content and kept for ever. All are compressed once, here; a request never reaches the file system.
  * Pages may be compressed as well: they hold no secret and nothing that a stranger chose, so their length tells
  * nothing.
  */
 export function pageRoutes<E extends Env>(app: Hono<E>, options: PageOptions): void {
-  const { pages, assets } = readManifest();
   const headers = pageHeaders(options);
 
   app.get('/', (c) => c.body(null, 302, { ...headers, Location: '/account' }));
-  for (const [name, file] of Object.entries(pages)) {
-    const html = storeFile(readFileSync(new URL(file, dist), 'utf8'));
-    app.get(`/${name}`, (c) => fileResponse(html, c.req.raw.headers, headers));
+  for (const [name, html] of Object.entries(site.pages)) {
+    const file = storeFile(html);
+    app.get(`/${name}`, (c) => fileResponse(file, c.req.raw.headers, headers));
   }
 
-  const files = new Map(
-    assets.map((name) => [name, storeFile(readFileSync(new URL(`assets/${name}`, dist), 'utf8'))]),
-  );
+  const files = new Map(Object.entries(site.assets).map(([name, text]) => [name, storeFile(text)]));
   app.get('/assets/:name', (c) => {
     const name = c.req.param('name');
     const file = files.get(name);
@@ -113,12 +116,4 @@ export function pageRoutes<E extends Env>(app: Hono<E>, options: PageOptions): v
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
     });
   });
-}
-
-function readManifest(): Manifest {
-  const manifest = new URL('manifest.json', dist);
-  if (!existsSync(manifest)) {
-    throw new Error('the dashboard is not built: run `bun packages/dashboard/build.ts` first');
-  }
-  return JSON.parse(readFileSync(manifest, 'utf8')) as Manifest;
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { escapeHtml } from '../mail/message.ts';
+import css from './reference.css' with { type: 'text' };
 
 interface Schema {
   readonly $ref?: string;
@@ -46,7 +46,7 @@ const form = 'application/x-www-form-urlencoded';
 
 export const referenceStyle = {
   path: '/docs/reference.css',
-  text: readFileSync(new URL('reference.css', import.meta.url), 'utf8'),
+  text: css,
 };
 
 /** The interface as one page for people: no script, nothing from elsewhere, every operation of the document. */

@@ -1,9 +1,20 @@
 import type { Command } from 'commander';
-import { setDisabled } from '../account/account.ts';
+import { accountByAddress, allAccounts, setDisabled } from '../account/account.ts';
 import type { Context } from '../context.ts';
 import { deleteAccount, exportPersonalData } from '../personal-data/personal-data.ts';
+import { revokeAllSessions } from '../sessions/sessions.ts';
 
-/** `users disable`, `enable`, `delete` and `export`. */
+/** Ends every login of everybody; says of how many accounts. */
+async function signEverybodyOut(ctx: Context): Promise<string> {
+  let accounts = 0;
+  for await (const userId of allAccounts(ctx)) {
+    await revokeAllSessions(ctx, userId, 'operator');
+    accounts++;
+  }
+  return `Ended all logins of ${accounts} ${accounts === 1 ? 'account' : 'accounts'}.`;
+}
+
+/** `users disable`, `enable`, `sign-out`, `delete` and `export`. */
 export function userCommands(
   program: Command,
   run: (work: (ctx: Context) => Promise<string>) => Promise<void>,
@@ -30,6 +41,22 @@ export function userCommands(
       run(async (ctx) =>
         (await setDisabled(ctx, address, false)) ? `Enabled ${address}.` : `${address} was not disabled.`,
       ),
+    );
+
+  users
+    .command('sign-out [address]')
+    .description('end all logins of an account at once; its owner can log in anew')
+    .option('--everybody', 'of all accounts: after a leak, or on a store from a backup')
+    .action(
+      (address: string | undefined, { everybody = false }: { everybody?: boolean }, command: Command) => {
+        if (everybody === (address !== undefined))
+          command.error('error: name either an address or --everybody');
+        return run(async (ctx) => {
+          if (address === undefined) return signEverybodyOut(ctx);
+          await revokeAllSessions(ctx, await accountByAddress(ctx, address), 'operator');
+          return `Ended all logins of ${address}.`;
+        });
+      },
     );
 
   users

@@ -31,7 +31,7 @@ export function sessionRoutes(api: Api, ctx: Context): void {
   const end = async ({ login, query, body, requester }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
     const onlyThis = query.scope === 'session' || body.scope === 'session';
     if (onlyThis) await revokeOwnSession(ctx, login, requester);
-    else await revokeAllSessions(ctx, login, requester);
+    else await revokeAllSessions(ctx, login.userId, { sessionId: login.sessionId, requester });
     return { cookie: 'clear' as const };
   };
   api.on(endpoints.revoke, end, async ({ body, requester }) => {

@@ -325,17 +325,20 @@ export const revokeOwnSession = (ctx: Context, login: Login, requester: Requeste
     if (!(error instanceof AuthError && error.code === 'not_found')) throw error;
   });
 
-/** Ends every login of the user, device logins approved but not picked up included. */
-export const revokeAllSessions = (ctx: Context, login: Login, requester: Requester): Promise<void> =>
+/**
+ * Ends every login of the user, device logins approved but not picked up included: for the person by one of these
+ * logins, or for the operator. Does nothing when the account is gone.
+ */
+export const revokeAllSessions = (
+  ctx: Context,
+  userId: string,
+  by: { readonly sessionId: string; readonly requester: Requester } | 'operator',
+): Promise<void> =>
   ctx.db.transaction(async (tx) => {
-    const [account] = await store.revokeAllSessions(tx, { user_id: login.userId });
+    const [account] = await store.revokeAllSessions(tx, { user_id: userId });
     if (!account) return;
-    await recordEvent(ctx, tx, {
-      type: 'all_sessions_revoked',
-      userId: login.userId,
-      sessionId: login.sessionId,
-      requester,
-    });
+    const cause = by === 'operator' ? { detail: { by } } : by;
+    await recordEvent(ctx, tx, { type: 'all_sessions_revoked', userId, ...cause });
   });
 
 /**

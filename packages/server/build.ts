@@ -1,0 +1,12 @@
+// `npm run build:server`: the service with its pages and the operator's commands as one file that needs nothing
+// beside it. Takes another place for it.
+
+import { join } from 'node:path';
+import { $ } from 'bun';
+
+const root = join(import.meta.dir, '../..');
+const target = process.argv[2] ?? join(root, 'dist/latchkey-server');
+
+// It reads `.env` where it is started, as the settings say; a bunfig.toml there is none of its business.
+await $`${process.execPath} build --compile --bytecode --format=esm --minify-syntax --minify-whitespace \
+  --no-compile-autoload-bunfig --outfile ${target} ${join(import.meta.dir, 'src/main.ts')}`.quiet();
