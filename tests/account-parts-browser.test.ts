@@ -184,6 +184,19 @@ test.each([0, 1])('what stands below %d passkeys hardly moves when they come', a
   await page.context().close();
 });
 
+test('the offer of a passkey after a mail does not wait for another list, and keeps its button when that comes', async () => {
+  const page = await newPage();
+  const held = Promise.withResolvers<void>();
+  await page.route(addressOf('sessions'), (route) => held.promise.then(() => route.continue()));
+  await signIn(page, service.url, 'offered@example.com');
+  await page.getByText('Next time without a mail').waitFor();
+  const button = await page.locator('#add-passkey').elementHandle();
+  held.resolve();
+  await page.locator('#logins > li').waitFor();
+  expect(await button?.evaluate((element) => element.isConnected)).toBe(true);
+  await page.context().close();
+});
+
 test('where the profile cannot be had nothing else is asked for, and another try begins at the heading', async () => {
   const page = await signedIn('no-profile@example.com');
   await page.route(addressOf('me'), (route) => route.abort());
