@@ -39,7 +39,7 @@ const pressed = (page: Page, name: string) => page.getByRole('button', { name, e
 const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
 
 /** The newest link with a token in a mail to an address about something. */
-async function linkTo(url: string, to: string, subject: string): Promise<string> {
+export async function linkTo(url: string, to: string, subject: string): Promise<string> {
   for (let tries = 0; tries < 500; tries++) {
     const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
       messages: { to: string; subject: string; text: string }[];
@@ -75,7 +75,7 @@ async function mailsSoFar(url: string, email: string): Promise<number> {
   return messages.filter((mail) => mail.to === email && linkTokenIn(mail) !== '').length;
 }
 
-async function startDevice(url: string, json: object = {}) {
+export async function startDevice(url: string, json: object = {}) {
   const headers = { 'User-Agent': 'latchkey-cli/0.1.0 (linux; x64)' };
   return (await request(url, 'POST', '/device', { json, headers })).body;
 }

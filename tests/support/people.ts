@@ -1,0 +1,45 @@
+// What tests of the pages need to know of a browser, and to do behind its back.
+
+import type { BrowserContext, Page } from 'playwright-core';
+import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+
+/** Signs a browser in without its pages, for what begins afterwards; an access token of another login. */
+export async function signedIn(page: Page, url: string, email: string): Promise<string> {
+  const { access_token: token } = await loginByMail(url, email);
+  await request(url, 'POST', '/magic_link', { json: { email } });
+  const answer = await fetch(`${url}/api/v1/auth/magic_link/verify?session=cookie`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Origin: url },
+    body: JSON.stringify({ token: linkTokenIn(await mailTo(url, email, 1)) }),
+  });
+  const [cookie = ''] = (answer.headers.get('Set-Cookie') ?? '').split(';');
+  const [name = '', value = ''] = cookie.split('=');
+  await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
+  return token;
+}
+
+/** What the pages of a browser have asked the service to do, from now on: `POST /magic_link`. */
+export function changesBy(browser: BrowserContext): string[] {
+  const made: string[] = [];
+  browser.on('request', (sent) => {
+    const [, path] = new URL(sent.url()).pathname.split('/api/v1/auth');
+    if (path !== undefined && sent.method() !== 'GET') made.push(`${sent.method()} ${path}`);
+  });
+  return made;
+}
+
+/** Gives the browser of a page a device that can keep passkeys and whose person always shows a finger. */
+export async function giveAuthenticator(page: Page): Promise<void> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('WebAuthn.enable');
+  await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
