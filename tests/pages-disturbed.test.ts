@@ -137,26 +137,40 @@ const actions: Action[] = [
   },
 ];
 
-/** The account page of somebody with one passkey and one more login, ready for the button. */
-async function openFor(action: Action): Promise<{ page: Page; token: string }> {
+/** The account page of somebody with one passkey and one more login. */
+async function openAccount(): Promise<{ page: Page; token: string }> {
   const page = await newPage();
   const token = await signedIn(page, service.url, newAddress());
   await addPasskey(token);
   await page.goto(`${service.url}/account`);
   await logins(page).nth(1).waitFor();
-  await action.begin(page);
   return { page, token };
+}
+
+/** The middle of the first button of a name, in the window. */
+async function middleOf(page: Page, name: string): Promise<[x: number, y: number]> {
+  const found = button(page, name).first();
+  await found.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = (await found.boundingBox())!;
+  return [x + width / 2, y + height / 2];
+}
+
+/** Clicks twice in a row, and not as a double click, of which the pages take only the first. */
+async function clickTwice(page: Page, name: string): Promise<void> {
+  const middle = await middleOf(page, name);
+  await Promise.all([page.mouse.click(...middle), page.mouse.click(...middle)]);
 }
 
 describe.each(actions.map((action) => [action.name, action] as const))('%s', (_, action) => {
   test('waits out a lost connection, is done once by two clicks, and lasts', async () => {
-    const { page } = await openFor(action);
+    const { page } = await openAccount();
+    await action.begin(page);
     const changes = changesBy(page.context());
     await page.context().setOffline(true);
     await button(page, action.button).click();
     await unreachable(page).waitFor();
     await page.context().setOffline(false);
-    await button(page, action.button).dblclick();
+    await clickTwice(page, action.button);
     await action.done(page);
     expect(changes.filter((one) => one.startsWith(action.call) && !one.endsWith('/challenge'))).toHaveLength(
       1,
@@ -168,47 +182,86 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
     }
     await page.context().close();
   });
+});
 
-  test('after the login has ended changes nothing, says so over the page, and leads back in', async () => {
-    const { page, token } = await openFor(action);
-    const changes = changesBy(page.context());
-    const typed = await page
-      .locator('main input')
-      .evaluateAll((all) => all.map((one) => Reflect.get(one, 'value')));
-    await request(service.url, 'POST', '/revoke', { token });
+/** Puts away what an action has opened, so that the next one finds its buttons. */
+async function putAway(page: Page): Promise<void> {
+  for (const name of ['Cancel', 'Keep it']) {
+    if (await button(page, name).isVisible()) await button(page, name).click();
+  }
+}
+
+const typedIn = (page: Page) =>
+  page.locator('main input').evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
+
+test('after the login has ended no action changes anything; each says so over the page and keeps what was typed', async () => {
+  const { page, token } = await openAccount();
+  await request(service.url, 'POST', '/revoke', { token });
+  const changes = changesBy(page.context());
+  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
+  for (const action of actions) {
+    await action.begin(page);
+    const typed = await typedIn(page);
     await button(page, action.button).click();
-    const dialog = page.getByRole('dialog', { name: 'You are signed out' });
     await dialog.waitFor();
-    expect(changes.filter((one) => one.startsWith(action.call))).toEqual([]);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    const left = await page
-      .locator('main input')
-      .evaluateAll((all) => all.map((one) => Reflect.get(one, 'value')));
-    expect(left).toEqual(typed);
-    await button(page, action.button).click();
-    await dialog.getByRole('link', { name: 'Sign in again' }).click();
-    await page.waitForURL(`${service.url}/login?next=%2Faccount`);
-    await page.context().close();
-  });
+    expect([action.name, await typedIn(page)]).toEqual([action.name, typed]);
+    await putAway(page);
+  }
+  expect(changes.filter((one) => actions.some(({ call }) => one.startsWith(call)))).toEqual([]);
+  await button(page, 'Sign out here').click();
+  await dialog.getByRole('link', { name: 'Sign in again' }).click();
+  await page.waitForURL(`${service.url}/login?next=%2Faccount`);
+  await page.context().close();
+});
+
+test('the second click of a slow double click does not sign out the login that has moved under the pointer', async () => {
+  const { page, token } = await openAccount();
+  for (let count = 0; count < 3; count++) {
+    const { user_code, device_code } = await startDevice(service.url);
+    await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
+    await request(service.url, 'POST', '/token', { json: { device_code } });
+  }
+  await page.reload();
+  await logins(page).nth(4).waitFor();
+  // The message of the first one takes room. From then on nothing but the list moves.
+  await button(page, 'Sign out').first().click();
+  await logins(page).nth(4).waitFor({ state: 'detached' });
+  const changes = changesBy(page.context());
+  const [x, y] = await middleOf(page, 'Sign out');
+  await page.mouse.click(x, y);
+  await logins(page).nth(3).waitFor({ state: 'detached' });
+  const under = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.textContent, [
+    x,
+    y,
+  ] as const);
+  expect(under).toBe('Sign out');
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  // Whatever that second click has begun is done before this one is.
+  await button(page, 'Sign out here').click();
+  await atLogin(page);
+  expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
+  await page.context().close();
 });
 
 const poll = async (device_code: string) =>
   (await request(service.url, 'POST', '/token', { json: { device_code } })).body.error ?? 'tokens';
 
+const openDevice = async () => {
+  const page = await newPage();
+  const token = await signedIn(page, service.url, newAddress());
+  const device = await startDevice(service.url);
+  return { page, token, device };
+};
+
 describe.each([
   ['approving', 'Approve', 'Approved', 'tokens'],
   ['denying', 'Deny', 'Denied', 'access_denied'],
 ] as const)('%s a device', (_, decision, done, outcome) => {
-  const open = async () => {
-    const page = await newPage();
-    const token = await signedIn(page, service.url, newAddress());
-    const device = await startDevice(service.url);
-    return { page, token, device };
-  };
-
   test('with a typed code waits out a lost connection twice, is done once by two clicks, and is over after a reload', async () => {
-    const { page, device } = await open();
+    const { page, device } = await openDevice();
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/device`);
     await page.getByLabel('Code from your terminal').fill(device.user_code);
@@ -217,13 +270,13 @@ describe.each([
     await unreachable(page).waitFor();
     expect(await page.getByLabel('Code from your terminal').inputValue()).toBe(device.user_code);
     await page.context().setOffline(false);
-    await button(page, 'Continue').dblclick();
+    await clickTwice(page, 'Continue');
     await headed(page, 'Let this terminal sign in as you?');
     await page.context().setOffline(true);
     await button(page, decision).click();
     await unreachable(page).waitFor();
     await page.context().setOffline(false);
-    await button(page, decision).dblclick();
+    await clickTwice(page, decision);
     await headed(page, done);
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
     expect(await poll(device.device_code)).toBe(outcome);
@@ -232,43 +285,43 @@ describe.each([
     expect(await poll(device.device_code)).not.toBe('authorization_pending');
     await page.context().close();
   });
+});
 
-  test('by a link survives reloading and going back before it, and nothing is done by them', async () => {
-    const { page, device } = await open();
-    const changes = changesBy(page.context());
-    await page.goto(device.verification_uri_complete);
-    await page.reload();
-    await headed(page, 'Let this terminal sign in as you?');
-    await page.goto(`${service.url}/account`);
-    await page.goBack();
-    await headed(page, 'Let this terminal sign in as you?');
-    expect(changes.filter((one) => /approve|deny/.test(one))).toEqual([]);
-    expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
-    await button(page, decision).click();
-    await headed(page, done);
-    await page.context().close();
-  });
+test('a device at its link survives reloading and going back, and nothing is done by them', async () => {
+  const { page, device } = await openDevice();
+  const changes = changesBy(page.context());
+  await page.goto(device.verification_uri_complete);
+  await page.reload();
+  await headed(page, 'Let this terminal sign in as you?');
+  await page.goto(`${service.url}/account`);
+  await page.goBack();
+  await headed(page, 'Let this terminal sign in as you?');
+  expect(changes.filter((one) => /approve|deny/.test(one))).toEqual([]);
+  expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
+  await button(page, 'Approve').click();
+  await headed(page, 'Approved');
+  await page.context().close();
+});
 
-  test('after the login has ended leads to a new one and back to the code, also when the code is only typed', async () => {
-    const { page, token, device } = await open();
-    await page.goto(`${service.url}/device`);
-    await page.getByLabel('Code from your terminal').fill(device.user_code);
-    await request(service.url, 'POST', '/revoke', { token });
-    await button(page, 'Continue').click();
-    await page.waitForURL(/\/login\?next=/);
-    const email = newAddress();
-    await page.getByLabel('Mail address').fill(email);
-    await button(page, 'Send me a mail').click();
-    const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
-    await page.getByLabel('Code from the mail').fill(code);
-    await button(page, 'Sign in').click();
-    await headed(page, 'Let this terminal sign in as you?');
-    const { access_token } = await loginByMail(service.url, email);
-    await request(service.url, 'POST', '/revoke', { token: access_token });
-    await button(page, decision).click();
-    await page.waitForURL(/\/login\?next=/);
-    expect(new URL(page.url()).searchParams.get('next')).toContain(device.user_code);
-    expect(await poll(device.device_code)).toBe('authorization_pending');
-    await page.context().close();
-  });
+test('a login that ended before a code was looked up, or before the decision, leads to a new one and back to the code', async () => {
+  const { page, token, device } = await openDevice();
+  await page.goto(`${service.url}/device`);
+  await page.getByLabel('Code from your terminal').fill(device.user_code);
+  await request(service.url, 'POST', '/revoke', { token });
+  await button(page, 'Continue').click();
+  await page.waitForURL(/\/login\?next=/);
+  const email = newAddress();
+  await page.getByLabel('Mail address').fill(email);
+  await button(page, 'Send me a mail').click();
+  const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
+  await page.getByLabel('Code from the mail').fill(code);
+  await button(page, 'Sign in').click();
+  await headed(page, 'Let this terminal sign in as you?');
+  const { access_token } = await loginByMail(service.url, email);
+  await request(service.url, 'POST', '/revoke', { token: access_token });
+  await button(page, 'Approve').click();
+  await page.waitForURL(/\/login\?next=/);
+  expect(new URL(page.url()).searchParams.get('next')).toContain(device.user_code);
+  expect(await poll(device.device_code)).toBe('authorization_pending');
+  await page.context().close();
 });
