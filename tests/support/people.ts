@@ -1,5 +1,6 @@
 // What tests of the pages need to know of a browser, and to do behind its back.
 
+import { expect } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
 
@@ -28,8 +29,14 @@ export function changesBy(browser: BrowserContext): string[] {
   return made;
 }
 
-/** Gives the browser of a page a device that can keep passkeys and whose person always shows a finger. */
+/**
+ * Gives the browser of a page that is still empty a device that can keep passkeys and whose person always shows a
+ * finger, but not to autofill, which would sign in by itself.
+ */
 export async function giveAuthenticator(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    PublicKeyCredential.isConditionalMediationAvailable = async () => false;
+  });
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
   await cdp.send('WebAuthn.addVirtualAuthenticator', {
@@ -42,4 +49,22 @@ export async function giveAuthenticator(page: Page): Promise<void> {
       automaticPresenceSimulation: true,
     },
   });
+}
+
+const greatestTabs = 40;
+
+/** Presses Tab until the button, link or field is reached, and shows that the way there can be seen. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < greatestTabs; presses++) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate(() => {
+      const element = document.activeElement as HTMLElement;
+      if (element === document.body) return { text: '', outline: '' };
+      const label = element instanceof HTMLInputElement ? element.labels?.[0] : element;
+      return { text: label?.innerText ?? '', outline: getComputedStyle(element).outlineStyle };
+    });
+    if (focused.text !== '') expect([focused.text, focused.outline]).toEqual([focused.text, 'solid']);
+    if (focused.text === name) return;
+  }
+  throw new Error(`not reached by Tab: ${name}`);
 }

@@ -1,6 +1,6 @@
 // The accessibility tree of a page, as the browser hands it to a screen reader.
 
-import type { Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 
 interface TreeNode {
   readonly role: string;
@@ -11,11 +11,18 @@ interface TreeNode {
   readonly parent: TreeNode | undefined;
 }
 
+const sessions = new WeakMap<Page, Promise<CDPSession>>();
+
+/** One for the life of the page: the end of any session takes the page's virtual authenticators away. */
+function sessionWith(page: Page): Promise<CDPSession> {
+  const session = sessions.get(page) ?? page.context().newCDPSession(page);
+  sessions.set(page, session);
+  return session;
+}
+
 /** The nodes that are there for a screen reader, in the order in which it reads them. */
 async function readTree(page: Page): Promise<TreeNode[]> {
-  const cdp = await page.context().newCDPSession(page);
-  const { nodes } = await cdp.send('Accessibility.getFullAXTree');
-  await cdp.detach();
+  const { nodes } = await (await sessionWith(page)).send('Accessibility.getFullAXTree');
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
   const found: TreeNode[] = [];
   const visit = (id: string, parent: TreeNode | undefined): void => {
