@@ -2,12 +2,12 @@
 // connection, reloading, going back, coming back after the login has ended.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createAuthenticator } from './support/authenticator.ts';
 import { newPage } from './support/browser.ts';
 import { loginByMail, mailTo, request } from './support/http.ts';
 import { startDevice } from './support/page-states.ts';
-import { changesBy, giveAuthenticator, signedIn } from './support/people.ts';
+import { changesBy, giveAuthenticator, phone, signedIn } from './support/people.ts';
 import { startService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -138,8 +138,8 @@ const actions: Action[] = [
 ];
 
 /** The account page of somebody with one passkey and one more login. */
-async function openAccount(): Promise<{ page: Page; token: string }> {
-  const page = await newPage();
+async function openAccount(screen: BrowserContextOptions = phone): Promise<{ page: Page; token: string }> {
+  const page = await newPage(screen);
   await giveAuthenticator(page);
   const token = await signedIn(page, service.url, newAddress());
   await addPasskey(token);
@@ -218,7 +218,7 @@ test('after the login has ended no action changes anything; each says so over th
 });
 
 test('the second click of a slow double click does not sign out the login that has moved under the pointer', async () => {
-  const { page, token } = await openAccount();
+  const { page, token } = await openAccount({});
   for (let count = 0; count < 3; count++) {
     const { user_code, device_code } = await startDevice(service.url);
     await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
@@ -251,7 +251,7 @@ const poll = async (device_code: string) =>
   (await request(service.url, 'POST', '/token', { json: { device_code } })).body.error ?? 'tokens';
 
 const openDevice = async () => {
-  const page = await newPage();
+  const page = await newPage(phone);
   const token = await signedIn(page, service.url, newAddress());
   const device = await startDevice(service.url);
   return { page, token, device };

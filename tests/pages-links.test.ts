@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { newPage } from './support/browser.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from './support/http.ts';
 import { linkTo, signIn, startDevice } from './support/page-states.ts';
-import { changesBy } from './support/people.ts';
+import { changesBy, phone } from './support/people.ts';
 import { startService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -82,7 +82,7 @@ const questions: Question[] = [
 
 describe.each(questions.map((question) => [question.path, question] as const))('%s', (path, question) => {
   test('keeps the token for a reload and after a lost connection, and gives it up once it is used', async () => {
-    const page = await newPage();
+    const page = await newPage(phone);
     const changes = changesBy(page.context());
     const link = await question.makeLink();
     await page.goto(link);
@@ -111,7 +111,7 @@ describe.each(questions.map((question) => [question.path, question] as const))('
   });
 
   test('gives the token up when it is declined, and the link in the mail is still good', async () => {
-    const page = await newPage();
+    const page = await newPage(phone);
     const changes = changesBy(page.context());
     const link = await question.makeLink();
     await page.goto(link);
@@ -129,7 +129,7 @@ describe.each(questions.map((question) => [question.path, question] as const))('
   });
 
   test('of two tabs one does it, and the other is told, not left with an error of nobody', async () => {
-    const page = await newPage();
+    const page = await newPage(phone);
     const link = await question.makeLink();
     await page.goto(link);
     const other = await page.context().newPage();
@@ -145,7 +145,7 @@ describe.each(questions.map((question) => [question.path, question] as const))('
 describe('/magic-link', () => {
   test('keeps the token for a reload and after a lost connection, signs in once, and then knows that it did', async () => {
     const email = newAddress();
-    const page = await newPage();
+    const page = await newPage(phone);
     const changes = changesBy(page.context());
     await askForMail(page, email, '/login?next=%2Fdevice');
     await page.goto(await signInLink(email));
@@ -173,7 +173,7 @@ describe('/magic-link', () => {
 
   test('a used link, opened again, says so and leads to a new one; going back shows no token', async () => {
     const email = newAddress();
-    const page = await newPage();
+    const page = await newPage(phone);
     await askForMail(page, email);
     const link = await signInLink(email);
     await page.goto(link);
@@ -193,7 +193,7 @@ describe('/magic-link', () => {
   test('in another browser, too, a lost connection keeps the address that was typed, and two clicks sign in once', async () => {
     const email = newAddress();
     await request(service.url, 'POST', '/magic_link', { json: { email } });
-    const page = await newPage();
+    const page = await newPage(phone);
     const changes = changesBy(page.context());
     await page.goto(await signInLink(email));
     await page.getByLabel('Mail address').fill(email);
@@ -211,7 +211,7 @@ describe('/magic-link', () => {
 
   test('the tab that waits for the mail sees that the link has signed in beside it, and goes on', async () => {
     const email = newAddress();
-    const page = await newPage();
+    const page = await newPage(phone);
     await askForMail(page, email, '/login?next=%2Fdevice');
     const other = await page.context().newPage();
     await other.goto(await signInLink(email));
@@ -227,7 +227,7 @@ describe('/magic-link', () => {
 describe('/login', () => {
   test('knows after a reload, or after going back, that a mail is on its way: its link works, its code is sent anew', async () => {
     const email = newAddress();
-    const page = await newPage();
+    const page = await newPage(phone);
     await askForMail(page, email);
     await page.reload();
     await page.getByText(`We sent a mail to ${email} already`).waitFor();
@@ -246,7 +246,7 @@ describe('/login', () => {
 
   test('of two tabs that wait for the mails of two people, the one that is left says who is signed in now', async () => {
     const [first, second] = [newAddress(), newAddress()];
-    const page = await newPage();
+    const page = await newPage(phone);
     await askForMail(page, first);
     const other = await page.context().newPage();
     await signIn(other, service.url, second);

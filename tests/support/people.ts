@@ -1,8 +1,16 @@
 // What tests of the pages need to know of a browser, and to do behind its back.
 
 import { expect } from 'bun:test';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+
+/** A phone with a dark screen. */
+export const phone = {
+  viewport: { width: 390, height: 844 },
+  hasTouch: true,
+  isMobile: true,
+  colorScheme: 'dark',
+} satisfies BrowserContextOptions;
 
 /** Signs a browser in without its pages, for what begins afterwards; an access token of another login. */
 export async function signedIn(page: Page, url: string, email: string): Promise<string> {
