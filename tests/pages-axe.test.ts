@@ -56,6 +56,7 @@ const focusOf: Record<string, string> = {
   login: 'textbox "Mail address"',
   'login-wrong-address': 'textbox "Mail address"',
   'login-mail-sent': 'heading "Check your mail"',
+  'login-reloaded': 'textbox "Mail address"',
   'login-wrong-code': 'textbox "Code from the mail"',
   'magic-link-elsewhere': 'textbox "Mail address"',
   'magic-link-expired': 'textbox "Mail address"',
@@ -68,6 +69,7 @@ const focusOf: Record<string, string> = {
   'account-confirm': 'heading "Confirm it is you"',
   'verify-email-expired': 'button "Yes, use this address"',
   'verify-email-done': 'heading "Your address is changed"',
+  'verify-email-kept': 'heading "Nothing has changed"',
   'not-me-kept': 'heading "Nothing has changed"',
   'not-me-done': 'heading "Taken care of"',
 };

@@ -120,6 +120,14 @@ const loginStates = (url: string): PageState[] => [
     open: (page) => askForMail(page, url, 'sent@example.com'),
   },
   {
+    name: 'login-reloaded',
+    open: async (page) => {
+      await askForMail(page, url, 'sent@example.com');
+      await page.reload();
+      await page.getByText('We sent a mail to sent@example.com already').waitFor();
+    },
+  },
+  {
     name: 'login-wrong-code',
     open: async (page) => {
       await askForMail(page, url, 'wrong-code@example.com');
@@ -152,6 +160,20 @@ const loginStates = (url: string): PageState[] => [
       await page.getByLabel('Mail address').fill('late@example.com');
       await pressed(page, 'Sign in');
       await page.getByText('This link did not work').waitFor();
+    },
+  },
+  {
+    name: 'magic-link-used',
+    open: async (page) => {
+      const seen = await mailsSoFar(url, 'used@example.com');
+      await askForMail(page, url, 'used@example.com');
+      const token = linkTokenIn(await mailTo(url, 'used@example.com', seen));
+      await page.goto(`${url}/magic-link#token=${token}`);
+      await page.route('**/account', (route) => route.fulfill({ status: 204 }));
+      await pressed(page, 'Sign in as used@example.com');
+      await page.getByText('Signed in.').waitFor();
+      await page.reload();
+      await headed(page, 'This link has been used');
     },
   },
   {
@@ -297,6 +319,21 @@ const others = (url: string): PageState[] => [
       await page.goto(await linkTo(url, email, 'Confirm your new address'));
       await pressed(page, 'Yes, use this address');
       await headed(page, 'Your address is changed');
+    },
+  },
+  {
+    name: 'verify-email-kept',
+    open: async (page) => {
+      await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await pressed(page, 'No, leave it');
+      await headed(page, 'Nothing has changed');
+    },
+  },
+  {
+    name: 'not-me-incomplete',
+    open: async (page) => {
+      await page.goto(`${url}/not-me`);
+      await headed(page, 'This link is incomplete');
     },
   },
   {
