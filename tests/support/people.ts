@@ -1,7 +1,7 @@
 // What tests of the pages need to know of a browser, and to do behind its back.
 
 import { expect } from 'bun:test';
-import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
 
 /** A phone with a dark screen. */
@@ -27,12 +27,19 @@ export async function signedIn(page: Page, url: string, email: string): Promise<
   return token;
 }
 
+const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];
+
 /** What the pages of a browser have asked the service to do, from now on: `POST /magic_link`. */
 export function changesBy(browser: BrowserContext): string[] {
   const made: string[] = [];
   browser.on('request', (sent) => {
-    const [, path] = new URL(sent.url()).pathname.split('/api/v1/auth');
+    const path = pathOf(sent);
     if (path !== undefined && sent.method() !== 'GET') made.push(`${sent.method()} ${path}`);
+  });
+  browser.on('requestfailed', (sent) => {
+    if (sent.failure()?.errorText !== 'net::ERR_INTERNET_DISCONNECTED') return;
+    const index = made.lastIndexOf(`${sent.method()} ${pathOf(sent)}`);
+    if (index >= 0) made.splice(index, 1);
   });
   return made;
 }
