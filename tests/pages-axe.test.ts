@@ -1,5 +1,5 @@
 // Every page and state under axe-core, in a real browser, under the pages' own policy: axe runs in a world of its
-// own, as an extension would, so that nothing has to be loosened for it.
+// own, as an extension would, so that nothing has to be loosened for it. And the tree that a screen reader gets.
 
 import { afterAll, expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
@@ -8,6 +8,7 @@ import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { newPage } from './support/browser.ts';
 import { openPageStates } from './support/page-states.ts';
+import { focusIn, treeComplaints } from './support/tree.ts';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const { service, states } = await openPageStates();
@@ -50,13 +51,39 @@ async function violationsOf(page: Page): Promise<string[]> {
   );
 }
 
+/** Where somebody with a keyboard or a screen reader is in each state; a state that is just opened may leave it. */
+const focusOf: Record<string, string> = {
+  login: 'textbox "Mail address"',
+  'login-wrong-address': 'textbox "Mail address"',
+  'login-mail-sent': 'heading "Check your mail"',
+  'login-reloaded': 'textbox "Mail address"',
+  'login-wrong-code': 'textbox "Code from the mail"',
+  'magic-link-elsewhere': 'textbox "Mail address"',
+  'magic-link-expired': 'textbox "Mail address"',
+  'device-empty': 'textbox "Code from your terminal"',
+  'device-wrong-code': 'textbox "Code from your terminal"',
+  'device-pending': 'heading "Let this terminal sign in as you?"',
+  'device-waiting': 'heading "Approved"',
+  'device-done': 'heading "Approved"',
+  'device-denied': 'heading "Denied"',
+  'account-confirm': 'heading "Confirm it is you"',
+  'verify-email-expired': 'button "Yes, use this address"',
+  'verify-email-done': 'heading "Your address is changed"',
+  'verify-email-kept': 'heading "Nothing has changed"',
+  'not-me-kept': 'heading "Nothing has changed"',
+  'not-me-done': 'heading "Taken care of"',
+};
+
 test.each(states.map(({ name, open }) => [name, open] as const))(
-  '%s has no violation and no sideways scrolling, wide and narrow, light and dark',
-  async (_, open) => {
+  '%s has no violation and no sideways scrolling, wide and narrow, light and dark, and a tree that can be followed',
+  async (name, open) => {
     const page = await newPage();
     const complaints: string[] = [];
     page.on('pageerror', (error) => void complaints.push(String(error)));
     await open(page);
+    expect(await treeComplaints(page)).toEqual([]);
+    const focus = focusOf[name];
+    if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
     for (const viewport of sizes) {
       await page.setViewportSize(viewport);
       const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);

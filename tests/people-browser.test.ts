@@ -2,10 +2,10 @@
 // in two tabs, losing the connection.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
 import { newPage } from './support/browser.ts';
 import { mailTo, request } from './support/http.ts';
 import { signIn } from './support/page-states.ts';
+import { tabTo } from './support/people.ts';
 import { startService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -22,23 +22,6 @@ const codeFor = async (email: string) =>
   /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
 const poll = (device_code: string) => request(service.url, 'POST', '/token', { json: { device_code } });
 const startDevice = async () => (await request(service.url, 'POST', '/device')).body;
-
-const greatestTabs = 40;
-
-/** Presses Tab until the button or field is reached, and shows that the way there can be seen. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < greatestTabs; presses++) {
-    await page.keyboard.press('Tab');
-    const focused = await page.evaluate(() => {
-      const element = document.activeElement as HTMLElement;
-      const label = element instanceof HTMLInputElement ? element.labels?.[0] : element;
-      return { text: label?.innerText ?? '', outline: getComputedStyle(element).outlineStyle };
-    });
-    if (focused.text !== '') expect([focused.text, focused.outline]).toEqual([focused.text, 'solid']);
-    if (focused.text === name) return;
-  }
-  throw new Error(`not reached by Tab: ${name}`);
-}
 
 test('by keyboard alone a person signs in with the code of the mail', async () => {
   const page = await newPage();

@@ -39,7 +39,7 @@ const pressed = (page: Page, name: string) => page.getByRole('button', { name, e
 const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
 
 /** The newest link with a token in a mail to an address about something. */
-async function linkTo(url: string, to: string, subject: string): Promise<string> {
+export async function linkTo(url: string, to: string, subject: string): Promise<string> {
   for (let tries = 0; tries < 500; tries++) {
     const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
       messages: { to: string; subject: string; text: string }[];
@@ -75,7 +75,7 @@ async function mailsSoFar(url: string, email: string): Promise<number> {
   return messages.filter((mail) => mail.to === email && linkTokenIn(mail) !== '').length;
 }
 
-async function startDevice(url: string, json: object = {}) {
+export async function startDevice(url: string, json: object = {}) {
   const headers = { 'User-Agent': 'latchkey-cli/0.1.0 (linux; x64)' };
   return (await request(url, 'POST', '/device', { json, headers })).body;
 }
@@ -120,6 +120,14 @@ const loginStates = (url: string): PageState[] => [
     open: (page) => askForMail(page, url, 'sent@example.com'),
   },
   {
+    name: 'login-reloaded',
+    open: async (page) => {
+      await askForMail(page, url, 'sent@example.com');
+      await page.reload();
+      await page.getByText('We sent a mail to sent@example.com already').waitFor();
+    },
+  },
+  {
     name: 'login-wrong-code',
     open: async (page) => {
       await askForMail(page, url, 'wrong-code@example.com');
@@ -152,6 +160,20 @@ const loginStates = (url: string): PageState[] => [
       await page.getByLabel('Mail address').fill('late@example.com');
       await pressed(page, 'Sign in');
       await page.getByText('This link did not work').waitFor();
+    },
+  },
+  {
+    name: 'magic-link-used',
+    open: async (page) => {
+      const seen = await mailsSoFar(url, 'used@example.com');
+      await askForMail(page, url, 'used@example.com');
+      const token = linkTokenIn(await mailTo(url, 'used@example.com', seen));
+      await page.goto(`${url}/magic-link#token=${token}`);
+      await page.route('**/account', (route) => route.fulfill({ status: 204 }));
+      await pressed(page, 'Sign in as used@example.com');
+      await page.getByText('Signed in.').waitFor();
+      await page.reload();
+      await headed(page, 'This link has been used');
     },
   },
   {
@@ -364,6 +386,21 @@ const others = (url: string): PageState[] => [
       await page.goto(await linkTo(url, email, 'Confirm your new address'));
       await pressed(page, 'Yes, use this address');
       await headed(page, 'Your address is changed');
+    },
+  },
+  {
+    name: 'verify-email-kept',
+    open: async (page) => {
+      await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await pressed(page, 'No, leave it');
+      await headed(page, 'Nothing has changed');
+    },
+  },
+  {
+    name: 'not-me-incomplete',
+    open: async (page) => {
+      await page.goto(`${url}/not-me`);
+      await headed(page, 'This link is incomplete');
     },
   },
   {

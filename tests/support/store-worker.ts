@@ -76,8 +76,9 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   /** Writes documents with growing counters until it is killed. */
   writeForever: async (path: string, document) => {
     const storage = fileStorage(path);
+    await storage.write({ ...document, counter: 0 });
     answer('writing');
-    for (let counter = 0; ; counter++) await storage.write({ ...document, counter });
+    for (let counter = 1; ; counter++) await storage.write({ ...document, counter });
   },
 };
 

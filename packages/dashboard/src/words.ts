@@ -1,7 +1,7 @@
 import type { Problem } from './api.ts';
 
 /** What one page says differently about a code. */
-type Words = Partial<Record<Problem['code'], string>>;
+export type Words = Partial<Record<Problem['code'], string>>;
 
 const common: Words = {
   unreachable:

@@ -19,6 +19,12 @@ const words = {
   signup_disabled: 'This service does not take addresses of this domain.',
 };
 
+/** Takes the form away; whoever uses a keyboard goes on at the button that brought it. */
+function close(): void {
+  isOpen.value = false;
+  requestAnimationFrame(() => document.getElementById('change-address')?.focus());
+}
+
 const send = () =>
   busy.run(async () => {
     error.value = '';
@@ -33,7 +39,7 @@ const send = () =>
       return undefined;
     }
     status.value = `We sent a mail to ${address}. Your address changes when the link in it is used, within ${duration(result.value.expires_in)}.`;
-    isOpen.value = false;
+    close();
     email.value = '';
     return undefined;
   });
@@ -61,13 +67,7 @@ export function ChangeAddress() {
               <button type="submit" class="primary" disabled={busy.now.value}>
                 {busy.now.value ? 'One moment…' : 'Send a link there'}
               </button>
-              <button
-                type="button"
-                disabled={busy.now.value}
-                onClick={() => {
-                  isOpen.value = false;
-                }}
-              >
+              <button type="button" disabled={busy.now.value} onClick={close}>
                 Cancel
               </button>
             </div>

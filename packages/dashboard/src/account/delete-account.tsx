@@ -46,6 +46,7 @@ function Question() {
           onClick={() => {
             isAsking.value = false;
             error.value = '';
+            requestAnimationFrame(() => document.getElementById('delete-account')?.focus());
           }}
         >
           Keep it

@@ -26,7 +26,8 @@ const open = signal<Open | undefined>(undefined);
 const newName = signal('');
 /** The message is about the name that was typed. */
 const nameError = signal('');
-const offered = signal(false);
+/** Known before any list is, so that no button takes another one's place under somebody's finger. */
+const offered = signal(passkeysSupported && cameByMail());
 const error = signal('');
 const status = signal('');
 const busy = busyState();
@@ -55,19 +56,19 @@ async function loadPasskeys(): Promise<Problem | undefined> {
   const list = noticing(await listPasskeys());
   if (!list.ok) return list.problem;
   passkeys.value = list.value.passkeys;
+  if (passkeys.value.length >= limits.passkeys) offered.value = false;
   return undefined;
 }
 
 export const passkeysPart = partOf('passkeys', 'Your passkeys', loadPasskeys);
 
 /**
- * What follows once the page is there and the login is recent: after a login by mail the offer of a passkey, and
- * a try to have one made without asking; and word to the browser of which passkeys there are.
+ * What follows once the page is there and the login is recent: after a login by mail a try to have a passkey made
+ * without asking; and word to the browser of which passkeys there are.
  */
 export async function afterRecentLogin(): Promise<void> {
   if (cameByMail()) {
     forgetMailLogin();
-    offered.value = passkeysSupported && passkeys.value.length < limits.passkeys;
     const made = await upgradeToPasskey(api);
     if (made !== undefined) return showAdded(made, 'Your browser made a passkey for you');
   }

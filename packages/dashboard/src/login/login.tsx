@@ -3,7 +3,7 @@ import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/p
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { api, byCookie, getProfile, outcomeOf, requestMagicLink, verifyMagicLink } from '../api.ts';
-import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
+import { askedKey, forgetAsked, recallAsked, rememberAsked } from '../asked.ts';
 import { safeNext } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
@@ -23,8 +23,11 @@ type Step =
 const query = new URLSearchParams(location.search);
 const next = safeNext(query.get('next'), location.origin);
 
+/** A mail that was asked for before this page was loaded: its link is still good here, but nothing knows its code. */
+const earlier = recallAsked(Date.now());
+
 const step = signal<Step>({ at: 'address' });
-const email = signal('');
+const email = signal(earlier?.email ?? '');
 const code = signal('');
 const error = signal('');
 const status = signal('');
@@ -50,6 +53,9 @@ const codeWords = {
   invalid_grant:
     'That code did not work. Check it against the newest mail; if it still fails, its time may be over: send a new mail.',
 };
+
+const alreadySent = (address: string) =>
+  `We sent a mail to ${address} already. The link in it works here; to type a code, have a new mail sent.`;
 
 /** Sends a mail to `address`; a failure leaves the page, and what was typed, as it is. */
 const ask = (address: string) =>
@@ -142,6 +148,7 @@ function AddressStep() {
         <EmailField
           id="email"
           label="Mail address"
+          {...(earlier === undefined ? {} : { hint: alreadySent(earlier.email) })}
           value={email}
           error={aboutField.value ? error.value : ''}
           takesFocus

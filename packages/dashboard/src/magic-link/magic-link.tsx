@@ -2,6 +2,7 @@ import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { type Problem, verifyMagicLink } from '../api.ts';
 import { forgetAsked, recallAsked } from '../asked.ts';
+import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
 import { home, loginPath } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
@@ -16,9 +17,10 @@ import { explain } from '../words.ts';
  * A person who asked in this browser clicks once; anybody else shows by typing the address that the link is
  * theirs. Opening this page, and running its script, spends nothing: the token leaves only with a click.
  */
-type Step = { at: 'incomplete' } | { at: 'oneClick'; email: string } | { at: 'address' };
+type Step = Outcome | { at: 'incomplete' } | { at: 'oneClick'; email: string } | { at: 'address' };
+type Outcome = { at: 'used'; next: string };
 
-const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
+const token = tokenOfLink('lk_ml_') ?? '';
 const asked = recallAsked(Date.now());
 const next = asked?.next ?? home;
 
@@ -30,7 +32,7 @@ const status = signal('');
 const busy = busyState();
 
 function firstStep(): Step {
-  if (!/^lk_ml_./.test(token) || token.length > limits.token) return { at: 'incomplete' };
+  if (token === '') return outcomeOfLink<Outcome>() ?? { at: 'incomplete' };
   return asked === undefined ? { at: 'address' } : { at: 'oneClick', email: asked.email };
 }
 
@@ -55,7 +57,7 @@ const signIn = (address: string) =>
       if (oneClick && result.problem.code === 'invalid_grant') step.value = { at: 'address' };
       return undefined;
     }
-    history.replaceState(null, '', location.pathname);
+    closeLink({ at: 'used', next } satisfies Outcome);
     forgetAsked();
     noteMailLogin();
     status.value = 'Signed in.';
@@ -139,8 +141,24 @@ function MagicLinkPage() {
     return (
       <>
         <Heading key="incomplete">This link is incomplete</Heading>
-        <ErrorMessage text="A part of the link is missing. Copy all of it from the mail, or ask for a new one." />
+        <p>
+          A part of it is missing here: open it in the mail once more, or copy all of it from there. A link
+          that has signed you in already is used up.
+        </p>
         <AskAgain isMain />
+      </>
+    );
+  }
+  if (now.at === 'used') {
+    return (
+      <>
+        <Heading key="used">This link has been used</Heading>
+        <p>It signed you in here, once.</p>
+        <p>
+          <a class="button" href={now.next}>
+            Continue
+          </a>
+        </p>
       </>
     );
   }
@@ -152,8 +170,5 @@ function MagicLinkPage() {
     </>
   );
 }
-
-// A second link opened in the same tab changes nothing but the fragment.
-window.addEventListener('hashchange', () => location.reload());
 
 mount(MagicLinkPage);

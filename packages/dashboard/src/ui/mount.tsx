@@ -7,3 +7,14 @@ export function mount(Page: ComponentType): void {
   root.replaceChildren();
   render(<Page />, root);
 }
+
+// The second click of a double click is not meant for whatever the first one has put under the pointer.
+document.addEventListener(
+  'click',
+  (event) => {
+    if (event.detail < 2) return;
+    event.preventDefault();
+    event.stopPropagation();
+  },
+  { capture: true },
+);

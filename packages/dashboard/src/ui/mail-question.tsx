@@ -1,0 +1,103 @@
+import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import type { Result } from '../api.ts';
+import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
+import { explain, type Words } from '../words.ts';
+import { busyState } from './busy.ts';
+import { Form } from './form.tsx';
+import { Heading } from './heading.tsx';
+import { ErrorMessage } from './messages.tsx';
+import { mount } from './mount.tsx';
+
+type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
+type Step<T> = { at: 'incomplete' } | { at: 'question'; token: string } | Outcome<T>;
+
+interface MailQuestion<T> {
+  /** Of the tokens that the link may hold. */
+  readonly prefix: string;
+  readonly heading: string;
+  readonly text: string;
+  /** The answer that changes nothing, and what is said after it. */
+  readonly harmless: string;
+  readonly keptText: string;
+  /** The answer that spends the token, and what it does. */
+  readonly act: string;
+  readonly carryOut: (token: string) => Promise<Result<T>>;
+  readonly failureWords: Words;
+  readonly Done: ComponentType<{ value: T }>;
+}
+
+/**
+ * Makes the page behind a mail's link that asks one question. Opening it, and running its script, changes nothing:
+ * the token leaves only with a click, and the harmless answer comes first, so that a mail scanner that presses the
+ * first button it finds changes nothing either.
+ */
+export function mountMailQuestion<T>(question: MailQuestion<T>): void {
+  const token = tokenOfLink(question.prefix);
+  const step = signal<Step<T>>(
+    token === undefined ? (outcomeOfLink<Outcome<T>>() ?? { at: 'incomplete' }) : { at: 'question', token },
+  );
+  const error = signal('');
+  const busy = busyState();
+
+  const end = (outcome: Outcome<T>) => {
+    closeLink(outcome);
+    step.value = outcome;
+  };
+
+  const carryOut = (spent: string) =>
+    busy.run(async () => {
+      error.value = '';
+      const result = await question.carryOut(spent);
+      if (result.ok) end({ at: 'done', value: result.value });
+      else error.value = explain(result.problem, question.failureWords);
+      return undefined;
+    });
+
+  const Question = ({ spent }: { spent: string }) => (
+    <>
+      <Heading key="question">{question.heading}</Heading>
+      <p>{question.text}</p>
+      <ErrorMessage text={error.value} />
+      <Form onSubmit={() => carryOut(spent)}>
+        <div class="choice">
+          <button type="button" disabled={busy.now.value} onClick={() => end({ at: 'kept' })}>
+            {question.harmless}
+          </button>
+          <button type="submit" class="primary" disabled={busy.now.value}>
+            {busy.now.value ? 'One moment…' : question.act}
+          </button>
+        </div>
+      </Form>
+    </>
+  );
+
+  mount(() => {
+    const now = step.value;
+    switch (now.at) {
+      case 'incomplete':
+        return (
+          <>
+            <Heading key="incomplete">This link is incomplete</Heading>
+            <p>
+              A part of it is missing here: open it in the mail once more, or copy all of it from there. If
+              you have answered the question already, there is nothing left to do.
+            </p>
+          </>
+        );
+      case 'question':
+        return <Question spent={now.token} />;
+      case 'kept':
+        return (
+          <>
+            <Heading key="kept" takesFocus>
+              Nothing has changed
+            </Heading>
+            <p>{question.keptText}</p>
+          </>
+        );
+      case 'done':
+        return <question.Done value={now.value} />;
+    }
+  });
+}

@@ -1,0 +1,256 @@
+// The pages behind the links of mails, and the page that asks for one, when people reload, go back, click twice, use
+// two tabs or lose the connection.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { newPage } from './support/browser.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from './support/http.ts';
+import { linkTo, signIn, startDevice } from './support/page-states.ts';
+import { changesBy, phone } from './support/people.ts';
+import { startService, type TestService } from './support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const newAddress = () => `${crypto.randomUUID()}@example.com`;
+const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+async function askForMail(page: Page, email: string, path = '/login'): Promise<void> {
+  await page.goto(`${service.url}${path}`);
+  await page.getByLabel('Mail address').fill(email);
+  await button(page, 'Send me a mail').click();
+  await headed(page, 'Check your mail');
+}
+
+const signInLink = async (email: string, seen = 0) =>
+  `${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, seen))}`;
+
+interface Question {
+  readonly path: string;
+  readonly call: string;
+  readonly asked: string;
+  readonly harmless: string;
+  readonly act: string;
+  readonly done: string;
+  /** What a second use of the link comes to. */
+  readonly again: string;
+  makeLink(): Promise<string>;
+}
+
+const questions: Question[] = [
+  {
+    path: '/not-me',
+    call: 'POST /notices/disown',
+    asked: 'Was this not you?',
+    harmless: 'It was me',
+    act: 'This was not me',
+    done: 'Taken care of',
+    again: 'Taken care of',
+    makeLink: async () => {
+      const email = newAddress();
+      const { access_token: token } = await loginByMail(service.url, email);
+      const { user_code, device_code } = await startDevice(service.url);
+      await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
+      await request(service.url, 'POST', '/token', { json: { device_code } });
+      return linkTo(service.url, email, 'A device was signed in');
+    },
+  },
+  {
+    path: '/verify-email',
+    call: 'POST /me/email/verify',
+    asked: 'Use this address for Latchkey?',
+    harmless: 'No, leave it',
+    act: 'Yes, use this address',
+    done: 'Your address is changed',
+    again: 'your address is changed already',
+    makeLink: async () => {
+      const email = newAddress();
+      const { access_token: token } = await loginByMail(service.url, newAddress());
+      await request(service.url, 'POST', '/me/email', { token, json: { email } });
+      return linkTo(service.url, email, 'Confirm your new address');
+    },
+  },
+];
+
+describe.each(questions.map((question) => [question.path, question] as const))('%s', (path, question) => {
+  test('keeps the token for a reload and after a lost connection, and gives it up once it is used', async () => {
+    const page = await newPage(phone);
+    const changes = changesBy(page.context());
+    const link = await question.makeLink();
+    await page.goto(link);
+    await page.reload();
+    await headed(page, question.asked);
+    await page.context().setOffline(true);
+    await button(page, question.act).click();
+    await page.getByRole('alert').getByText('could not be reached').waitFor();
+    expect(page.url()).toBe(link);
+    await page.context().setOffline(false);
+    await page.reload();
+    changes.length = 0;
+    await button(page, question.act).dblclick();
+    await headed(page, question.done);
+    expect(changes).toEqual([question.call]);
+    expect(page.url()).toBe(`${service.url}${path}`);
+    const said = await page.locator('main').innerText();
+    await page.reload();
+    await headed(page, question.done);
+    expect(await page.locator('main').innerText()).toBe(said);
+    await page.goto(`${service.url}/login`);
+    await page.goBack();
+    await headed(page, question.done);
+    expect(changes.filter((one) => one === question.call)).toHaveLength(1);
+    await page.context().close();
+  });
+
+  test('gives the token up when it is declined, and the link in the mail is still good', async () => {
+    const page = await newPage(phone);
+    const changes = changesBy(page.context());
+    const link = await question.makeLink();
+    await page.goto(link);
+    await button(page, question.harmless).dblclick();
+    await headed(page, 'Nothing has changed');
+    expect(page.url()).toBe(`${service.url}${path}`);
+    await page.reload();
+    await headed(page, 'Nothing has changed');
+    expect(changes).toEqual([]);
+    // In the same tab only the fragment changes.
+    await page.goto(link);
+    await button(page, question.act).click();
+    await headed(page, question.done);
+    await page.context().close();
+  });
+
+  test('of two tabs one does it, and the other is told, not left with an error of nobody', async () => {
+    const page = await newPage(phone);
+    const link = await question.makeLink();
+    await page.goto(link);
+    const other = await page.context().newPage();
+    await other.goto(link);
+    await button(other, question.act).click();
+    await headed(other, question.done);
+    await button(page, question.act).click();
+    await page.getByText(question.again).waitFor();
+    await page.context().close();
+  });
+});
+
+describe('/magic-link', () => {
+  test('keeps the token for a reload and after a lost connection, signs in once, and then knows that it did', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    const changes = changesBy(page.context());
+    await askForMail(page, email, '/login?next=%2Fdevice');
+    await page.goto(await signInLink(email));
+    await page.reload();
+    const signInButton = button(page, `Sign in as ${email}`);
+    await page.context().setOffline(true);
+    await signInButton.click();
+    await page.getByRole('alert').getByText('could not be reached').waitFor();
+    expect(page.url()).toContain('#token=lk_ml_');
+    await page.context().setOffline(false);
+    // The next page never comes, and the person reloads.
+    await page.route('**/device', (route) => route.fulfill({ status: 204 }));
+    changes.length = 0;
+    await signInButton.dblclick();
+    await page.getByText('Signed in.').waitFor();
+    expect(changes).toEqual(['POST /magic_link/verify']);
+    await page.reload();
+    await headed(page, 'This link has been used');
+    expect(page.url()).toBe(`${service.url}/magic-link`);
+    await page.unroute('**/device');
+    await page.getByRole('link', { name: 'Continue' }).click();
+    await headed(page, 'Sign in a terminal');
+    await page.context().close();
+  });
+
+  test('a used link, opened again, says so and leads to a new one; going back shows no token', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await askForMail(page, email);
+    const link = await signInLink(email);
+    await page.goto(link);
+    await button(page, `Sign in as ${email}`).click();
+    await page.waitForURL(`${service.url}/account`);
+    await page.goBack();
+    await page.waitForURL(/\/login/);
+    await page.goto(link);
+    await page.getByLabel('Mail address').fill(email);
+    await button(page, 'Sign in').click();
+    await page.getByRole('alert').getByText('it has been used').waitFor();
+    await page.getByRole('link', { name: 'Ask for a new link' }).click();
+    await page.waitForURL(/\/login\?next=/);
+    await page.context().close();
+  });
+
+  test('in another browser, too, a lost connection keeps the address that was typed, and two clicks sign in once', async () => {
+    const email = newAddress();
+    await request(service.url, 'POST', '/magic_link', { json: { email } });
+    const page = await newPage(phone);
+    const changes = changesBy(page.context());
+    await page.goto(await signInLink(email));
+    await page.getByLabel('Mail address').fill(email);
+    await page.context().setOffline(true);
+    await page.getByLabel('Mail address').press('Enter');
+    await page.getByRole('alert').getByText('what you typed is still here').waitFor();
+    expect(await page.getByLabel('Mail address').inputValue()).toBe(email);
+    await page.context().setOffline(false);
+    changes.length = 0;
+    await button(page, 'Sign in').dblclick();
+    await page.waitForURL(`${service.url}/account`);
+    expect(changes.filter((one) => one === 'POST /magic_link/verify')).toHaveLength(1);
+    await page.context().close();
+  });
+
+  test('the tab that waits for the mail sees that the link has signed in beside it, and goes on', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await askForMail(page, email, '/login?next=%2Fdevice');
+    const other = await page.context().newPage();
+    await other.goto(await signInLink(email));
+    await button(other, `Sign in as ${email}`).click();
+    await headed(page, 'You are signed in');
+    await page.getByText(`You signed in as ${email} in another tab`).waitFor();
+    await page.getByRole('link', { name: 'Continue' }).click();
+    await headed(page, 'Sign in a terminal');
+    await page.context().close();
+  });
+});
+
+describe('/login', () => {
+  test('knows after a reload, or after going back, that a mail is on its way: its link works, its code is sent anew', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await askForMail(page, email);
+    await page.reload();
+    await page.getByText(`We sent a mail to ${email} already`).waitFor();
+    expect(await page.getByLabel('Mail address').inputValue()).toBe(email);
+    await page.goto(`${service.url}/docs`);
+    await page.goBack();
+    await page.getByText(`We sent a mail to ${email} already`).waitFor();
+    await page.goto(await signInLink(email));
+    await button(page, `Sign in as ${email}`).click();
+    await page.waitForURL(`${service.url}/account`);
+    await page.context().clearCookies();
+    await page.goto(`${service.url}/login`);
+    expect(await page.getByLabel('Mail address').inputValue()).toBe('');
+    await page.context().close();
+  });
+
+  test('of two tabs that wait for the mails of two people, the one that is left says who is signed in now', async () => {
+    const [first, second] = [newAddress(), newAddress()];
+    const page = await newPage(phone);
+    await askForMail(page, first);
+    const other = await page.context().newPage();
+    await signIn(other, service.url, second);
+    await page.getByText(`You signed in as ${second} in another tab`).waitFor();
+    await page.context().close();
+  });
+});

@@ -1,0 +1,85 @@
+// What tests of the pages need to know of a browser, and to do behind its back.
+
+import { expect } from 'bun:test';
+import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
+import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+
+/** A phone with a dark screen. */
+export const phone = {
+  viewport: { width: 390, height: 844 },
+  hasTouch: true,
+  isMobile: true,
+  colorScheme: 'dark',
+} satisfies BrowserContextOptions;
+
+/** Signs a browser in without its pages, for what begins afterwards; an access token of another login. */
+export async function signedIn(page: Page, url: string, email: string): Promise<string> {
+  const { access_token: token } = await loginByMail(url, email);
+  await request(url, 'POST', '/magic_link', { json: { email } });
+  const answer = await fetch(`${url}/api/v1/auth/magic_link/verify?session=cookie`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Origin: url },
+    body: JSON.stringify({ token: linkTokenIn(await mailTo(url, email, 1)) }),
+  });
+  const [cookie = ''] = (answer.headers.get('Set-Cookie') ?? '').split(';');
+  const [name = '', value = ''] = cookie.split('=');
+  await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
+  return token;
+}
+
+const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];
+
+/** What the pages of a browser have asked the service to do, from now on: `POST /magic_link`. */
+export function changesBy(browser: BrowserContext): string[] {
+  const made: string[] = [];
+  browser.on('request', (sent) => {
+    const path = pathOf(sent);
+    if (path !== undefined && sent.method() !== 'GET') made.push(`${sent.method()} ${path}`);
+  });
+  browser.on('requestfailed', (sent) => {
+    if (sent.failure()?.errorText !== 'net::ERR_INTERNET_DISCONNECTED') return;
+    const index = made.lastIndexOf(`${sent.method()} ${pathOf(sent)}`);
+    if (index >= 0) made.splice(index, 1);
+  });
+  return made;
+}
+
+/**
+ * Gives the browser of a page that is still empty a device that can keep passkeys and whose person always shows a
+ * finger, but not to autofill, which would sign in by itself.
+ */
+export async function giveAuthenticator(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    PublicKeyCredential.isConditionalMediationAvailable = async () => false;
+  });
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('WebAuthn.enable');
+  await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+const greatestTabs = 40;
+
+/** Presses Tab until the button, link or field is reached, and shows that the way there can be seen. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < greatestTabs; presses++) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate(() => {
+      const element = document.activeElement as HTMLElement;
+      if (element === document.body) return { text: '', outline: '' };
+      const label = element instanceof HTMLInputElement ? element.labels?.[0] : element;
+      return { text: label?.innerText ?? '', outline: getComputedStyle(element).outlineStyle };
+    });
+    if (focused.text !== '') expect([focused.text, focused.outline]).toEqual([focused.text, 'solid']);
+    if (focused.text === name) return;
+  }
+  throw new Error(`not reached by Tab: ${name}`);
+}

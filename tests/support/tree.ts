@@ -1,0 +1,99 @@
+// The accessibility tree of a page, as the browser hands it to a screen reader.
+
+import type { CDPSession, Page } from 'playwright-core';
+
+interface TreeNode {
+  readonly role: string;
+  readonly name: string;
+  readonly description: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+  /** Of the nearest node above that is not left out. */
+  readonly parent: TreeNode | undefined;
+}
+
+const sessions = new WeakMap<Page, Promise<CDPSession>>();
+
+/** One for the life of the page: the end of any session takes the page's virtual authenticators away. */
+function sessionWith(page: Page): Promise<CDPSession> {
+  const session = sessions.get(page) ?? page.context().newCDPSession(page);
+  sessions.set(page, session);
+  return session;
+}
+
+/** The nodes that are there for a screen reader, in the order in which it reads them. */
+async function readTree(page: Page): Promise<TreeNode[]> {
+  const { nodes } = await (await sessionWith(page)).send('Accessibility.getFullAXTree');
+  const byId = new Map(nodes.map((node) => [node.nodeId, node]));
+  const found: TreeNode[] = [];
+  const visit = (id: string, parent: TreeNode | undefined): void => {
+    const node = byId.get(id);
+    if (node === undefined) return;
+    const own: TreeNode = {
+      role: String(node.role?.value),
+      name: String(node.name?.value ?? '').trim(),
+      description: String(node.description?.value ?? '').trim(),
+      properties: Object.fromEntries((node.properties ?? []).map(({ name, value }) => [name, value.value])),
+      parent,
+    };
+    if (!node.ignored) found.push(own);
+    for (const child of node.childIds ?? []) visit(child, node.ignored ? parent : own);
+  };
+  const root = nodes[0];
+  if (root) visit(root.nodeId, undefined);
+  return found;
+}
+
+const controls = ['button', 'link', 'textbox', 'combobox', 'checkbox', 'radio', 'DisclosureTriangle'];
+const named = [...controls, 'heading', 'region', 'dialog', 'navigation'];
+
+/** What somebody who uses a screen reader would stumble over. */
+export async function treeComplaints(page: Page): Promise<string[]> {
+  const nodes = await readTree(page);
+  const ofRole = (...roles: string[]) => nodes.filter(({ role }) => roles.includes(role));
+  const complaints: string[] = [];
+  const expectCount = (what: string, found: number, expected: number) => {
+    if (found !== expected) complaints.push(`${found} of ${what}, not ${expected}`);
+  };
+
+  const levels = ofRole('heading').map(({ properties }) => Number(properties['level']));
+  // What is under a modal dialog is not in the tree while the dialog is open.
+  const isModal = ofRole('dialog').some(({ properties }) => properties['modal'] === true);
+  if (!isModal) {
+    expectCount('the main landmark', ofRole('main').length, 1);
+    expectCount('the first-level heading', levels.filter((level) => level === 1).length, 1);
+    if (levels[0] !== 1) complaints.push(`the first heading is of level ${levels[0]}`);
+  }
+  levels.forEach((level, index) => {
+    const before = levels[index - 1];
+    if (before !== undefined && level > before + 1) complaints.push(`level ${level} follows level ${before}`);
+  });
+
+  for (const { role, name } of ofRole(...named)) {
+    if (name === '') complaints.push(`a ${role} has no name`);
+  }
+  for (const { name, properties, description } of ofRole('textbox', 'combobox')) {
+    if (properties['invalid'] === 'true' && description === '')
+      complaints.push(`nothing says what is wrong with "${name}"`);
+  }
+  for (const list of ofRole('list')) {
+    if (!nodes.some(({ role, parent }) => role === 'listitem' && parent === list))
+      complaints.push(`the list "${list.name}" has no items`);
+  }
+  const within = isModal ? 'dialog ' : '';
+  const lists = await page
+    .locator(`${within}:is(ul, ol)`)
+    .evaluateAll((all) => all.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length);
+  expectCount('lists', ofRole('list').length, lists);
+  // A region that only comes with its first words may not be read out.
+  const live = await page.locator(`${within}:is([role=alert], [role=status], output)`).count();
+  expectCount('live regions', ofRole('alert', 'status').length, live);
+  if (ofRole('form', 'textbox').length > 0 && ofRole('alert').length === 0)
+    complaints.push('nothing could tell what goes wrong with the form');
+  return complaints;
+}
+
+/** Where the keyboard is, as a screen reader says it: `heading "Denied"`. */
+export async function focusIn(page: Page): Promise<string> {
+  const focused = (await readTree(page)).findLast(({ properties }) => properties['focused'] === true);
+  return focused?.role === 'RootWebArea' ? 'page' : `${focused?.role} "${focused?.name}"`;
+}
