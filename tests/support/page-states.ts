@@ -218,6 +218,18 @@ const deviceStates = (url: string): PageState[] => {
       },
     },
     {
+      name: 'device-pending-other-network',
+      open: async (page) => {
+        await page.route('**/device/verify', async (route) => {
+          const answer = await route.fetch();
+          const json = { ...(await answer.json()), same_network: false, ip_address: '203.0.113.7' };
+          await route.fulfill({ response: answer, json });
+        });
+        await openPending(page, plain);
+        await page.getByText('A different network from yours').waitFor();
+      },
+    },
+    {
       name: 'device-pending-long-names',
       open: async (page) => {
         await openPending(page, {
