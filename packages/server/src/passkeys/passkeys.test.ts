@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { limits } from '@latchkey/contract/limits';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import {
   type Algorithm,
@@ -338,12 +337,12 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test(`of registrations that race for the last places, as many pass as there are: ${limits.passkeys}`, async () => {
+  test('of registrations that race for the last places, as many pass as there are: 20', async () => {
     const app = await open();
     const node = await open({ beside: app });
     const tokens = await app.login();
     const authenticator = plug(app);
-    for (let i = 0; i < limits.passkeys - 3; i++) {
+    for (let i = 0; i < 20 - 3; i++) {
       expect((await register(app, tokens, authenticator)).status).toBe(201);
     }
     const responses = await Promise.all(
@@ -361,8 +360,29 @@ onBothDatabases('passkeys', (open) => {
       ...Array.from({ length: 3 }, () => 201),
       ...Array.from({ length: 7 }, () => 409),
     ]);
-    expect(await listed(app, tokens)).toHaveLength(limits.passkeys);
+    expect(await listed(app, tokens)).toHaveLength(20);
     await node.close();
+    await app.close();
+  });
+
+  test('how long a ceremony may take and how many passkeys a user may have are settings', async () => {
+    const app = await open({
+      settings: { LATCHKEY_CHALLENGE_TTL: '30', LATCHKEY_PASSKEYS_PER_USER: '2' },
+    });
+    const tokens = await app.login();
+    const authenticator = plug(app);
+    const options = await creationOptions(app, tokens);
+    expect(options.timeout).toBe(30_000);
+    app.pass(30);
+    const late = await app.ask('POST', '/passkey/register', {
+      token: tokens.access_token,
+      json: authenticator.create(options),
+    });
+    expect([late.status, late.body.error]).toEqual([400, 'invalid_grant']);
+    expect((await app.ask('POST', '/passkey/login/challenge')).body.timeout).toBe(30_000);
+    const answers = [];
+    for (let i = 0; i < 3; i++) answers.push(await register(app, tokens, authenticator));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 409]);
     await app.close();
   });
 
