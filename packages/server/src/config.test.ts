@@ -154,7 +154,7 @@ const bad: [string, string[]][] = [
   ],
   ['LATCHKEY_RATE_LIMITS', ['ON', 'true', '0', 'no']],
   ['LATCHKEY_EMAIL_CODE_TRIES', ['0', '101', '-1', '1.5', 'x', '5 x']],
-  ['LATCHKEY_PASSKEYS_PER_USER', ['0', '101', '-1', '1.5', 'x', '5 x']],
+  ['LATCHKEY_PASSKEYS_PER_USER', ['0', '21', '-1', '1.5', 'x', '5 x']],
   ...lifetimes.map((name): [string, string[]] => [
     `LATCHKEY_${name}`,
     ['-1', '1.5', 'x', '15m', '1e3', '99999999999', ' 5 s'],

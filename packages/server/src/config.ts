@@ -1,5 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
+import { limits as sizes } from '@latchkey/contract/limits';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { generateKey, type KeyRing, parseKeyRing } from './crypto/key-ring.ts';
@@ -70,9 +71,6 @@ const count = (defaultValue: number, most: number) =>
 
 /** Guesses at one code; far fewer than the 20^8 codes there are. */
 const greatestCodeTries = 100;
-/** All of an account's passkeys are listed in one answer, and excluded in one ceremony. */
-const greatestPasskeys = 100;
-
 const greatestQuota = 1_000_000;
 /** The shortest window: far longer than the clocks of two nodes differ. */
 const leastWindowSeconds = 10;
@@ -208,7 +206,7 @@ const settings = z.object({
   LATCHKEY_EMAIL_CHANGE_TTL: seconds(3600, 1, day),
   LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
   LATCHKEY_CHALLENGE_TTL: seconds(300, 1, day),
-  LATCHKEY_PASSKEYS_PER_USER: count(20, greatestPasskeys),
+  LATCHKEY_PASSKEYS_PER_USER: count(sizes.passkeys, sizes.passkeys),
   LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
   LATCHKEY_EVENT_RETENTION: seconds(400 * day, day, greatestTtlSeconds),
 });
