@@ -249,6 +249,17 @@ test('unknown members are ignored, also deep ones and the names of the prototype
   await t.close();
 });
 
+test('a form with broken escapes is 400, never read with other characters in their place', async () => {
+  const t = await openApp('sqlite');
+  for (const raw of ['device_name=%ff', 'device_name=%c3', 'device_name=100%', 'device_name=%zz', '%ff=a']) {
+    const { status, body } = await t.ask('POST', '/device', { raw, headers: form });
+    expect([raw, status, body.error]).toEqual([raw, 400, 'invalid_request']);
+  }
+  const whole = await t.ask('POST', '/device', { raw: 'device_name=Gr%C3%BCn+100%25', headers: form });
+  expect(whole.status).toBe(200);
+  await t.close();
+});
+
 test('a form is taken only by the endpoints that speak it', async () => {
   const t = await openApp('sqlite');
   const token = (await t.login()).access_token;
