@@ -18,6 +18,13 @@ export const visibleText = (max: number) =>
     .refine((value) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value), 'must not hold control characters')
     .refine((value) => /[^\p{C}\p{Z}]/u.test(value), 'must not be blank');
 
+/** A member of a record that a patch may not name. */
+export const readOnly = z
+  .unknown()
+  .refine((value) => value === undefined, 'cannot be changed here')
+  .optional()
+  .meta({ readOnly: true });
+
 /** What a client hands back as it got it; whether it is well-formed is part of whether it is good. */
 export const opaque = (max: number) => z.string().min(1).max(max);
 

@@ -176,6 +176,14 @@ onBothDatabases('passkeys', (open) => {
     expect(renamed.status).toBe(200);
     expect(renamed.body).toEqual((await listed(app, tokens))[0]);
     expect(renamed.body.name).toBe('laptop');
+    for (const [field, value] of Object.entries(renamed.body).filter(([name]) => name !== 'name')) {
+      const refused = await rename(tokens, ids[0]!, { name: 'lost', [field]: value });
+      expect([refused.status, refused.body.error_description]).toEqual([
+        400,
+        `${field}: cannot be changed here`,
+      ]);
+    }
+    expect((await listed(app, tokens))[0].name).toBe('laptop');
     expect((await rename(other, ids[0]!, { name: 'mine' })).body.error).toBe('not_found');
     expect((await rename(tokens, 'pk_none', { name: 'mine' })).status).toBe(404);
     for (const json of [{}, { name: '' }, { name: 'a\u0007' }, { name: 'x'.repeat(101) }, { name: 1 }]) {
