@@ -34,6 +34,9 @@ export const token = opaque(limits.token);
 /** A moment: RFC 3339, UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 });
 
+/** A body that asks for nothing; one that comes all the same must be what the interface takes. */
+export const noMembers = z.object({});
+
 /** Paging of a list: how many, and where the previous page ended. */
 export const page = z.object({
   limit: z
