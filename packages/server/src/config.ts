@@ -295,6 +295,9 @@ export function unknownSettings(env: Environment = process.env): string[] {
   return Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !known.has(name));
 }
 
+/** Whether npx runs this process, by a shell of its own. */
+export const runByNpx = (env: Environment = process.env): boolean => env['npm_lifecycle_event'] === 'npx';
+
 /** Where the keys of a service on SQLite lie when none are set. */
 export function keyFileOf(config: Config): string {
   const database = config.databaseUrl.slice('sqlite:'.length);
