@@ -49,6 +49,7 @@ export interface CallFacts {
   readonly requester: Requester;
   readonly idempotencyKey: string | undefined;
   readonly ifMatch: string | null;
+  readonly ifNoneMatch: string | null;
   readonly accept: string | null;
   /** The browser's session cookie, whether or not it was what authenticated the request. */
   readonly sessionCookie: string | undefined;
@@ -59,7 +60,7 @@ export interface Reply<Body> {
   readonly body?: Body;
   /** The same answer in another form, sent in the place of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };
-  readonly status?: 200;
+  readonly status?: 200 | 304;
   readonly headers?: Record<string, string>;
   readonly cookie?: 'clear' | { readonly value: string };
   readonly detail?: string;
@@ -244,6 +245,10 @@ class RequestFacts implements CallFacts {
 
   get ifMatch(): string | null {
     return this.#c.req.raw.headers.get('If-Match');
+  }
+
+  get ifNoneMatch(): string | null {
+    return this.#c.req.raw.headers.get('If-None-Match');
   }
 
   get accept(): string | null {

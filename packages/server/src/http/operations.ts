@@ -26,7 +26,9 @@ export function healthRoutes(app: App, ctx: Context, lifecycle: Lifecycle): void
   });
   app.get('/readyz', async (c) => {
     if (lifecycle.draining) throw temporarilyUnavailable(undefined, 'draining');
-    await probe(ctx.db.read, {});
+    await probe(ctx.db.read, {}).catch((error: unknown) => {
+      throw temporarilyUnavailable(error);
+    });
     return c.json({ status: 'ready' });
   });
 }

@@ -101,6 +101,15 @@ onBothDatabases('mailed codes', (open) => {
     await t.close();
   });
 
+  test('how many wrong tries a code survives is a setting', async () => {
+    const t = await open({ settings: { LATCHKEY_EMAIL_CODE_TRIES: '2' } });
+    const { request, mail } = await ask(t);
+    for (let n = 1; n <= 2; n++) await enter(t, request, otherThan(mail.code, n));
+    expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
+    expect(outcome(await follow(t, mail.token))).toBe('in');
+    await t.close();
+  });
+
   test('after 4 wrong tries the right code still works', async () => {
     const t = await open();
     const { request, mail } = await ask(t);

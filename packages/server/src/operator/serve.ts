@@ -1,6 +1,6 @@
 import type { Server } from 'bun';
 import { createApp, sweepsOf, templates } from '../app.ts';
-import { type Config, ConfigError, unknownSettings } from '../config.ts';
+import { type Config, ConfigError, runByNpx, unknownSettings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { startSweeper } from '../database/sweep.ts';
 import type { Lifecycle } from '../http/conventions.ts';
@@ -13,6 +13,7 @@ import { settingsWarnings } from './warnings.ts';
 /** How long requests in flight may take to finish after SIGTERM. */
 const drainDeadlineMs = 10_000;
 const drainPollMs = 10;
+const parentPollMs = 250;
 
 /** How long answers that were just made may take to leave. */
 const closeGraceMs = 500;
@@ -66,7 +67,19 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
 const nextSignal = (): Promise<string> =>
   new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+    if (runByNpx()) whenParentEnds(() => resolve('end of npx'));
   });
+
+/** Asked to stop, npx stops its shell, which passes nothing on: that the parent is gone is all there is to see. */
+function whenParentEnds(act: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    act();
+  }, parentPollMs);
+  timer.unref();
+}
 
 /** @throws {ConfigError} when the address cannot be listened on */
 function listen(

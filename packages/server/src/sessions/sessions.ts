@@ -12,8 +12,9 @@ import { standingOf } from './standing.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
-/** How often the use of a session is written down at most. */
-const touchIntervalMs = 5 * 60 * 1000;
+/** How often the use of a session is written down at most; more often where its idle life is short. */
+const touchIntervalMs = (ctx: Context): number =>
+  Math.min(5 * 60 * 1000, ctx.config.refreshIdleTtlSeconds * 100);
 
 /** How many of the newest logins of an account a new one is compared with. */
 const familiarLogins = 100;
@@ -196,7 +197,7 @@ export async function authenticate(ctx: Context, credential: Credential): Promis
   const standing = standingOf({ ...session, idle_expires_at: ends }, now);
   if (standing !== 'live') throw credentialRefused(standing);
 
-  const touched = now - session.last_used_at >= touchIntervalMs;
+  const touched = now - session.last_used_at >= touchIntervalMs(ctx);
   if (touched) noteUse(ctx, session.id, isCookie, now);
   const renew = isCookie && (touched || handle.key !== ctx.keys.signing);
   return {
@@ -215,7 +216,7 @@ function noteUse(ctx: Context, id: string, extendsIdleLife: boolean, now: number
     .touchSession(ctx.db.single, {
       id,
       now,
-      unless_since: now - touchIntervalMs + 1,
+      unless_since: now - touchIntervalMs(ctx) + 1,
       idle_expires_at: extendsIdleLife ? now + ctx.config.refreshIdleTtlSeconds * 1000 : 0,
     })
     .catch(() => ctx.log.warn('the use of a session could not be noted'));
@@ -382,7 +383,7 @@ export async function findLiveToken(ctx: Context, token: string): Promise<LiveTo
   if (!session || (!access && handle.value !== session.generation)) return undefined;
   const sessionEndsAt = access ? session.expires_at : session.idle_expires_at;
   if (standingOf({ ...session, idle_expires_at: sessionEndsAt }, now) !== 'live') return undefined;
-  if (access && now - session.last_used_at >= touchIntervalMs) noteUse(ctx, session.id, false, now);
+  if (access && now - session.last_used_at >= touchIntervalMs(ctx)) noteUse(ctx, session.id, false, now);
   return {
     use: access ? 'access_token' : 'refresh_token',
     sessionId: session.id,
