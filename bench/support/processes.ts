@@ -1,0 +1,77 @@
+// Programs on the server's core, and what a process has used, by /proc.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
+import { onCore, serverCore } from './cores.ts';
+
+/** Runs a program on the server's core to its end: what it wrote on standard output and used of the CPU. */
+export async function runProgram(
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ out: string; cpuSeconds: number }> {
+  const child = spawn(onCore(serverCore, command), {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  const [out, error, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  hasEnded(child.pid);
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}\n${error}`);
+  return { out, cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 };
+}
+
+/** Linux tells times to programs in these, whatever the kernel counts in. @see proc(5) */
+export const ticksPerSecond = 100;
+
+/** The fields of /proc/<pid>/stat from the third on: what stands before may hold anything. */
+function statOf(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/** CPU seconds of a process so far, in user and kernel mode, all threads. */
+export function cpuSeconds(pid: number): number {
+  const stat = statOf(pid);
+  return (Number(stat[11]) + Number(stat[12])) / ticksPerSecond;
+}
+
+/** The process that started this one. */
+export const parentOf = (pid: number): number => Number(statOf(pid)[1]);
+
+/** CPU seconds so far of a process and all its children, also of those that have ended. */
+export function cpuSecondsOfFamily(pid: number): number {
+  const stat = statOf(pid);
+  const ended = (Number(stat[13]) + Number(stat[14])) / ticksPerSecond;
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => {
+      try {
+        return parentOf(candidate) === pid;
+      } catch {
+        return false;
+      }
+    });
+  return [pid, ...children].reduce((sum, member) => sum + cpuSeconds(member), ended);
+}
+
+/** Bytes in memory; `anonymous` without the pages of files, which the kernel may take back. */
+export interface Memory {
+  readonly resident: number;
+  readonly anonymous: number;
+  readonly peak: number;
+}
+
+export function memoryOf(pid: number): Memory {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1]) * 1024;
+  return { resident: bytes('VmRSS'), anonymous: bytes('RssAnon'), peak: bytes('VmHWM') };
+}
