@@ -1,6 +1,7 @@
 // `npm run bench -- [figure …]`: measures what is promised in figures, all of it unless some are named, and says
 // whether the promises are kept. Ends with 1 unless every one of them is.
 
+import { costs } from './figures/costs.ts';
 import { forged } from './figures/forged.ts';
 import { knownAddresses } from './figures/known-addresses.ts';
 import { me } from './figures/me.ts';
@@ -11,7 +12,7 @@ import { refreshPostgres } from './figures/refresh-postgres.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
 import { moveToLoadCore, requireCores } from './support/cores.ts';
-import { type Figure, type Finding, resultOf, textOf, verdictOf } from './support/report.ts';
+import { type Figure, type Finding, isFinding, resultOf, textOf, verdictOf } from './support/report.ts';
 
 const figures: readonly Figure[] = [
   me,
@@ -25,16 +26,20 @@ const figures: readonly Figure[] = [
   knownAddresses,
 ];
 
+/** Promises nothing: it is measured only where it is named. */
+const unpromised: readonly Figure[] = [costs];
+
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 function chosenFigures(names: readonly string[]): readonly Figure[] {
-  const unknown = names.filter((name) => !figures.some((figure) => figure.name === name));
+  const all = [...figures, ...unpromised];
+  const unknown = names.filter((name) => !all.some((figure) => figure.name === name));
   if (unknown.length > 0) {
-    const known = figures.map(({ name }) => name).join(', ');
+    const known = all.map(({ name }) => name).join(', ');
     process.stderr.write(`bench: there is no ${unknown.join(', ')}; there is ${known}\n`);
     process.exit(2);
   }
-  return names.length === 0 ? figures : figures.filter(({ name }) => names.includes(name));
+  return names.length === 0 ? figures : all.filter(({ name }) => names.includes(name));
 }
 
 const chosen = chosenFigures(process.argv.slice(2));
@@ -45,9 +50,9 @@ const findings: Finding[] = [];
 const failures: string[] = [];
 for (const figure of chosen) {
   try {
-    for (const finding of await figure.run()) {
-      findings.push(finding);
-      print(`\n${textOf(finding)}`);
+    for (const measured of await figure.run()) {
+      if (isFinding(measured)) findings.push(measured);
+      print(`\n${textOf(measured)}`);
     }
   } catch (error) {
     failures.push(`${figure.name} could not be measured: ${error instanceof Error ? error.message : error}`);

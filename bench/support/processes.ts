@@ -62,6 +62,10 @@ export function cpuSecondsOfFamily(pid: number): number {
   return [pid, ...children].reduce((sum, member) => sum + cpuSeconds(member), ended);
 }
 
+/** Bytes that a process has had written to disk so far. */
+export const bytesWritten = (pid: number): number =>
+  Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+
 /** Bytes in memory; `anonymous` without the pages of files, which the kernel may take back. */
 export interface Memory {
   readonly resident: number;

@@ -5,13 +5,18 @@ import { type Comparison, cpuMicros, median, rateOf, type Sample } from './round
 /** With more of the cores than this in other hands, a time or a rate is no proof. */
 const greatestOthersShare = 0.1;
 
-export interface Finding {
+/** Something that was measured. */
+export interface Measurement {
   readonly what: string;
+  /** What was seen, or what the value comes from, a line each. */
+  readonly details: readonly string[];
+}
+
+/** Something that was measured and is promised. */
+export interface Finding extends Measurement {
   readonly value: number;
   readonly unit?: 'MB' | 'ms' | '%';
   readonly promise: { readonly atLeast: number } | { readonly atMost: number };
-  /** What the value comes from, a line each. */
-  readonly details: readonly string[];
   /** The share of both cores that others took meanwhile, where that matters. */
   readonly othersShare?: number;
 }
@@ -19,8 +24,10 @@ export interface Finding {
 /** One line of the table of figures: measured by `npm run bench -- <its name>`. */
 export interface Figure {
   readonly name: string;
-  run(): Promise<Finding[]>;
+  run(): Promise<(Finding | Measurement)[]>;
 }
+
+export const isFinding = (measured: Finding | Measurement): measured is Finding => 'promise' in measured;
 
 type Verdict = 'kept' | 'MISSED' | 'UNSETTLED';
 
@@ -43,11 +50,15 @@ export function resultOf(finding: Finding): string {
   return `${number(value)}${unit}, promised ${bound}${unit}: ${verdict}${busy}`;
 }
 
-export const textOf = (finding: Finding): string =>
-  [finding.what, ...finding.details.map((line) => `  ${line}`), `  = ${resultOf(finding)}`].join('\n');
+export const textOf = (measured: Finding | Measurement): string =>
+  [
+    measured.what,
+    ...measured.details.map((line) => `  ${line}`),
+    ...(isFinding(measured) ? [`  = ${resultOf(measured)}`] : []),
+  ].join('\n');
 
 /** Medians of the rounds of one side, in a line. */
-export function sampleLine(name: string, samples: readonly Sample[]): string {
+function sampleLine(name: string, samples: readonly Sample[]): string {
   const of = (value: (sample: Sample) => number) => median(samples.map(value));
   const busy = of((sample) => sample.cpuSeconds / sample.seconds);
   const latency = samples.every((sample) => sample.p50Ms !== undefined)

@@ -18,7 +18,7 @@ const batchSize = 5000;
 const fillCacheKiB = 2 * 1024 * 1024;
 
 /** How many logins an account has. */
-export const sessionsPerUser = 4;
+const sessionsPerUser = 4;
 
 /** Ids in the order of a hash, as random ones are. */
 const idOf = (prefix: string, index: number): string =>
