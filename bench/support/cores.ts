@@ -1,10 +1,11 @@
 // Server and load each on a core of their own, so that what one takes is not the other's.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { spawnSync } from 'bun';
 
-/** The cores this process may run on, from lists like `0-3,8`. */
+/** The cores this process may run on, from lists like `0-3,8`; none where the system does not tell. */
 function allowedCores(): number[] {
+  if (!existsSync('/proc/self/status')) return [];
   const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
   return (list ?? '').split(',').flatMap((range) => {
     const [first, last = first] = range.split('-').map(Number);

@@ -11,6 +11,9 @@ import type { RecordedAnswer, RunningServer } from './service.ts';
 
 export const connections = 32;
 
+/** What takes longer has failed. */
+const answerTimeoutSeconds = 10;
+
 /** How many bytes an answer may differ from the expected ones on average: what is cut off at the end of a round. */
 const greatestSizeDifference = 2;
 
@@ -28,6 +31,7 @@ export interface Load {
   readonly expected: { readonly status: number; readonly bytes: number };
 }
 
+/** What wrk tells of a load; `refused` are answers with a status of 400 or more, `failed` what got no answer. */
 interface WrkResult {
   readonly requests: number;
   readonly seconds: number;
@@ -47,6 +51,7 @@ export async function putUnderLoad(load: Load): Promise<Sample> {
   writeFileSync(tokenFile, load.tokens.join('\n'));
   const command = [
     ...['wrk', '--threads', '1', '--connections', `${connections}`, '--duration', `${load.seconds}s`],
+    ...['--timeout', `${answerTimeoutSeconds}s`],
     ...['--script', join(import.meta.dir, 'load.lua'), load.server.url + load.path, '--', tokenFile],
     ...(load.refreshes ? ['refresh'] : []),
   ];
@@ -65,18 +70,25 @@ export async function putUnderLoad(load: Load): Promise<Sample> {
   return { ...result, count: result.requests, cpuSeconds: used };
 }
 
-function requireExpected({ expected, path }: Load, result: WrkResult): void {
+/**
+ * Refuses a load whose answers were not what was to be measured: errors are quick.
+ * @throws {Error} that tells both
+ */
+export function requireExpected(
+  { path, expected }: Pick<Load, 'path' | 'expected'>,
+  result: WrkResult,
+): void {
   const refusals = expected.status >= 400 ? result.requests : 0;
-  const bytes = result.bytes / result.requests;
-  if (
-    result.failed > 0 ||
-    result.refused !== refusals ||
-    !(Math.abs(bytes - expected.bytes) <= greatestSizeDifference)
-  ) {
-    throw new Error(
-      `${path} was not answered as expected: ${JSON.stringify({ expected, ...result, bytesEach: bytes })}`,
-    );
-  }
+  const bytesEach = result.bytes / result.requests;
+  const asExpected =
+    result.failed === 0 &&
+    result.refused === refusals &&
+    (result.requests === 0 || Math.abs(bytesEach - expected.bytes) <= greatestSizeDifference);
+  if (asExpected) return;
+  const { status, bytes } = expected;
+  throw new Error(
+    `${path} was not answered with ${status} and ${bytes} bytes: ${JSON.stringify({ ...result, bytesEach })}`,
+  );
 }
 
 /** Headers that belong to one connection or moment; every server makes its own. */
