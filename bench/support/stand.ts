@@ -12,7 +12,7 @@ import { accessTokenOf, fillStore, unspentTokenOf } from './store.ts';
 /** How many tokens take turns. */
 export const tokensInTurn = 10_000;
 
-/** How long the requests that the last round cut off may take to come to their end. */
+/** The requests that a round cut off are still at work; they are over when nothing changes for so long. */
 const settleMs = 100;
 
 export interface Stand {
@@ -76,8 +76,18 @@ export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>
     body: JSON.stringify({ refresh_token: first }),
   });
   const expected = { status: 200, bytes };
+  const refreshesSoFar = async () =>
+    Number((await db.read.run<{ sum: unknown }>('SELECT sum(generation) AS sum FROM sessions', []))[0]!.sum);
+  const settled = async () => {
+    for (let last = -1; ; ) {
+      const now = await refreshesSoFar();
+      if (now === last) return;
+      last = now;
+      await Bun.sleep(settleMs);
+    }
+  };
   return async () => {
-    await Bun.sleep(settleMs);
+    await settled();
     const tokens = await unspentTokens();
     const load = { server, path: refreshPath, tokens, refreshes: true, seconds: roundSeconds, expected };
     return putUnderLoad(load);
