@@ -2,7 +2,9 @@
 // it did in a line of JSON.
 
 import { Database } from 'bun:sqlite';
+import { bytesWritten } from '../support/processes.ts';
 import type { RotateParameter, RotateStatement } from '../support/rotate-statement.ts';
+import type { Sample } from '../support/rounds.ts';
 
 export interface CommitLoop {
   readonly path: string;
@@ -29,6 +31,7 @@ const rows = db
   .all(step);
 const update = db.query(statement.text);
 
+const writtenBefore = bytesWritten(process.pid);
 const cpuBefore = process.cpuUsage();
 const started = performance.now();
 const deadline = started + seconds * 1000;
@@ -50,5 +53,10 @@ while (performance.now() < deadline) {
   count += 1;
 }
 const { user, system } = process.cpuUsage(cpuBefore);
-const result = { count, seconds: (performance.now() - started) / 1000, cpuSeconds: (user + system) / 1e6 };
+const result: Sample = {
+  count,
+  seconds: (performance.now() - started) / 1000,
+  cpuSeconds: (user + system) / 1e6,
+  bytesWritten: bytesWritten(process.pid) - writtenBefore,
+};
 process.stdout.write(`${JSON.stringify(result)}\n`);

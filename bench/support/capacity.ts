@@ -1,5 +1,7 @@
 // The capacity model: what some numbers of accounts cost, from measured unit costs and stated assumptions.
 
+import type { Dialect } from '../../packages/server/src/database/executor.ts';
+
 /** What one request takes. */
 export interface RequestCost {
   /** CPU seconds of the service. */
@@ -16,7 +18,8 @@ export interface UnitCosts {
   readonly rows: ReadonlyMap<string, number>;
 }
 
-const accounts = [10_000, 1_000_000, 100_000_000];
+/** What is worth telling of: SQLite is one file on one machine. */
+const accountsOn = { sqlite: [10_000, 1_000_000], postgres: [10_000, 1_000_000, 100_000_000] } as const;
 
 /** How much more there is to do at the busiest hour than on average. */
 const peakFactor = 3;
@@ -72,7 +75,7 @@ const round = (value: number): string =>
   value >= 10 ? Math.round(value).toLocaleString('en') : value.toPrecision(2);
 
 /** The model, a line for each number of accounts. */
-export function capacityLines(costs: UnitCosts): string[] {
+export function capacityLines(costs: UnitCosts, dialect: Dialect): string[] {
   const perSecond = Object.entries(requestsOfDay).map(([name, count]) => {
     const cost = costs.requests.get(name);
     if (!cost) throw new Error(`${name} was not measured`);
@@ -85,7 +88,7 @@ export function capacityLines(costs: UnitCosts): string[] {
   const tables = Object.keys(rowsOfAccount);
   const rows = Object.values(rowsOfAccount).reduce((total, count) => total + count, 0);
   const database = sum(({ rate, cost }) => rate * cost.database);
-  return accounts.map((count) =>
+  return accountsOn[dialect].map((count) =>
     [
       `${count.toLocaleString('en')} accounts: ${round((count * rows) / 1e6)} million rows`,
       `${round((count * bytes(tables)) / 1e9)} GB, of which events ${round((count * bytes(['events'])) / 1e9)} GB`,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import { loadCore, onCore } from './cores.ts';
-import { cpuSeconds } from './processes.ts';
+import { bytesWritten, cpuSeconds } from './processes.ts';
 import type { Sample } from './rounds.ts';
 import type { RecordedAnswer, RunningServer } from './service.ts';
 
@@ -55,19 +55,20 @@ export async function putUnderLoad(load: Load): Promise<Sample> {
     ...['--script', join(import.meta.dir, 'load.lua'), load.server.url + load.path, '--', tokenFile],
     ...(load.refreshes ? ['refresh'] : []),
   ];
-  const before = cpuSeconds(load.server.pid);
+  const { pid } = load.server;
+  const before = { cpu: cpuSeconds(pid), written: bytesWritten(pid) };
   const child = spawn(onCore(loadCore, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [out, error] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  const used = cpuSeconds(load.server.pid) - before;
+  const used = { cpuSeconds: cpuSeconds(pid) - before.cpu, bytesWritten: bytesWritten(pid) - before.written };
   const line = out.split('\n').find((text) => text.startsWith('{'));
   if (!line) throw new Error(`wrk: ${error}${out}`);
   const result: WrkResult = JSON.parse(line);
   requireExpected(load, result);
-  return { ...result, count: result.requests, cpuSeconds: used };
+  return { ...result, ...used, count: result.requests };
 }
 
 /**

@@ -36,30 +36,39 @@ function statOf(pid: number): string[] {
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
+/** The fields that proc(5) counts as 4, 14 to 17, of those from the third on. */
+const parentOfStat = (stat: readonly string[]): number => Number(stat[1]);
+const ownSecondsOfStat = (stat: readonly string[]): number =>
+  (Number(stat[11]) + Number(stat[12])) / ticksPerSecond;
+const endedChildrenSecondsOfStat = (stat: readonly string[]): number =>
+  (Number(stat[13]) + Number(stat[14])) / ticksPerSecond;
+
 /** CPU seconds of a process so far, in user and kernel mode, all threads. */
-export function cpuSeconds(pid: number): number {
-  const stat = statOf(pid);
-  return (Number(stat[11]) + Number(stat[12])) / ticksPerSecond;
-}
+export const cpuSeconds = (pid: number): number => ownSecondsOfStat(statOf(pid));
 
 /** The process that started this one. */
-export const parentOf = (pid: number): number => Number(statOf(pid)[1]);
+export const parentOf = (pid: number): number => parentOfStat(statOf(pid));
 
 /** CPU seconds so far of a process and all its children, also of those that have ended. */
 export function cpuSecondsOfFamily(pid: number): number {
   const stat = statOf(pid);
-  const ended = (Number(stat[13]) + Number(stat[14])) / ticksPerSecond;
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((candidate) => {
-      try {
-        return parentOf(candidate) === pid;
-      } catch {
-        return false;
-      }
-    });
-  return [pid, ...children].reduce((sum, member) => sum + cpuSeconds(member), ended);
+    .map((name) => statIfAlive(Number(name)))
+    .filter((child) => child !== undefined && parentOfStat(child) === pid);
+  return children.reduce(
+    (sum, child) => sum + ownSecondsOfStat(child!),
+    ownSecondsOfStat(stat) + endedChildrenSecondsOfStat(stat),
+  );
+}
+
+/** Any process may end while one looks around. */
+function statIfAlive(pid: number): string[] | undefined {
+  try {
+    return statOf(pid);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Bytes that a process has had written to disk so far. */

@@ -64,7 +64,9 @@ function sampleLine(name: string, samples: readonly Sample[]): string {
   const latency = samples.every((sample) => sample.p50Ms !== undefined)
     ? `, p50 ${number(of((sample) => sample.p50Ms!))} ms, p99 ${number(of((sample) => sample.p99Ms!))} ms`
     : '';
-  return `${name}: ${number(of(rateOf))}/s, ${number(of(cpuMicros))} us CPU each, ${Math.round(busy * 100)}% of a core${latency}`;
+  const written = of((sample) => (sample.bytesWritten ?? 0) / sample.count);
+  const disk = written >= 1 ? `, ${number(written)} bytes written each` : '';
+  return `${name}: ${number(of(rateOf))}/s, ${number(of(cpuMicros))} us CPU each, ${Math.round(busy * 100)}% of a core${latency}${disk}`;
 }
 
 /** A promise about the ratio of two rates; the ratio of CPU times stands beside it. */

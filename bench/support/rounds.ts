@@ -8,6 +8,8 @@ export interface Sample {
   readonly seconds: number;
   /** Of the measured process alone. */
   readonly cpuSeconds: number;
+  /** Bytes that the measured process had written to disk. */
+  readonly bytesWritten?: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
 }
