@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { Env, Hono } from 'hono';
+import { nothingHere } from '../errors.ts';
+import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
 const dist = new URL('../../../dashboard/dist/', import.meta.url);
@@ -90,24 +91,24 @@ export const pageHeaders = (options: PageOptions): Record<string, string> => ({
  * Pages may be compressed as well: they hold no secret and nothing that a stranger chose, so their length tells
  * nothing.
  */
-export function pageRoutes<E extends Env>(app: Hono<E>, options: PageOptions): void {
+export function pageRoutes(routes: Routes, options: PageOptions): void {
   const { pages, assets } = readManifest();
   const headers = pageHeaders(options);
 
-  app.get('/', (c) => c.body(null, 302, { ...headers, Location: '/account' }));
+  routes.get('/', () => new Response(null, { status: 302, headers: { ...headers, Location: '/account' } }));
   for (const [name, file] of Object.entries(pages)) {
     const html = storeFile(readFileSync(new URL(file, dist), 'utf8'));
-    app.get(`/${name}`, (c) => fileResponse(html, c.req.raw.headers, headers));
+    routes.get(`/${name}`, ({ request }) => fileResponse(html, request.headers, headers));
   }
 
   const files = new Map(
     assets.map((name) => [name, storeFile(readFileSync(new URL(`assets/${name}`, dist), 'utf8'))]),
   );
-  app.get('/assets/:name', (c) => {
-    const name = c.req.param('name');
+  routes.get('/assets/:name', ({ request, params }) => {
+    const name = params['name']!;
     const file = files.get(name);
-    if (file === undefined) return c.notFound();
-    return fileResponse(file, c.req.raw.headers, {
+    if (file === undefined) throw nothingHere();
+    return fileResponse(file, request.headers, {
       ...headersOfAll(options),
       'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
