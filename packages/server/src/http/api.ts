@@ -94,17 +94,14 @@ export interface Api {
 }
 
 export function createApi(ctx: Context, routes: Routes, access: Access): Api {
-  const authenticate = async (endpoint: Endpoint, headers: Headers): Promise<Login> => {
+  const authenticate = (headers: Headers): Promise<Login> => {
     const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
     const cookie = bearer ? undefined : readSessionCookie(ctx.config, headers.get('Cookie'));
     if (!bearer && cookie === undefined) throw access.credentialMissing();
     if (!bearer) requireOwnOrigin(ctx.config, headers);
-    const login = await access.authenticate(
+    return access.authenticate(
       bearer ? { type: 'bearer', value: bearer[1]?.trim() ?? '' } : { type: 'cookie', value: cookie! },
     );
-    if (endpoint.access === 'browser') access.requireBrowserLogin(login);
-    if (endpoint.access === 'recent') access.requireRecentLogin(login);
-    return login;
   };
 
   const answer = <Body>(exchange: Exchange, endpoint: Endpoint, reply: Reply<Body>, login?: Login) => {
@@ -145,7 +142,12 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         call.body = check(endpoint.form, readBody(request, taken, dialects) ?? {}, 'the body');
         return answer(exchange, endpoint, await form(call as never));
       }
-      if (isForUsers) call.login = await authenticate(endpoint, request.headers);
+      if (isForUsers) {
+        const login = await authenticate(request.headers);
+        if (endpoint.access === 'browser') access.requireBrowserLogin(login);
+        if (endpoint.access === 'recent') access.requireRecentLogin(login);
+        call.login = login;
+      }
       if (endpoint.query) {
         const parameters = readQuery(request.url);
         if (parameters['session'] === 'cookie') requireOwnOrigin(ctx.config, request.headers);
