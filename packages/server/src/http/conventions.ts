@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { AuthError, nothingHere, temporarilyUnavailable } from '../errors.ts';
 import { Exchange, type RequestEnv } from './exchange.ts';
 import { forwardingWatch } from './forwarding.ts';
-import { describeError, redact } from './log.ts';
+import { describeError, logRequest, redact } from './log.ts';
 import { preflightHeaders } from './origin.ts';
 import { pathOf, type Routes } from './routing.ts';
 
@@ -47,18 +47,15 @@ export function answering(ctx: Context, lifecycle: Lifecycle, routes: Routes): A
     const pattern = route?.pattern ?? 'unknown';
     const durationMs = performance.now() - started;
     ctx.metrics.countRequest(pattern, method, response.status, durationMs / 1000);
-    ctx.log.info(
-      {
-        request_id: redact(exchange.requestId),
-        method,
-        route: pattern,
-        status: response.status,
-        outcome: exchange.outcome,
-        detail: exchange.detail,
-        duration_ms: Math.round(durationMs * 1000) / 1000,
-      },
-      'request',
-    );
+    logRequest(ctx.log, {
+      request_id: redact(exchange.requestId),
+      method,
+      route: pattern,
+      status: response.status,
+      outcome: exchange.outcome,
+      detail: exchange.detail,
+      duration_ms: Math.round(durationMs * 1000) / 1000,
+    });
     lifecycle.inFlight -= 1;
     return response;
   };
