@@ -124,12 +124,11 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       ...(form ? (['form'] as const) : []),
     ];
     const isForUsers = endpoint.access !== 'anyone' && endpoint.access !== 'service';
-    const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    routes.document.openAPIRegistry.registerPath(describe(endpoint));
-    routes.on(endpoint.method.toUpperCase(), pattern, async (exchange) => {
+    const takesBody = dialects.length > 0;
+    const answerCall = async (exchange: Exchange, presented?: Promise<Login>): Promise<Response> => {
       const { request } = exchange;
       const call = new ReceivedCall(ctx.config, exchange);
-      const taken = dialects.length > 0 ? await takeBody(request) : noBody;
+      const taken = takesBody ? await takeBody(request) : noBody;
       if (endpoint.access === 'service')
         call.service = await access.authenticateService(request.headers.get('Authorization'));
       const isEmpty = !(taken instanceof AuthError) && taken.length === 0;
@@ -143,7 +142,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         return answer(exchange, endpoint, await form(call as never));
       }
       if (isForUsers) {
-        const login = await authenticate(request.headers);
+        const login = await (presented ?? authenticate(request.headers));
         if (endpoint.access === 'browser') access.requireBrowserLogin(login);
         if (endpoint.access === 'recent') access.requireRecentLogin(login);
         call.login = login;
@@ -163,7 +162,18 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       }
       for (const name in exchange.params) if (!idPattern.test(exchange.params[name]!)) throw noSuchThing();
       return answer(exchange, endpoint, await handler(call as never), call.login);
-    });
+    };
+
+    const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    routes.document.openAPIRegistry.registerPath(describe(endpoint));
+    routes.on(
+      endpoint.method.toUpperCase(),
+      pattern,
+      // Where no body has to come first, garbage is refused before anything is started: floods are made of it.
+      isForUsers && !takesBody
+        ? (exchange) => answerCall(exchange, authenticate(exchange.request.headers))
+        : (exchange) => answerCall(exchange),
+    );
   };
 
   const formGrants: Api['formGrants'] = (grants) => (call) => {
