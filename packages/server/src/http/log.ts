@@ -22,24 +22,33 @@ export const describeError = (error: unknown): Record<string, unknown> =>
       }
     : { name: typeof error };
 
-/** How long a line waits for others, and how many characters of lines at most. */
+/** How long lines wait for others where many come, and how many characters of them at most. */
 const longestWaitMs = 10;
 const greatestBatch = 16 * 1024;
 
 /**
- * One JSON object a line on standard output. Lines that come close together are written together: a write each
- * costs several times as much as making the line.
+ * One JSON object a line on standard output. A line that comes after a pause is written in the same turn of the
+ * event loop; lines that come close together are written together: a write each costs several times as much as
+ * making the line.
  */
 export function createLogger(level: string): Logger {
   const output = pino.destination({ dest: 1, sync: false });
   let lines = '';
+  let writtenAt = Number.NEGATIVE_INFINITY;
   const handOn = (): void => {
-    if (lines !== '') output.write(lines);
+    if (lines === '') return;
+    output.write(lines);
     lines = '';
+    writtenAt = performance.now();
+  };
+  const handOnSoon = (): void => {
+    const wait = writtenAt + longestWaitMs - performance.now();
+    if (wait > 0) setTimeout(handOn, wait);
+    else setImmediate(handOn);
   };
   const stream = {
     write: (line: string): void => {
-      if (lines === '') setTimeout(handOn, longestWaitMs);
+      if (lines === '') handOnSoon();
       lines += line;
       if (lines.length > greatestBatch) handOn();
     },
