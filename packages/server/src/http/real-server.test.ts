@@ -166,6 +166,23 @@ test('a precondition that comes twice is refused, not looked at once', async () 
   }
 });
 
+test('a body that an endpoint does not take is passed over, and the connection serves what comes next', async () => {
+  const path = '/api/v1/auth/sessions';
+  for (const [method, target] of [
+    ['GET', path],
+    ['DELETE', `${path}/ses_AAAAAAAAAAAAAAAAAAAAAA`],
+  ]) {
+    for (const size of [10, 200_000]) {
+      const body = 'GET /smuggled HTTP/1.1\r\n\r\n'.padEnd(size, ' ').slice(0, size);
+      const answer = await converse(
+        `${method} ${target} HTTP/1.1\r\n${head}Content-Length: ${size}\r\n\r\n${body}GET /healthz HTTP/1.1\r\n${head}\r\n`,
+      );
+      const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+      expect([method, size, ...statuses]).toEqual([method, size, '401', '200']);
+    }
+  }
+});
+
 test('two hundred connections that say nothing leave room for those that do', async () => {
   const sockets = await Promise.all(
     Array.from({ length: 200 }, () => Bun.connect({ ...address(), socket: { data: () => undefined } })),

@@ -3,7 +3,8 @@ import { createApp, sweepsOf, templates } from '../app.ts';
 import { type Config, ConfigError, runByNpx, unknownSettings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { startSweeper } from '../database/sweep.ts';
-import type { Lifecycle } from '../http/conventions.ts';
+import type { App, Lifecycle } from '../http/conventions.ts';
+import type { RequestEnv } from '../http/exchange.ts';
 import { mailboxTransport, smtpTransport } from '../mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../mail/worker.ts';
 import { observeProcess } from '../metrics/metrics.ts';
@@ -28,22 +29,14 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
   let mailWorker: MailWorker | undefined;
   const ctx: Context = { ...base, wakeMailWorker: () => mailWorker?.wake() };
   observeProcess(ctx.metrics);
-  const lifecycle: Lifecycle = { draining: false };
+  const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
   const transport = config.smtpUrl
     ? smtpTransport(config, config.smtpUrl)
     : config.devMailbox && mailboxTransport;
 
   const signal = nextSignal();
-  let inFlight = 0;
-  const server = listen(config, async (request, peer) => {
-    inFlight += 1;
-    try {
-      return await app.fetch(request, { peer });
-    } finally {
-      inFlight -= 1;
-    }
-  });
+  const server = listen(config, app);
   if (transport) mailWorker = startMailWorker(ctx, templates, transport);
   const sweeper = startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, log);
   announce(ctx);
@@ -52,7 +45,7 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
   lifecycle.draining = true;
   const deadline = Bun.sleep(drainDeadlineMs);
   // Still listening, so that whoever comes now is told to go elsewhere.
-  for (let waited = 0; inFlight > 0 && waited < drainDeadlineMs; waited += drainPollMs)
+  for (let waited = 0; lifecycle.inFlight > 0 && waited < drainDeadlineMs; waited += drainPollMs)
     await Bun.sleep(drainPollMs);
   await Promise.race([server.stop(), Bun.sleep(closeGraceMs)]);
   await server.stop(true);
@@ -82,10 +75,7 @@ function whenParentEnds(act: () => void): void {
 }
 
 /** @throws {ConfigError} when the address cannot be listened on */
-function listen(
-  config: Config,
-  answer: (request: Request, peer: string | undefined) => Promise<Response>,
-): Server<undefined> {
+function listen(config: Config, app: App): Server<undefined> {
   try {
     return Bun.serve({
       hostname: config.host,
@@ -95,12 +85,37 @@ function listen(
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize: greatestRequestBytes,
       development: false,
-      fetch: (request, self) => answer(withAbsoluteUrl(request, config), self.requestIP(request)?.address),
+      fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), new Connection(request, self)),
     });
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be used';
     if (reason === 'EADDRINUSE') throw new ConfigError(`PORT ${config.port} is taken by another program.`);
     throw new ConfigError(`HOST ${config.host} cannot be listened on: ${reason}.`);
+  }
+}
+
+/**
+ * Asks the socket who is at its other end, at once where the request may change something: its client may be gone
+ * before that is written down. Others mostly need not know, and asking costs as much as answering them.
+ */
+class Connection implements RequestEnv {
+  readonly #request: Request;
+  readonly #server: Server<undefined>;
+  #peer: string | null | undefined;
+
+  constructor(request: Request, server: Server<undefined>) {
+    this.#request = request;
+    this.#server = server;
+    if (request.method !== 'GET') this.#look();
+  }
+
+  get peer(): string | undefined {
+    if (this.#peer === undefined) this.#look();
+    return this.#peer ?? undefined;
+  }
+
+  #look(): void {
+    this.#peer = this.#server.requestIP(this.#request)?.address ?? null;
   }
 }
 
