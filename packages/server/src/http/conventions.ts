@@ -42,8 +42,8 @@ export function answering(ctx: Context, lifecycle: Lifecycle, routes: Routes): A
     } catch (error) {
       response = answerError(ctx, exchange, error);
     }
-    if (method === 'HEAD') response = new Response(null, response);
 
+    // The server itself takes the body from what answers HEAD, and keeps its length.
     const pattern = route?.pattern ?? 'unknown';
     const durationMs = performance.now() - started;
     ctx.metrics.countRequest(pattern, method, response.status, durationMs / 1000);

@@ -152,6 +152,37 @@ test.each(garbage)(
   },
 );
 
+test('HEAD is answered as GET is, with the same headers and no body', async () => {
+  const { access_token } = await loginByMail(service.url, 'head@example.com');
+  const paths = ['me', 'organizations', 'sessions', 'passkeys', 'events', 'nothing', 'token'];
+  const others = [
+    'healthz',
+    'readyz',
+    'login',
+    'docs',
+    'openapi.json',
+    'metrics',
+    'dev/mailbox',
+    '',
+    'nowhere',
+  ];
+  for (const path of [...paths.map((name) => `api/v1/auth/${name}`), ...others]) {
+    const ask = async (method: string, headers: Record<string, string>) => {
+      const lines = Object.entries({ ...headers, 'X-Request-Id': 'same' }).map((line) => line.join(': '));
+      const answer = await converse(`${method} /${path} HTTP/1.1\r\n${head}${lines.join('\r\n')}\r\n\r\n`);
+      const [top = '', body = ''] = answer.split('\r\n\r\n', 2);
+      const sent = top.split('\r\n').filter((line) => !/^(date|connection):/i.test(line));
+      return { top: sent.map((line) => line.toLowerCase()).sort(), body };
+    };
+    for (const headers of [{ Authorization: `Bearer ${access_token}` }, { Accept: '*/*' }]) {
+      const [get, headAnswer] = [await ask('GET', headers), await ask('HEAD', headers)];
+      expect([path, headAnswer.body]).toEqual([path, '']);
+      // It counts itself.
+      if (path !== 'metrics') expect([path, headAnswer.top]).toEqual([path, get.top]);
+    }
+  }
+});
+
 test('a precondition that comes twice is refused, not looked at once', async () => {
   const { access_token: token } = await loginByMail(service.url, 'twice@example.com');
   const { body } = await request(service.url, 'GET', '/me', { token });
