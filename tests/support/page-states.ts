@@ -66,6 +66,7 @@ export async function signIn(page: Page, url: string, email: string): Promise<vo
   await pressed(page, 'Sign in');
   await page.waitForURL(`${url}/account`);
   await headed(page, 'Your passkeys');
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
 }
 
 async function mailsSoFar(url: string, email: string): Promise<number> {
