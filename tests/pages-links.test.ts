@@ -224,6 +224,52 @@ describe('/magic-link', () => {
   });
 });
 
+/** The person has told the browser to keep no cookies. */
+async function switchCookiesOff(page: Page): Promise<void> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Emulation.setDocumentCookieDisabled', { disabled: true });
+}
+
+describe('a browser that keeps no cookies', () => {
+  const explanation = 'This browser keeps no cookies of this page, and a login needs one';
+
+  test('says so before it asks for a mail or a passkey', async () => {
+    const page = await newPage(phone);
+    await switchCookiesOff(page);
+    const changes = changesBy(page.context());
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Mail address').fill(newAddress());
+    await button(page, 'Send me a mail').click();
+    await page.getByRole('alert').getByText(explanation).waitFor();
+    await page.reload();
+    await button(page, 'Sign in with a passkey').click();
+    await page.getByRole('alert').getByText(explanation).waitFor();
+    expect(changes).not.toContain('POST /magic_link');
+    expect(changes).not.toContain('POST /passkey/login');
+    await page.context().close();
+  });
+
+  test('says so before it spends a link, which is good once they are allowed', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    const changes = changesBy(page.context());
+    await request(service.url, 'POST', '/magic_link', { json: { email } });
+    await switchCookiesOff(page);
+    await page.goto(await signInLink(email));
+    await page.getByLabel('Mail address').fill(email);
+    await button(page, 'Sign in').click();
+    await page.getByRole('alert').getByText(explanation).waitFor();
+    expect(changes).toEqual([]);
+    expect(page.url()).toContain('#token=lk_ml_');
+    const allowed = await page.context().newPage();
+    await allowed.goto(page.url());
+    await allowed.getByLabel('Mail address').fill(email);
+    await button(allowed, 'Sign in').click();
+    await allowed.waitForURL(`${service.url}/account`);
+    await page.context().close();
+  });
+});
+
 describe('/login', () => {
   test('knows after a reload, or after going back, that a mail is on its way: its link works, its code is sent anew', async () => {
     const email = newAddress();

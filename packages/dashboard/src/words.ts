@@ -19,6 +19,8 @@ const common: Words = {
   signup_disabled: 'There is no account for this address, and this service does not take new ones.',
   origin_not_allowed:
     'This page was opened from an address that the service does not allow. Open it at its own address.',
+  cookies_off:
+    'This browser keeps no cookies of this page, and a login needs one. Allow them for Latchkey in its settings, then load the page again.',
   passkeys_unsupported: 'This browser cannot use passkeys.',
   no_authenticator:
     'This device has no screen lock, fingerprint or face recognition that is set up for passkeys. Try a phone, a security key or a password manager.',

@@ -2,7 +2,7 @@ import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
-import { api, byCookie, getProfile, outcomeOf, requestMagicLink, verifyMagicLink } from '../api.ts';
+import { api, byCookie, getProfile, requestMagicLink, signingIn, verifyMagicLink } from '../api.ts';
 import { askedKey, forgetAsked, recallAsked, rememberAsked } from '../asked.ts';
 import { safeNext } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
@@ -104,7 +104,7 @@ const enter = (request: string) =>
 
 async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
   error.value = '';
-  const result = await outcomeOf(redeemPasskey(api, assertion, byCookie));
+  const result = await signingIn(() => redeemPasskey(api, assertion, byCookie));
   if (!result.ok) {
     aboutField.value = false;
     error.value = explain(result.problem, passkeyWords);
@@ -128,7 +128,7 @@ const usePasskey = () =>
   busy.run(async () => {
     error.value = '';
     await autofill.stop();
-    const asked = await outcomeOf(askForPasskey(api));
+    const asked = await signingIn(() => askForPasskey(api));
     if (asked.ok && (await redeem(asked.value)) === 'leaving') return 'leaving';
     if (!asked.ok) {
       aboutField.value = false;
