@@ -67,6 +67,20 @@ async function twoLooks(page: Page): Promise<void> {
   }
 }
 
+test('whoever approved by mistake is told how to take it back before the terminal comes, and that does', async () => {
+  const { page, device } = await waitingPage('mistaken@example.com');
+  await page.getByText('Approved by mistake? “Sign out everywhere” there takes it back.').waitFor();
+  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByText('takes back what you have approved and no terminal has picked up yet').waitFor();
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.waitForURL(`${service.url}/login`);
+  const { status } = await request(service.url, 'POST', '/token', {
+    json: { device_code: device.device_code },
+  });
+  expect(status).toBe(400);
+  await page.context().close();
+});
+
 test('of two devices approved in two tabs, only the tab of the one that was picked up says so', async () => {
   const { page: one, device: first } = await waitingPage('two@example.com');
   const two = await one.context().newPage();

@@ -165,7 +165,10 @@ function Endings() {
           Sign out everywhere
         </button>
       </div>
-      <p class="quiet">Signing out everywhere ends every login, terminals and this browser too.</p>
+      <p class="quiet">
+        Signing out everywhere ends every login, terminals and this browser too, and takes back what you have
+        approved and no terminal has picked up yet.
+      </p>
     </>
   );
 }
