@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core';
 import { newPage } from './support/browser.ts';
 import { loginByMail, request } from './support/http.ts';
 import { signIn } from './support/page-states.ts';
+import { changesBy, signedIn } from './support/people.ts';
 import { startService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -66,6 +67,29 @@ async function twoLooks(page: Page): Promise<void> {
     await page.waitForResponse((answer) => answer.url().includes('/auth/events'));
   }
 }
+
+test('a click that was meant for the window over it approves nothing; one in a window with the focus does', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'two-clicks@example.com');
+  await page.addInitScript(() => {
+    document.hasFocus = () => false;
+  });
+  const changes = changesBy(page.context());
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator('#approve').boundingBox()) ?? {};
+  await page.mouse.click(x + width / 2, y + height / 2);
+  // The click was let be, and is the first that somebody who looks at the page has made.
+  await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
+  expect(changes).toEqual(['POST /device/verify']);
+  await page.reload();
+  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  await page.context().close();
+});
 
 test('whoever approved by mistake is told how to take it back before the terminal comes, and that does', async () => {
   const { page, device } = await waitingPage('mistaken@example.com');
