@@ -256,6 +256,32 @@ test('a page that nobody sees asks nothing, and looks at once when it is seen: a
   await page.context().close();
 });
 
+test('where the log is too long to be read to its end, the page does not say that nothing was signed in', async () => {
+  const page = await newPage();
+  await page.clock.install();
+  const { device } = await waitingPage('long-log@example.com', page);
+  await pickUp(device);
+  const event = {
+    id: 'evt_other',
+    type: 'refresh_race',
+    created_at: new Date().toISOString(),
+    session_id: 'ses_other',
+    ip_address: null,
+    user_agent: null,
+    detail: {},
+  };
+  await page.route('**/auth/events?*', (route) =>
+    route.fulfill({
+      headers: { 'X-Request-Id': 'r' },
+      json: { events: Array(50).fill(event), next_cursor: 'more' },
+    }),
+  );
+  await page.clock.fastForward('11:00');
+  await page.reload();
+  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await page.context().close();
+});
+
 test('a lost connection is told while it lasts; at the end of the code the page says what it knows', async () => {
   const page = await newPage();
   await page.clock.install();

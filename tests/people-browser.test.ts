@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from './support/browser.ts';
 import { mailTo, request } from './support/http.ts';
 import { signIn } from './support/page-states.ts';
-import { tabTo } from './support/people.ts';
+import { signedIn, tabTo } from './support/people.ts';
 import { startService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -154,5 +154,20 @@ test('a lost connection loses nothing that was typed, and the same button works 
   await page.context().setOffline(false);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
+  await page.context().close();
+});
+
+test('with forced colours a warning and a message still stand apart from the text around them', async () => {
+  const page = await newPage({ forcedColors: 'active' });
+  await signedIn(page, service.url, 'contrast@example.com');
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  const edgeOf = (selector: string) =>
+    page.locator(selector).evaluate((element) => getComputedStyle(element).borderTopColor);
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  expect(await edgeOf('.warning')).not.toBe('rgba(0, 0, 0, 0)');
+  await page.goto(`${service.url}/device?user_code=nonsense`);
+  await page.getByRole('alert').getByText('That is not a code').waitFor();
+  expect(await edgeOf('#error')).not.toBe('rgba(0, 0, 0, 0)');
   await page.context().close();
 });

@@ -138,20 +138,27 @@ export const listEvents = (cursor?: string) => outcomeOf(api.call('listEvents', 
 
 const maxEventPages = 10;
 
-/** The user's security log since a moment (milliseconds since 1970) and a little more, newest first, at most 500 entries. */
+/** The user's security log since a moment (milliseconds since 1970) and a little more, newest first. */
 export const listEventsSince = (since: number) => outcomeOf(eventsSince(since));
 
-async function eventsSince(since: number): Promise<Event[]> {
+interface EventsSince {
+  readonly events: readonly Event[];
+  /** More than 500 entries are not fetched: the oldest ones are then missing. */
+  readonly isWhole: boolean;
+}
+
+async function eventsSince(since: number): Promise<EventsSince> {
   const events: Event[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < maxEventPages; pages++) {
     const answer: Answer<'listEvents'> = await api.call('listEvents', page(limits.defaultPageSize, cursor));
     events.push(...answer.events);
     const oldest = answer.events.at(-1);
-    if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since) break;
+    if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since)
+      return { events, isWhole: true };
     cursor = answer.next_cursor;
   }
-  return events;
+  return { events, isWhole: false };
 }
 
 const sessionPageSize = 100;
