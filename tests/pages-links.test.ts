@@ -271,6 +271,18 @@ describe('a browser that keeps no cookies', () => {
 });
 
 describe('/login', () => {
+  test('says that the mails which came still work when no more are sent, and calls no code wrong', async () => {
+    const page = await newPage(phone);
+    await askForMail(page, newAddress());
+    const json = { error: 'rate_limited', error_description: '.', request_id: 'r' };
+    const headers = { 'X-Request-Id': 'r', 'Retry-After': '600' };
+    await page.route('**/auth/magic_link', (route) => route.fulfill({ status: 429, headers, json }));
+    await button(page, 'Send a new mail').click();
+    await page.getByRole('alert').getByText('Those that came still work. Try again in 10 minutes').waitFor();
+    expect(await page.getByLabel('Code from the mail').getAttribute('aria-invalid')).toBe('false');
+    await page.context().close();
+  });
+
   test('knows after a reload, or after going back, that a mail is on its way: its link works, its code is sent anew', async () => {
     const email = newAddress();
     const page = await newPage(phone);

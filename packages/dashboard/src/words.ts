@@ -31,6 +31,11 @@ const common: Words = {
     'There is a passkey for this account on this device already. You can sign in with it.',
 };
 
+/** What is different where a mail was asked for. */
+export const mailWords = {
+  rate_limited: 'Too many mails were asked for, so no more are sent for now. Those that came still work.',
+} satisfies Words;
+
 /** A sentence for a person about what went wrong, and when to try again if the server said so. */
 export function explain(problem: Problem, words: Words = {}, now: Date = new Date()): string {
   const sentence =

@@ -12,7 +12,7 @@ import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { duration, explain } from '../words.ts';
+import { duration, explain, mailWords } from '../words.ts';
 
 /** The `request` of a sent mail is a secret of this page: it lives here, in memory, and nowhere else. */
 type Step =
@@ -36,6 +36,7 @@ const aboutField = signal(false);
 const busy = busyState();
 
 const askWords = {
+  ...mailWords,
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
 };
 const passkeyWords = {
@@ -60,14 +61,14 @@ const alreadySent = (address: string) =>
 /** Sends a mail to `address`; a failure leaves the page, and what was typed, as it is. */
 const ask = (address: string) =>
   busy.run(async () => {
+    const again = step.value.at === 'sent';
     error.value = '';
-    aboutField.value = true;
+    aboutField.value = !again;
     status.value = '';
     if (address === '') {
       error.value = 'Type your mail address first.';
       return undefined;
     }
-    const again = step.value.at === 'sent';
     const result = await requestMagicLink(address);
     if (!result.ok) {
       error.value = explain(result.problem, askWords);
@@ -84,6 +85,7 @@ const ask = (address: string) =>
 const enter = (request: string) =>
   busy.run(async () => {
     error.value = '';
+    aboutField.value = true;
     status.value = '';
     const typed = code.value.trim();
     if (typed === '') {
@@ -190,7 +192,7 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
           id="code"
           label="Code from the mail"
           value={code}
-          error={error.value}
+          error={aboutField.value ? error.value : ''}
           autoComplete="one-time-code"
           maxLength={limits.emailCode}
         />
