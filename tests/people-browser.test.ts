@@ -104,6 +104,19 @@ test('going back to the account after signing out in another tab shows it no mor
   await page.context().close();
 });
 
+test('whoever reloads after typing the code of a device still looks at that device', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'typist@example.com');
+  const { user_code } = await startDevice();
+  await page.goto(`${service.url}/device`);
+  await page.getByLabel('Code from your terminal').fill(user_code.toLowerCase());
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await page.reload();
+  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await page.context().close();
+});
+
 test('of two tabs with the same code one decides, and the other says that nothing waits any more', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'tabs@example.com');

@@ -79,6 +79,8 @@ async function lookUp(): Promise<'leaving' | undefined> {
     step.value = { at: 'code', nothingWaits: result.problem.code === 'invalid_grant' };
     return undefined;
   }
+  // A code that was typed is there again after a reload.
+  history.replaceState(null, '', here());
   const device = result.value;
   const until = new Date(Date.now() + device.expires_in * 1000);
   const review: Review = { at: 'review', device, until, looked: lookedAt() };
