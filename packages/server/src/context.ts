@@ -26,6 +26,8 @@ export interface Context {
 /** Where a request came from, as far as this can be known. */
 export interface Requester {
   readonly ipAddress: string | null;
+  /** The address is of a proxy that the settings do not name, and says nothing of who is behind it. */
+  readonly isAddressOfProxy?: boolean;
   readonly userAgent: string | null;
 }
 

@@ -217,7 +217,8 @@ export async function verifyDevice(ctx: Context, typed: string, viewer: Typist):
     user_agent: row.user_agent,
     requested_at: new Date(row.created_at).toISOString(),
     expires_in: Math.ceil((row.expires_at - now) / 1000),
-    same_network: sameNetwork(row.ip_address, viewer.requester.ipAddress),
+    same_network:
+      !viewer.requester.isAddressOfProxy && sameNetwork(row.ip_address, viewer.requester.ipAddress),
     session_id: row.session_id,
   };
 }

@@ -132,6 +132,18 @@ onBothDatabases('a device login', (open) => {
     expect(outcome(await call('approve', asked.body, await app.login(someone())))).toBe('204');
   });
 
+  test('takes nobody for a neighbour behind a proxy that the settings do not name, where all have one address', async () => {
+    const headers = { 'X-Forwarded-For': '198.51.100.7' };
+    const { user_code } = (await app.ask('POST', '/device', { headers })).body;
+    const { access_token: token } = await app.login(someone());
+    for (const name of ['X-Forwarded-For', 'Forwarded']) {
+      const ask = { json: { user_code }, token, headers: { [name]: 'for=203.0.113.1' } };
+      expect((await app.ask('POST', '/device/verify', ask)).body.same_network).toBe(false);
+    }
+    const direct = await app.ask('POST', '/device/verify', { json: { user_code }, token });
+    expect(direct.body.same_network).toBe(true);
+  });
+
   test.each<[string, (code: string) => string]>([
     ['in small letters', (code) => code.toLowerCase()],
     ['without its hyphen', (code) => code.replace('-', '')],

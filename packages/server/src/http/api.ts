@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import type { Context, Login, Requester, Service } from '../context.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
 import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
-import { clientAddress } from './client-address.ts';
+import { clientAddress, isUnnamedProxy } from './client-address.ts';
 import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
 import { requireOwnOrigin } from './origin.ts';
 import { requireUser } from './user.ts';
@@ -232,8 +232,11 @@ class RequestFacts implements CallFacts {
 
   get requester(): Requester {
     const { headers } = this.#c.req.raw;
+    const { peer } = this.#c.env;
+    const { trustedProxies } = this.#config;
     return {
-      ipAddress: clientAddress(this.#c.env.peer, headers.get('X-Forwarded-For'), this.#config.trustedProxies),
+      ipAddress: clientAddress(peer, headers.get('X-Forwarded-For'), trustedProxies),
+      isAddressOfProxy: isUnnamedProxy(peer, headers, trustedProxies),
       userAgent: userAgentOf(headers),
     };
   }

@@ -39,10 +39,18 @@ export function clientAddress(
   return address.toString();
 }
 
-/** Whether the peer may say on whose behalf it asks. */
-export function isTrustedPeer(peer: string | undefined, proxies: readonly CidrRange[]): boolean {
+/**
+ * Whether the peer says on whose behalf it asks without being trusted to: the sign of a proxy that the settings do
+ * not name, behind which everybody has one address.
+ */
+export function isUnnamedProxy(
+  peer: string | undefined,
+  headers: Headers,
+  proxies: readonly CidrRange[],
+): boolean {
+  if (!headers.has('X-Forwarded-For') && !headers.has('Forwarded')) return false;
   const address = peer === undefined ? undefined : parse(peer);
-  return address !== undefined && isTrusted(address, proxies);
+  return address === undefined || !isTrusted(address, proxies);
 }
 
 const prefixOf = (address: string | null, ipv4Bits: number): string => {

@@ -1,18 +1,14 @@
 import type { Context } from '../context.ts';
-import { isTrustedPeer } from './client-address.ts';
+import { isUnnamedProxy } from './client-address.ts';
 
 /** How often the log says it at most. */
 const warningIntervalMs = 60 * 60 * 1000;
 
-/**
- * Notes requests that say on whose behalf they come, from a peer that is not trusted to say so: the sign of a
- * proxy that the settings do not name, behind which everybody has one address.
- */
+/** Notes requests that come through a proxy that the settings do not name. */
 export function forwardingWatch(ctx: Context): (peer: string | undefined, headers: Headers) => void {
   let warnedAt = Number.NEGATIVE_INFINITY;
   return (peer, headers) => {
-    if (!headers.has('X-Forwarded-For') && !headers.has('Forwarded')) return;
-    if (isTrustedPeer(peer, ctx.config.trustedProxies)) return;
+    if (!isUnnamedProxy(peer, headers, ctx.config.trustedProxies)) return;
     ctx.metrics.untrustedForwards.inc();
     const now = ctx.clock();
     if (now - warnedAt < warningIntervalMs) return;
