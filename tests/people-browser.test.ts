@@ -184,3 +184,20 @@ test('with forced colours a warning and a message still stand apart from the tex
   expect(await edgeOf('#error')).not.toBe('rgba(0, 0, 0, 0)');
   await page.context().close();
 });
+
+test('on a phone with letters twice as large nothing is cut off, both choices about a device included', async () => {
+  const page = await newPage({ viewport: { width: 360, height: 740 } });
+  await signedIn(page, service.url, 'large@example.com');
+  const device = await startDevice();
+  const addresses = [device.verification_uri_complete, '/login', '/account', '/not-me#token=lk_nm_some'];
+  for (const address of addresses) {
+    await page.goto(new URL(address, service.url).href);
+    await page.locator('main button').last().waitFor();
+    const width = await page.evaluate(() => {
+      document.documentElement.style.fontSize = '200%';
+      return document.documentElement.scrollWidth;
+    });
+    expect([address, width]).toEqual([address, 360]);
+  }
+  await page.context().close();
+});

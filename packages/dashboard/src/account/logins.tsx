@@ -137,13 +137,7 @@ function Endings() {
   return (
     <>
       <div class="row">
-        <button
-          type="button"
-          id="sign-out"
-          class="primary"
-          disabled={busy.now.value}
-          onClick={() => void signOut('session')}
-        >
+        <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
           Sign out here
         </button>
         {hasOthers ? (
