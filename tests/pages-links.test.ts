@@ -224,6 +224,24 @@ describe('/magic-link', () => {
   });
 });
 
+test.each([
+  [
+    '/not-me',
+    [{ at: 'done', value: { kind: 'other', email: null } }, { at: 'done' }, { at: 'other' }, 'done'],
+  ],
+  ['/verify-email', [{ at: 'done', value: 5 }, { at: 'other' }, 'done']],
+  ['/magic-link', [{ at: 'used' }, { at: 'used', next: 5 }, { at: 'other' }, 'used']],
+])('%s takes nothing that another release left in the tab for what came of a link', async (path, states) => {
+  const page = await newPage(phone);
+  await page.goto(`${service.url}${path}`);
+  for (const state of states) {
+    await page.evaluate((left) => history.replaceState(left, ''), state);
+    await page.reload();
+    await headed(page, 'This link is incomplete');
+  }
+  await page.context().close();
+});
+
 /** The person has told the browser to keep no cookies. */
 async function switchCookiesOff(page: Page): Promise<void> {
   const cdp = await page.context().newCDPSession(page);

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { type Problem, verifyMagicLink } from '../api.ts';
 import { forgetAsked, recallAsked } from '../asked.ts';
 import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
-import { home, loginPath } from '../next.ts';
+import { home, loginPath, safeNext } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
@@ -32,8 +32,14 @@ const status = signal('');
 const busy = busyState();
 
 function firstStep(): Step {
-  if (token === '') return outcomeOfLink<Outcome>() ?? { at: 'incomplete' };
+  if (token === '') return outcomeBefore() ?? { at: 'incomplete' };
   return asked === undefined ? { at: 'address' } : { at: 'oneClick', email: asked.email };
+}
+
+function outcomeBefore(): Outcome | undefined {
+  const kept = outcomeOfLink();
+  if (kept['at'] !== 'used' || typeof kept['next'] !== 'string') return undefined;
+  return { at: 'used', next: safeNext(kept['next'], location.origin) };
 }
 
 const signIn = (address: string) =>
