@@ -289,6 +289,17 @@ describe('a browser that keeps no cookies', () => {
 });
 
 describe('/login', () => {
+  test('sends no mail to what is left of an address that is too long', async () => {
+    const page = await newPage(phone);
+    await page.goto(`${service.url}/login`);
+    const tooLong = `${'a'.repeat(60)}@${`${'b'.repeat(60)}.`.repeat(3)}example.com`;
+    await page.getByLabel('Mail address').fill(tooLong);
+    await button(page, 'Send me a mail').click();
+    await page.getByRole('alert').getByText('does not look like a mail address').waitFor();
+    expect(await page.getByLabel('Mail address').inputValue()).toBe(tooLong);
+    await page.context().close();
+  });
+
   test('says that the mails which came still work when no more are sent, and calls no code wrong', async () => {
     const page = await newPage(phone);
     await askForMail(page, newAddress());

@@ -1,4 +1,3 @@
-import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { requestEmailChange } from '../api.ts';
 import { busyState } from '../ui/busy.ts';
@@ -62,7 +61,6 @@ export function ChangeAddress() {
               errorId="address-error"
               takesFocus
               autoComplete="email"
-              maxLength={limits.emailAddress}
             />
             <div class="row">
               <button type="submit" class="primary" disabled={busy.now.value}>

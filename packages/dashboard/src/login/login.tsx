@@ -155,7 +155,6 @@ function AddressStep() {
           error={aboutField.value ? error.value : ''}
           takesFocus
           autoComplete="username webauthn"
-          maxLength={limits.emailAddress}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? 'One moment…' : 'Send me a mail'}

@@ -1,4 +1,3 @@
-import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { type Problem, verifyMagicLink } from '../api.ts';
 import { forgetAsked, recallAsked } from '../asked.ts';
@@ -131,7 +130,6 @@ function AddressStep() {
           error={error.value}
           takesFocus
           autoComplete="email"
-          maxLength={limits.emailAddress}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? 'One moment…' : 'Sign in'}
