@@ -1,8 +1,11 @@
 // What was answered survives a process that is killed, and stopping loses nothing.
 
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { endAtExit, hasEnded } from './support/cleanup.ts';
+import { freePort } from './support/free-port.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from './support/http.ts';
-import { startService } from './support/service.ts';
+import { startService, temporaryDirectory } from './support/service.ts';
 import { startSmtp } from './support/smtp.ts';
 
 test('after kill -9 during refreshes, every answered refresh holds and nobody is logged out', async () => {
@@ -85,3 +88,23 @@ test('SIGTERM lets requests in flight finish and ends with 0', async () => {
     if (answer.status === 'fulfilled') expect([202, 503]).toContain(answer.value.status);
   }
 });
+
+test('a service that npx runs stops with npx, though the shell between them passes no signal on', async () => {
+  const port = String(freePort());
+  const directory = temporaryDirectory();
+  const npx = Bun.spawn(['npx', 'latchkey-server', 'serve'], {
+    cwd: join(import.meta.dir, '..'),
+    env: { ...process.env, PORT: port, DATABASE_URL: `sqlite:${join(directory, 'x.db')}` },
+    stdout: 'pipe',
+    stderr: 'ignore',
+  });
+  endAtExit(npx.pid);
+  npx.exited.then(() => hasEnded(npx.pid));
+  // The log is the service's own pipe: it ends when the service has.
+  let log = '';
+  for await (const text of npx.stdout.pipeThrough(new TextDecoderStream())) {
+    if (!log.includes('is ready') && (log + text).includes('is ready')) npx.kill('SIGTERM');
+    log += text;
+  }
+  expect(log).toContain('"stopped"');
+}, 20_000);

@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core';
 import { newPage } from './support/browser.ts';
 import { loginByMail, request } from './support/http.ts';
 import { signIn } from './support/page-states.ts';
+import { changesBy, signedIn } from './support/people.ts';
 import { startService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -66,6 +67,43 @@ async function twoLooks(page: Page): Promise<void> {
     await page.waitForResponse((answer) => answer.url().includes('/auth/events'));
   }
 }
+
+test('a click that was meant for the window over it approves nothing; one in a window with the focus does', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'two-clicks@example.com');
+  await page.addInitScript(() => {
+    document.hasFocus = () => false;
+  });
+  const changes = changesBy(page.context());
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator('#approve').boundingBox()) ?? {};
+  await page.mouse.click(x + width / 2, y + height / 2);
+  // The click was let be, and is the first that somebody who looks at the page has made.
+  await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
+  expect(changes).toEqual(['POST /device/verify']);
+  await page.reload();
+  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  await page.context().close();
+});
+
+test('whoever approved by mistake is told how to take it back before the terminal comes, and that does', async () => {
+  const { page, device } = await waitingPage('mistaken@example.com');
+  await page.getByText('Approved by mistake? “Sign out everywhere” there takes it back.').waitFor();
+  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByText('takes back what you have approved and no terminal has picked up yet').waitFor();
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.waitForURL(`${service.url}/login`);
+  const { status } = await request(service.url, 'POST', '/token', {
+    json: { device_code: device.device_code },
+  });
+  expect(status).toBe(400);
+  await page.context().close();
+});
 
 test('of two devices approved in two tabs, only the tab of the one that was picked up says so', async () => {
   const { page: one, device: first } = await waitingPage('two@example.com');
@@ -215,6 +253,32 @@ test('a page that nobody sees asks nothing, and looks at once when it is seen: a
   await says(page, done);
   await setVisibility(quick, 'visible');
   await says(quick, 'Your terminal picked this up, and that login has been signed out since.');
+  await page.context().close();
+});
+
+test('where the log is too long to be read to its end, the page does not say that nothing was signed in', async () => {
+  const page = await newPage();
+  await page.clock.install();
+  const { device } = await waitingPage('long-log@example.com', page);
+  await pickUp(device);
+  const event = {
+    id: 'evt_other',
+    type: 'refresh_race',
+    created_at: new Date().toISOString(),
+    session_id: 'ses_other',
+    ip_address: null,
+    user_agent: null,
+    detail: {},
+  };
+  await page.route('**/auth/events?*', (route) =>
+    route.fulfill({
+      headers: { 'X-Request-Id': 'r' },
+      json: { events: Array(50).fill(event), next_cursor: 'more' },
+    }),
+  );
+  await page.clock.fastForward('11:00');
+  await page.reload();
+  await says(page, 'This page cannot see whether your terminal has picked this up.');
   await page.context().close();
 });
 

@@ -1,6 +1,8 @@
 // The operator's commands beside a running service, on both databases.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { loginByMail, request } from './support/http.ts';
 import { startPostgres } from './support/postgres.ts';
 import { runOperator, startService, type TestService } from './support/service.ts';
@@ -200,6 +202,18 @@ test('a mail that was given up is listed for the operator, without its address',
   const line = await list();
   expect(JSON.parse(line)).toMatchObject({ template: 'sign_in', state: 'dead', attempts: 2 });
   expect(line).not.toContain('given-up');
+  await service.stop();
+});
+
+test('what the service writes is for its own user only', async () => {
+  const service = await startService();
+  await loginByMail(service.url, 'private@example.com');
+  const files = readdirSync(service.directory).filter((name) => name.startsWith('latchkey'));
+  expect(files).toContain('latchkey.db-wal');
+  for (const name of files) {
+    const mode = statSync(join(service.directory, name)).mode & 0o777;
+    expect([name, mode.toString(8)]).toEqual([name, '600']);
+  }
   await service.stop();
 });
 

@@ -106,3 +106,17 @@ test('every file of a page comes compressed, under a name made of its content, t
     }
   }
 });
+
+test('a page whose script cannot be had says so after a while, and a page that works never does', async () => {
+  const page = await newPage();
+  const notice = page.getByText('A part of this page does not come. Load it again.');
+  await page.goto(`${service.url}/login`);
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(await notice.count()).toBe(0);
+  // Another release, whose files have other names.
+  await page.route('**/assets/login-*.js', (route) => route.fulfill({ status: 404 }));
+  await page.reload();
+  expect(await notice.isVisible()).toBe(false);
+  await notice.waitFor();
+  await page.context().close();
+});

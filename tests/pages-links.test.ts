@@ -224,7 +224,94 @@ describe('/magic-link', () => {
   });
 });
 
+test.each([
+  [
+    '/not-me',
+    [{ at: 'done', value: { kind: 'other', email: null } }, { at: 'done' }, { at: 'other' }, 'done'],
+  ],
+  ['/verify-email', [{ at: 'done', value: 5 }, { at: 'other' }, 'done']],
+  ['/magic-link', [{ at: 'used' }, { at: 'used', next: 5 }, { at: 'other' }, 'used']],
+])('%s takes nothing that another release left in the tab for what came of a link', async (path, states) => {
+  const page = await newPage(phone);
+  await page.goto(`${service.url}${path}`);
+  for (const state of states) {
+    await page.evaluate((left) => history.replaceState(left, ''), state);
+    await page.reload();
+    await headed(page, 'This link is incomplete');
+  }
+  await page.context().close();
+});
+
+/** The person has told the browser to keep no cookies. */
+async function switchCookiesOff(page: Page): Promise<void> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Emulation.setDocumentCookieDisabled', { disabled: true });
+}
+
+describe('a browser that keeps no cookies', () => {
+  const explanation = 'This browser keeps no cookies of this page, and a login needs one';
+
+  test('says so before it asks for a mail or a passkey', async () => {
+    const page = await newPage(phone);
+    await switchCookiesOff(page);
+    const changes = changesBy(page.context());
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Mail address').fill(newAddress());
+    await button(page, 'Send me a mail').click();
+    await page.getByRole('alert').getByText(explanation).waitFor();
+    await page.reload();
+    await button(page, 'Sign in with a passkey').click();
+    await page.getByRole('alert').getByText(explanation).waitFor();
+    expect(changes).not.toContain('POST /magic_link');
+    expect(changes).not.toContain('POST /passkey/login');
+    await page.context().close();
+  });
+
+  test('says so before it spends a link, which is good once they are allowed', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    const changes = changesBy(page.context());
+    await request(service.url, 'POST', '/magic_link', { json: { email } });
+    await switchCookiesOff(page);
+    await page.goto(await signInLink(email));
+    await page.getByLabel('Mail address').fill(email);
+    await button(page, 'Sign in').click();
+    await page.getByRole('alert').getByText(explanation).waitFor();
+    expect(changes).toEqual([]);
+    expect(page.url()).toContain('#token=lk_ml_');
+    const allowed = await page.context().newPage();
+    await allowed.goto(page.url());
+    await allowed.getByLabel('Mail address').fill(email);
+    await button(allowed, 'Sign in').click();
+    await allowed.waitForURL(`${service.url}/account`);
+    await page.context().close();
+  });
+});
+
 describe('/login', () => {
+  test('sends no mail to what is left of an address that is too long', async () => {
+    const page = await newPage(phone);
+    await page.goto(`${service.url}/login`);
+    const tooLong = `${'a'.repeat(60)}@${`${'b'.repeat(60)}.`.repeat(3)}example.com`;
+    await page.getByLabel('Mail address').fill(tooLong);
+    await button(page, 'Send me a mail').click();
+    await page.getByRole('alert').getByText('does not look like a mail address').waitFor();
+    expect(await page.getByLabel('Mail address').inputValue()).toBe(tooLong);
+    await page.context().close();
+  });
+
+  test('says that the mails which came still work when no more are sent, and calls no code wrong', async () => {
+    const page = await newPage(phone);
+    await askForMail(page, newAddress());
+    const json = { error: 'rate_limited', error_description: '.', request_id: 'r' };
+    const headers = { 'X-Request-Id': 'r', 'Retry-After': '600' };
+    await page.route('**/auth/magic_link', (route) => route.fulfill({ status: 429, headers, json }));
+    await button(page, 'Send a new mail').click();
+    await page.getByRole('alert').getByText('Those that came still work. Try again in 10 minutes').waitFor();
+    expect(await page.getByLabel('Code from the mail').getAttribute('aria-invalid')).toBe('false');
+    await page.context().close();
+  });
+
   test('knows after a reload, or after going back, that a mail is on its way: its link works, its code is sent anew', async () => {
     const email = newAddress();
     const page = await newPage(phone);

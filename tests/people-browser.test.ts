@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from './support/browser.ts';
 import { mailTo, request } from './support/http.ts';
 import { signIn } from './support/page-states.ts';
-import { tabTo } from './support/people.ts';
+import { signedIn, tabTo } from './support/people.ts';
 import { startService, type TestService } from './support/service.ts';
 
 let service: TestService;
@@ -104,6 +104,19 @@ test('going back to the account after signing out in another tab shows it no mor
   await page.context().close();
 });
 
+test('whoever reloads after typing the code of a device still looks at that device', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'typist@example.com');
+  const { user_code } = await startDevice();
+  await page.goto(`${service.url}/device`);
+  await page.getByLabel('Code from your terminal').fill(user_code.toLowerCase());
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await page.reload();
+  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await page.context().close();
+});
+
 test('of two tabs with the same code one decides, and the other says that nothing waits any more', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'tabs@example.com');
@@ -154,5 +167,37 @@ test('a lost connection loses nothing that was typed, and the same button works 
   await page.context().setOffline(false);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
+  await page.context().close();
+});
+
+test('with forced colours a warning and a message still stand apart from the text around them', async () => {
+  const page = await newPage({ forcedColors: 'active' });
+  await signedIn(page, service.url, 'contrast@example.com');
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  const edgeOf = (selector: string) =>
+    page.locator(selector).evaluate((element) => getComputedStyle(element).borderTopColor);
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  expect(await edgeOf('.warning')).not.toBe('rgba(0, 0, 0, 0)');
+  await page.goto(`${service.url}/device?user_code=nonsense`);
+  await page.getByRole('alert').getByText('That is not a code').waitFor();
+  expect(await edgeOf('#error')).not.toBe('rgba(0, 0, 0, 0)');
+  await page.context().close();
+});
+
+test('on a phone with letters twice as large nothing is cut off, both choices about a device included', async () => {
+  const page = await newPage({ viewport: { width: 360, height: 740 } });
+  await signedIn(page, service.url, 'large@example.com');
+  const device = await startDevice();
+  const addresses = [device.verification_uri_complete, '/login', '/account', '/not-me#token=lk_nm_some'];
+  for (const address of addresses) {
+    await page.goto(new URL(address, service.url).href);
+    await page.locator('main button').last().waitFor();
+    const width = await page.evaluate(() => {
+      document.documentElement.style.fontSize = '200%';
+      return document.documentElement.scrollWidth;
+    });
+    expect([address, width]).toEqual([address, 360]);
+  }
   await page.context().close();
 });

@@ -17,25 +17,17 @@ find_chromium() {
 
 (. tools/install.sh) || finish 0 1
 
-# Installs Debian's packages where that is possible and permitted.
-install() {
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "latchkey: installing $* for the tests ..." >&2
-    DEBIAN_FRONTEND=noninteractive
-    export DEBIAN_FRONTEND
-    { apt-get -qq update && apt-get -qq install -y --no-install-recommends "$@"; } >&2
-  fi
-}
+. tools/debian.sh
 
 CHROMIUM_PATH=$(find_chromium)
-[ -n "$CHROMIUM_PATH" ] || { install chromium; CHROMIUM_PATH=$(find_chromium); }
+[ -n "$CHROMIUM_PATH" ] || { install_debian chromium; CHROMIUM_PATH=$(find_chromium); }
 if [ -z "$CHROMIUM_PATH" ]; then
   echo 'latchkey: the tests need Chromium: install it, or set CHROMIUM_PATH' >&2
   finish 0 1
 fi
 export CHROMIUM_PATH
 # Without a keychain its tests are skipped.
-{ command -v gnome-keyring-daemon && command -v dbus-daemon; } >/dev/null || install gnome-keyring dbus
+{ command -v gnome-keyring-daemon && command -v dbus-daemon; } >/dev/null || install_debian gnome-keyring dbus
 
 [ $# -gt 0 ] || set -- ./packages ./tests
 [ ! -t 2 ] || { FORCE_COLOR=1 && export FORCE_COLOR; }

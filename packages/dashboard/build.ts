@@ -34,7 +34,8 @@ const html = (title: string, script: string, imported: readonly string[], style:
 ${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}</head>
 <body>
 <header><a href="/account">Latchkey</a></header>
-<main><noscript><p>This page needs JavaScript.</p></noscript></main>
+<main><noscript><p>This page needs JavaScript.</p></noscript>
+<p class="late">A part of this page does not come. Load it again.</p></main>
 </body>
 </html>
 `;

@@ -11,8 +11,7 @@ import { systemRandom } from '../../packages/server/src/crypto/random.ts';
 import { openDatabase } from '../../packages/server/src/database/database.ts';
 import type { Dialect } from '../../packages/server/src/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/database/sweep.ts';
-import type { App } from '../../packages/server/src/http/api.ts';
-import type { Lifecycle } from '../../packages/server/src/http/conventions.ts';
+import type { App, Lifecycle } from '../../packages/server/src/http/conventions.ts';
 import { createLimiter } from '../../packages/server/src/limits/limiter.ts';
 import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
@@ -137,7 +136,7 @@ export async function openApp(
     random: systemRandom,
     wakeMailWorker: () => worker?.wake(),
   };
-  const lifecycle: Lifecycle = { draining: false };
+  const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
 
   const ask: TestApp['ask'] = async (

@@ -28,7 +28,9 @@ for signal in INT KILL; do
     sleep 0.05; tries=$((tries - 1))
   done
 done
-rm -rf -- "$@"
+# The last children of an ended process may still write.
+tries=20
+until rm -rf -- "$@" 2>/dev/null || [ $tries = 0 ]; do sleep 0.1; tries=$((tries - 1)); done
 `;
 
 let shell: Subprocess<'pipe', 'ignore', 'inherit'> | undefined;

@@ -66,6 +66,7 @@ export async function signIn(page: Page, url: string, email: string): Promise<vo
   await pressed(page, 'Sign in');
   await page.waitForURL(`${url}/account`);
   await headed(page, 'Your passkeys');
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
 }
 
 async function mailsSoFar(url: string, email: string): Promise<number> {
@@ -215,6 +216,18 @@ const deviceStates = (url: string): PageState[] => {
       name: 'device-pending',
       open: async (page) => {
         await openPending(page, plain);
+      },
+    },
+    {
+      name: 'device-pending-other-network',
+      open: async (page) => {
+        await page.route('**/device/verify', async (route) => {
+          const answer = await route.fetch();
+          const json = { ...(await answer.json()), same_network: false, ip_address: '203.0.113.7' };
+          await route.fulfill({ response: answer, json });
+        });
+        await openPending(page, plain);
+        await page.getByText('A different network from yours').waitFor();
       },
     },
     {

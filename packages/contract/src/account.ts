@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, time, visibleText } from './fields.ts';
+import { readOnly, text, time, visibleText } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const profile = z
@@ -16,13 +16,6 @@ export const profile = z
   })
   .meta({ id: 'Profile' });
 export type Profile = z.infer<typeof profile>;
-
-/** A member of the profile that a patch may not name. */
-const readOnly = z
-  .unknown()
-  .refine((value) => value === undefined, 'cannot be changed here')
-  .optional()
-  .meta({ readOnly: true });
 
 /** An https URL as it is: without the spaces, control characters and slips that URL parsers mend silently. */
 const isHttpsUrl = (value: string) => {

@@ -10,7 +10,7 @@ import {
 import { emailChangeRequest, emailChangeSent, emailChangeVerification } from './email-change.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventList } from './events.ts';
-import { page } from './fields.ts';
+import { noMembers, page } from './fields.ts';
 import { magicLinkRequest, magicLinkSent, magicLinkVerification } from './magic-links.ts';
 import { disownedNotice, noticeDisowning } from './notices.ts';
 import { organizationList } from './organizations.ts';
@@ -151,9 +151,11 @@ export const endpoints = {
     path: `${auth}/passkey/register/challenge`,
     summary: 'Options for making a passkey, as PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3)',
     access: 'recent',
+    body: noMembers,
+    bodyOptional: true,
     status: 200,
     response: creationOptions,
-    errors: ['rate_limited'],
+    errors: ['invalid_request', 'rate_limited'],
   }),
   registerPasskey: define({
     id: 'registerPasskey',
@@ -173,9 +175,11 @@ export const endpoints = {
     path: `${auth}/passkey/login/challenge`,
     summary: 'Options for a passkey login, as PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3)',
     access: 'anyone',
+    body: noMembers,
+    bodyOptional: true,
     status: 200,
     response: requestOptions,
-    errors: ['rate_limited'],
+    errors: ['invalid_request', 'rate_limited'],
   }),
   loginWithPasskey: define({
     id: 'loginWithPasskey',
@@ -305,8 +309,9 @@ export const endpoints = {
     id: 'getProfile',
     method: 'get',
     path: `${auth}/me`,
-    summary: 'The profile of the user, with an ETag',
+    summary: 'The profile of the user, with an ETag; 304 where If-None-Match names it',
     access: 'bearer',
+    headers: { 'If-None-Match': 'The ETag of the profile that the caller has.' },
     status: 200,
     response: profile,
     errors: [],

@@ -18,6 +18,13 @@ export const visibleText = (max: number) =>
     .refine((value) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value), 'must not hold control characters')
     .refine((value) => /[^\p{C}\p{Z}]/u.test(value), 'must not be blank');
 
+/** A member of a record that a patch may not name. */
+export const readOnly = z
+  .unknown()
+  .refine((value) => value === undefined, 'cannot be changed here')
+  .optional()
+  .meta({ readOnly: true });
+
 /** What a client hands back as it got it; whether it is well-formed is part of whether it is good. */
 export const opaque = (max: number) => z.string().min(1).max(max);
 
@@ -26,6 +33,9 @@ export const token = opaque(limits.token);
 
 /** A moment: RFC 3339, UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 });
+
+/** A body that asks for nothing; one that comes all the same must be what the interface takes. */
+export const noMembers = z.object({});
 
 /** Paging of a list: how many, and where the previous page ended. */
 export const page = z.object({

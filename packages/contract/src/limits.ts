@@ -21,7 +21,7 @@ export const limits = {
   authenticatorData: 8192,
   signature: 2048,
   userHandle: 128,
-  /** In one account; one more is a `conflict`. */
+  /** In one account; a service may be set to fewer. One more is a `conflict`. */
   passkeys: 20,
   transports: 16,
   transport: 32,

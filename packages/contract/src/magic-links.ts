@@ -14,11 +14,17 @@ export const magicLinkSent = z
   })
   .meta({ id: 'MagicLinkSent' });
 
+/** A token that is there and cannot be one is a mistake to be told of, not to be passed over for the code. */
+const badToken = z
+  .unknown()
+  .refine((value) => value === undefined, 'must be the token of a link, or be left out')
+  .optional();
+
 /**
  * Either the token of the link, or the code of the mail together with the request it belongs to. With `token`
  * a page may send the address the person typed; a link for another address is then refused unspent.
  */
 export const magicLinkVerification = z.union([
   z.object({ token, email: text(limits.emailAddress).optional() }),
-  z.object({ request: token, code: opaque(limits.emailCode) }),
+  z.object({ request: token, code: opaque(limits.emailCode), token: badToken }),
 ]);

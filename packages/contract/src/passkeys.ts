@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, time, visibleText } from './fields.ts';
+import { readOnly, text, time, visibleText } from './fields.ts';
 import { limits } from './limits.ts';
 
 /** COSE algorithms of passkeys in the order of preference: EdDSA, ES256, RS256. */
@@ -102,4 +102,14 @@ export type Passkey = z.infer<typeof passkey>;
 
 export const passkeyList = z.object({ passkeys: z.array(passkey) }).meta({ id: 'PasskeyList' });
 
-export const passkeyPatch = z.object({ name: visibleText(limits.passkeyName) });
+export const passkeyPatch = z.object({
+  name: visibleText(limits.passkeyName),
+  id: readOnly,
+  credential_id: readOnly,
+  aaguid: readOnly,
+  device_type: readOnly,
+  backed_up: readOnly,
+  transports: readOnly,
+  created_at: readOnly,
+  last_used_at: readOnly,
+});

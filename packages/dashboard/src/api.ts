@@ -16,8 +16,11 @@ const apiForAnybody = createApi({ server: location.origin });
  * whether the call took effect.
  */
 export interface Problem {
-  /** `somebody_else`: nothing was done, because another user than the page shows is signed in by now. */
-  readonly code: LatchkeyErrorCode | 'somebody_else';
+  /**
+   * `somebody_else`: nothing was done, because another user than the page shows is signed in by now. `cookies_off`:
+   * nothing was done, because this browser would forget the login at once.
+   */
+  readonly code: LatchkeyErrorCode | 'somebody_else' | 'cookies_off';
   /** For developers; with `invalid_request` it begins with the name of the field. */
   readonly message?: string;
   /** From `Retry-After`: with 429 and 503. */
@@ -59,13 +62,17 @@ async function settled<T>(work: Promise<T>): Promise<Result<T>> {
 /** The credential arrives in a cookie that no script can read. */
 export const byCookie = { session: 'cookie' } as const;
 
+/** What comes of a step of signing in, which is not taken where it would spend a link or a code for nothing. */
+export const signingIn = async <T>(work: () => Promise<T>): Promise<Result<T>> =>
+  navigator.cookieEnabled ? outcomeOf(work()) : { ok: false, problem: { code: 'cookies_off' } };
+
 /** Ask for a mail with a link and a code. The `request` that comes back must stay in memory. */
 export const requestMagicLink = (email: string) =>
-  outcomeOf(api.call('requestMagicLink', { body: { email } }));
+  signingIn(() => api.call('requestMagicLink', { body: { email } }));
 
 /** Sign in. */
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
-  outcomeOf(api.call('verifyMagicLink', { query: byCookie, body: proof }));
+  signingIn(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
 
 /** See who asks for a device login. Changes nothing. */
 export const verifyDevice = (userCode: string) =>
@@ -131,20 +138,27 @@ export const listEvents = (cursor?: string) => outcomeOf(api.call('listEvents', 
 
 const maxEventPages = 10;
 
-/** The user's security log since a moment (milliseconds since 1970) and a little more, newest first, at most 500 entries. */
+/** The user's security log since a moment (milliseconds since 1970) and a little more, newest first. */
 export const listEventsSince = (since: number) => outcomeOf(eventsSince(since));
 
-async function eventsSince(since: number): Promise<Event[]> {
+interface EventsSince {
+  readonly events: readonly Event[];
+  /** More than 500 entries are not fetched: the oldest ones are then missing. */
+  readonly isWhole: boolean;
+}
+
+async function eventsSince(since: number): Promise<EventsSince> {
   const events: Event[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < maxEventPages; pages++) {
     const answer: Answer<'listEvents'> = await api.call('listEvents', page(limits.defaultPageSize, cursor));
     events.push(...answer.events);
     const oldest = answer.events.at(-1);
-    if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since) break;
+    if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since)
+      return { events, isWhole: true };
     cursor = answer.next_cursor;
   }
-  return events;
+  return { events, isWhole: false };
 }
 
 const sessionPageSize = 100;

@@ -13,8 +13,9 @@ export function tokenOfLink(prefix: string): string | undefined {
  */
 export const closeLink = (outcome: object): void => history.replaceState(outcome, '', location.pathname);
 
-/** What `closeLink` has left: only the same page writes and reads it. */
-export const outcomeOfLink = <Outcome>() => history.state as Outcome | null;
+/** What `closeLink` has left, perhaps in an earlier release of the same page: nothing is sure of it. */
+export const outcomeOfLink = (): Readonly<Record<string, unknown>> =>
+  typeof history.state === 'object' && history.state !== null ? history.state : {};
 
 // A second link opened in the same tab changes nothing but the fragment.
 window.addEventListener('hashchange', () => location.reload());

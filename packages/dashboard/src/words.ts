@@ -19,6 +19,8 @@ const common: Words = {
   signup_disabled: 'There is no account for this address, and this service does not take new ones.',
   origin_not_allowed:
     'This page was opened from an address that the service does not allow. Open it at its own address.',
+  cookies_off:
+    'This browser keeps no cookies of this page, and a login needs one. Allow them for Latchkey in its settings, then load the page again.',
   passkeys_unsupported: 'This browser cannot use passkeys.',
   no_authenticator:
     'This device has no screen lock, fingerprint or face recognition that is set up for passkeys. Try a phone, a security key or a password manager.',
@@ -28,6 +30,11 @@ const common: Words = {
   passkey_already_there:
     'There is a passkey for this account on this device already. You can sign in with it.',
 };
+
+/** What is different where a mail was asked for. */
+export const mailWords = {
+  rate_limited: 'Too many mails were asked for, so no more are sent for now. Those that came still work.',
+} satisfies Words;
 
 /** A sentence for a person about what went wrong, and when to try again if the server said so. */
 export function explain(problem: Problem, words: Words = {}, now: Date = new Date()): string {

@@ -1,4 +1,3 @@
-import { OpenAPIHono } from '@hono/zod-openapi';
 import manifest from '../package.json' with { type: 'json' };
 import { accountRoutes } from './account/routes.ts';
 import type { Context } from './context.ts';
@@ -16,11 +15,12 @@ import { emailChangeRoutes } from './email-change/routes.ts';
 import { sweepEmailChanges } from './email-change/store.ts';
 import { sweepEvents } from './events/events.ts';
 import { eventRoutes } from './events/routes.ts';
-import { type App, createApi, type RequestEnv } from './http/api.ts';
-import { answerErrors, type Lifecycle, refuseOtherMethods, surround } from './http/conventions.ts';
+import { createApi } from './http/api.ts';
+import { type App, answering, type Lifecycle, refuseOtherMethods } from './http/conventions.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { documentRoutes, healthRoutes } from './http/operations.ts';
 import { pageRoutes } from './http/pages.ts';
+import { Routes } from './http/routing.ts';
 import { sweepRateLimits } from './limits/store.ts';
 import { signInMail, signInTemplate } from './magic-links/mail.ts';
 import { magicLinkRoutes } from './magic-links/routes.ts';
@@ -90,11 +90,8 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
 
 /** Puts the capabilities together: the one place that knows them all. */
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {
-  const app = new OpenAPIHono<RequestEnv>();
-  app.use(surround(ctx, lifecycle));
-  answerErrors(app, ctx);
-
-  const api = createApi(ctx, app, {
+  const routes = new Routes();
+  const api = createApi(ctx, routes, {
     authenticate: (credential) => authenticate(ctx, credential),
     authenticateService: (authorization) => authenticateService(ctx, authorization),
     credentialMissing,
@@ -113,11 +110,11 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   eventRoutes(api, ctx);
   serviceRoutes(api, ctx, openSigningKeys(ctx));
 
-  healthRoutes(app, ctx, lifecycle);
-  metricsRoute(app, ctx, manifest.version);
-  documentRoutes(app, ctx, manifest.version);
-  pageRoutes(app, { https: ctx.config.https });
-  if (ctx.config.devMailbox) mailboxRoutes(app, ctx, templates);
-  refuseOtherMethods(app, ctx);
-  return app;
+  healthRoutes(routes, ctx, lifecycle);
+  metricsRoute(routes, ctx, manifest.version);
+  documentRoutes(routes, ctx, manifest.version);
+  pageRoutes(routes, { https: ctx.config.https });
+  if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
+  refuseOtherMethods(routes, ctx);
+  return answering(ctx, lifecycle, routes);
 }

@@ -54,8 +54,11 @@ test('with nothing set the defaults of the contract hold', () => {
     deviceCodeTtlSeconds: 600,
     devicePollIntervalSeconds: 5,
     magicLinkTtlSeconds: 900,
+    emailCodeTries: 5,
     emailChangeTtlSeconds: 3600,
     recentLoginTtlSeconds: 900,
+    challengeTtlSeconds: 300,
+    passkeysPerUser: 20,
     refreshReuseLeewaySeconds: 10,
     eventRetentionSeconds: 400 * 86_400,
   });
@@ -103,7 +106,10 @@ const good: [string, string, Partial<Config>][] = [
   ['LATCHKEY_DEVICE_CODE_TTL', '60', { deviceCodeTtlSeconds: 60 }],
   ['LATCHKEY_DEVICE_POLL_INTERVAL', '1', { devicePollIntervalSeconds: 1 }],
   ['LATCHKEY_MAGIC_LINK_TTL', '60', { magicLinkTtlSeconds: 60 }],
+  ['LATCHKEY_EMAIL_CODE_TRIES', '3', { emailCodeTries: 3 }],
   ['LATCHKEY_RECENT_LOGIN_TTL', '60', { recentLoginTtlSeconds: 60 }],
+  ['LATCHKEY_CHALLENGE_TTL', '60', { challengeTtlSeconds: 60 }],
+  ['LATCHKEY_PASSKEYS_PER_USER', '3', { passkeysPerUser: 3 }],
   ['LATCHKEY_REFRESH_REUSE_LEEWAY', '0', { refreshReuseLeewaySeconds: 0 }],
   ['LATCHKEY_EVENT_RETENTION', '86400', { eventRetentionSeconds: 86_400 }],
 ];
@@ -119,6 +125,7 @@ const lifetimes = [
   'DEVICE_POLL_INTERVAL',
 ];
 lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY', 'EVENT_RETENTION');
+lifetimes.push('CHALLENGE_TTL');
 
 const bad: [string, string[]][] = [
   ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
@@ -146,6 +153,8 @@ const bad: [string, string[]][] = [
     ['x', '10.0.0.0/33', '10.0.0.0/', '10.0.0.1-9', '::/129', '10.0.0.1;10.0.0.2', '10', '10.1'],
   ],
   ['LATCHKEY_RATE_LIMITS', ['ON', 'true', '0', 'no']],
+  ['LATCHKEY_EMAIL_CODE_TRIES', ['0', '101', '-1', '1.5', 'x', '5 x']],
+  ['LATCHKEY_PASSKEYS_PER_USER', ['0', '21', '-1', '1.5', 'x', '5 x']],
   ...lifetimes.map((name): [string, string[]] => [
     `LATCHKEY_${name}`,
     ['-1', '1.5', 'x', '15m', '1e3', '99999999999', ' 5 s'],

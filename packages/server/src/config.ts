@@ -1,5 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
+import { limits as sizes } from '@latchkey/contract/limits';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { generateKey, type KeyRing, parseKeyRing } from './crypto/key-ring.ts';
@@ -33,8 +34,14 @@ export interface Config {
   readonly deviceCodeTtlSeconds: number;
   readonly devicePollIntervalSeconds: number;
   readonly magicLinkTtlSeconds: number;
+  /** How many times the code of a mail may be tried; the link of the same mail lives on. */
+  readonly emailCodeTries: number;
   readonly emailChangeTtlSeconds: number;
   readonly recentLoginTtlSeconds: number;
+  /** How long a passkey ceremony may take; the browser is told the same. */
+  readonly challengeTtlSeconds: number;
+  /** In one account; one more is a `conflict`. */
+  readonly passkeysPerUser: number;
   readonly refreshReuseLeewaySeconds: number;
   /** How long events stay in the security log. */
   readonly eventRetentionSeconds: number;
@@ -54,6 +61,16 @@ const seconds = (defaultValue: number, least: number, most: number) =>
     .pipe(z.int().min(least, `must be at least ${least} s`).max(most, `must be at most ${most} s`))
     .default(defaultValue);
 
+const count = (defaultValue: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, `must be a whole number from 1 to ${most}`)
+    .transform(Number)
+    .pipe(z.int().min(1, 'must be at least 1').max(most, `must be at most ${most}`))
+    .default(defaultValue);
+
+/** Guesses at one code; far fewer than the 20^8 codes there are. */
+const greatestCodeTries = 100;
 const greatestQuota = 1_000_000;
 /** The shortest window: far longer than the clocks of two nodes differ. */
 const leastWindowSeconds = 10;
@@ -185,8 +202,11 @@ const settings = z.object({
   LATCHKEY_DEVICE_CODE_TTL: seconds(600, 1, day),
   LATCHKEY_DEVICE_POLL_INTERVAL: seconds(5, 1, 300),
   LATCHKEY_MAGIC_LINK_TTL: seconds(900, 1, day),
+  LATCHKEY_EMAIL_CODE_TRIES: count(5, greatestCodeTries),
   LATCHKEY_EMAIL_CHANGE_TTL: seconds(3600, 1, day),
   LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
+  LATCHKEY_CHALLENGE_TTL: seconds(300, 1, day),
+  LATCHKEY_PASSKEYS_PER_USER: count(sizes.passkeys, sizes.passkeys),
   LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
   LATCHKEY_EVENT_RETENTION: seconds(400 * day, day, greatestTtlSeconds),
 });
@@ -249,8 +269,11 @@ export function readConfig(env: Environment = process.env): Config {
     deviceCodeTtlSeconds: s.LATCHKEY_DEVICE_CODE_TTL,
     devicePollIntervalSeconds: s.LATCHKEY_DEVICE_POLL_INTERVAL,
     magicLinkTtlSeconds: s.LATCHKEY_MAGIC_LINK_TTL,
+    emailCodeTries: s.LATCHKEY_EMAIL_CODE_TRIES,
     emailChangeTtlSeconds: s.LATCHKEY_EMAIL_CHANGE_TTL,
     recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
+    challengeTtlSeconds: s.LATCHKEY_CHALLENGE_TTL,
+    passkeysPerUser: s.LATCHKEY_PASSKEYS_PER_USER,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
@@ -271,6 +294,9 @@ export function unknownSettings(env: Environment = process.env): string[] {
   ]);
   return Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !known.has(name));
 }
+
+/** Whether npx runs this process, by a shell of its own. */
+export const runByNpx = (env: Environment = process.env): boolean => env['npm_lifecycle_event'] === 'npx';
 
 /** Where the keys of a service on SQLite lie when none are set. */
 export function keyFileOf(config: Config): string {

@@ -35,6 +35,9 @@ export class AuthError extends Error {
   }
 }
 
+/** A path that names nothing at all. */
+export const nothingHere = (): AuthError => new AuthError('not_found', 'There is nothing here.');
+
 /** A path names nothing of this user: the same words whether it is another's, gone or was never there. */
 export const noSuchThing = (): AuthError => new AuthError('not_found', 'There is no such thing.');
 

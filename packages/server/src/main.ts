@@ -16,6 +16,9 @@ import { serve } from './operator/serve.ts';
 import { serviceCommands } from './operator/services.ts';
 import { userCommands } from './operator/users.ts';
 
+// What it makes is for nobody else on the machine: the store holds addresses.
+process.umask(0o077);
+
 const print = (text: string): void => void (text !== '' && process.stdout.write(`${text}\n`));
 
 async function openContext(config: Config, logLevel: string): Promise<Context> {

@@ -1,11 +1,10 @@
-import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { requestEmailChange } from '../api.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { duration, explain } from '../words.ts';
+import { duration, explain, mailWords } from '../words.ts';
 import { asUser } from './as-user.tsx';
 
 const isOpen = signal(false);
@@ -15,6 +14,7 @@ const status = signal('');
 const busy = busyState();
 
 const words = {
+  ...mailWords,
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
   signup_disabled: 'This service does not take addresses of this domain.',
 };
@@ -61,7 +61,6 @@ export function ChangeAddress() {
               errorId="address-error"
               takesFocus
               autoComplete="email"
-              maxLength={limits.emailAddress}
             />
             <div class="row">
               <button type="submit" class="primary" disabled={busy.now.value}>

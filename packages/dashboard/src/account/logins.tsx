@@ -137,13 +137,7 @@ function Endings() {
   return (
     <>
       <div class="row">
-        <button
-          type="button"
-          id="sign-out"
-          class="primary"
-          disabled={busy.now.value}
-          onClick={() => void signOut('session')}
-        >
+        <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
           Sign out here
         </button>
         {hasOthers ? (
@@ -165,7 +159,10 @@ function Endings() {
           Sign out everywhere
         </button>
       </div>
-      <p class="quiet">Signing out everywhere ends every login, terminals and this browser too.</p>
+      <p class="quiet">
+        Signing out everywhere ends every login, terminals and this browser too, and takes back what you have
+        approved and no terminal has picked up yet.
+      </p>
     </>
   );
 }

@@ -34,7 +34,8 @@ const busy = busyState();
 
 const words = {
   invalid_grant: 'That passkey could not be added. Try again.',
-  conflict: 'That passkey could not be added: it is registered already.',
+  conflict:
+    'That passkey could not be added: it is registered already, or your account has as many as it can have.',
   too_many: `Your account has ${limits.passkeys} passkeys, as many as it can have. Remove one you no longer use, and try again.`,
   not_found: 'That passkey is gone already.',
 };

@@ -20,7 +20,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { CodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { duration, explain } from '../words.ts';
+import { duration, explain, mailWords } from '../words.ts';
 
 /** Who is asked to confirm, and with what they can. */
 interface Person {
@@ -125,7 +125,7 @@ const sendMail = ({ email }: Person) =>
     aboutCode.value = false;
     const result = await requestMagicLink(email);
     if (!result.ok) {
-      error.value = explain(result.problem, words);
+      error.value = explain(result.problem, { ...words, ...mailWords });
       return undefined;
     }
     const { request, expires_in } = result.value;

@@ -19,6 +19,9 @@ const sentences: Record<PickUp, string> = {
   unseen: `This page cannot see whether your terminal has picked this up. ${lookThere}`,
 };
 
+/** Ending one login, or all others, does not end one that has not begun. */
+const canBeTakenBack = (pickUp: PickUp) => pickUp === 'waiting' || pickUp === 'noAnswer';
+
 const isGoodNews = (pickUp: PickUp) => ['waiting', 'noAnswer', 'pickedUp'].includes(pickUp);
 
 /** After an approval: what has become of it. */
@@ -32,6 +35,9 @@ export function Approved({ pickUp }: { pickUp: PickUp }) {
       <p>
         <a href="/account">See all your logins</a>
       </p>
+      {canBeTakenBack(pickUp) ? (
+        <p class="quiet">Approved by mistake? “Sign out everywhere” there takes it back.</p>
+      ) : null}
       {cameByMail() && passkeysSupported ? (
         <p class="quiet">
           Next time without a mail: <a href="/account">add a passkey</a>.

@@ -17,15 +17,23 @@ import { mount } from '../ui/mount.tsx';
 import { clock, explain } from '../words.ts';
 import { Approved, Denied } from './decided.tsx';
 import { type Decision, noteDecision, recallDecision } from './decision.ts';
+import { type LookedAt, lookedAt } from './looked-at.ts';
 import { type PickUp, watchPickUp } from './pick-up.ts';
 
 type Step =
   | { at: 'loading' }
   | { at: 'unavailable' }
   | { at: 'code'; nothingWaits?: boolean }
-  | { at: 'review'; device: PendingDevice; until: Date }
+  | Review
   | { at: 'approved'; pickUp: PickUp }
   | { at: 'denied' };
+
+interface Review {
+  readonly at: 'review';
+  readonly device: PendingDevice;
+  readonly until: Date;
+  readonly looked: LookedAt;
+}
 
 const step = signal<Step>({ at: 'loading' });
 const account = signal('');
@@ -39,7 +47,7 @@ let approvalInDoubt = false;
 const codeWords = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
-    'No login is waiting with this code. If you have just approved or denied it, there is nothing left to do here. If not, compare it with your terminal: if it is the same, its time is over or it has been used: start the login again there.',
+    'No login is waiting with this code. If you have just approved or denied it, you are done here. Otherwise compare it with your terminal; if it is the same, start the login again there.',
 };
 
 /** This page, with the code, as the place to come back to. */
@@ -71,9 +79,11 @@ async function lookUp(): Promise<'leaving' | undefined> {
     step.value = { at: 'code', nothingWaits: result.problem.code === 'invalid_grant' };
     return undefined;
   }
+  // A code that was typed is there again after a reload.
+  history.replaceState(null, '', here());
   const device = result.value;
   const until = new Date(Date.now() + device.expires_in * 1000);
-  const review: Step = { at: 'review', device, until };
+  const review: Review = { at: 'review', device, until, looked: lookedAt() };
   step.value = review;
   setTimeout(() => {
     if (step.value === review && !busy.now.value)
@@ -197,7 +207,12 @@ function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined
   );
 }
 
-function ReviewStep({ device, until }: { device: PendingDevice; until: Date }) {
+function ReviewStep({ review: { device, until, looked } }: { review: Review }) {
+  /** The keyboard has to be brought to the button first, so it comes late enough. */
+  const approve = ({ detail: clicks }: MouseEvent) => {
+    if (looked.now.value || clicks === 0) void decide('approve', device, until);
+    else looked.begin();
+  };
   return (
     <>
       <Heading key="review" takesFocus>
@@ -254,7 +269,8 @@ function ReviewStep({ device, until }: { device: PendingDevice; until: Date }) {
           type="button"
           id="approve"
           disabled={busy.now.value}
-          onClick={() => void decide('approve', device, until)}
+          aria-disabled={!looked.now.value}
+          onClick={approve}
         >
           Approve
         </button>
@@ -291,7 +307,7 @@ function DevicePage() {
     case 'code':
       return <CodeStep nothingWaits={now.nothingWaits} />;
     case 'review':
-      return <ReviewStep device={now.device} until={now.until} />;
+      return <ReviewStep review={now} />;
     case 'approved':
       return <Approved pickUp={now.pickUp} />;
     case 'denied':

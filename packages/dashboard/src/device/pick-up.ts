@@ -46,7 +46,7 @@ export async function watchPickUp(approval: Approval, show: (now: PickUp) => voi
     await untilVisible();
     const isOver = Date.now() >= until;
     const { sees, retryAfterSeconds = 0 } = await look(approval, sessionId);
-    if (sees === 'pickedUp' || sees === 'endedSince') return show(sees);
+    if (sees === 'pickedUp' || sees === 'endedSince' || sees === 'unseen') return show(sees);
     if (sees === 'waiting' && isOver) return show('notPickedUp');
     // Once may be the moment in which another tab puts a fresh login in the place of this one.
     if ((sees === 'signedOut' || sees === 'somebodyElse') && sees === before) return show(sees);
@@ -69,10 +69,10 @@ const ends: ReadonlySet<Event['type']> = new Set(['session_revoked', 'session_di
 async function look({ requestedAt }: Approval, sessionId: string): Promise<Look> {
   const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMilliseconds);
   if (!log.ok) return seesNothing(log.problem);
-  const events = log.value.filter(({ session_id }) => session_id === sessionId);
+  const events = log.value.events.filter(({ session_id }) => session_id === sessionId);
   if (events.some(({ type }) => ends.has(type))) return { sees: 'endedSince' };
   if (events.length > 0) return { sees: 'pickedUp' };
-  return { sees: 'waiting' };
+  return { sees: log.value.isWhole ? 'waiting' : 'unseen' };
 }
 
 function seesNothing({ code, retryAfterSeconds }: Problem): Look {

@@ -2,7 +2,7 @@ import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
-import { api, byCookie, getProfile, outcomeOf, requestMagicLink, verifyMagicLink } from '../api.ts';
+import { api, byCookie, getProfile, requestMagicLink, signingIn, verifyMagicLink } from '../api.ts';
 import { askedKey, forgetAsked, recallAsked, rememberAsked } from '../asked.ts';
 import { safeNext } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
@@ -12,7 +12,7 @@ import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { duration, explain } from '../words.ts';
+import { duration, explain, mailWords } from '../words.ts';
 
 /** The `request` of a sent mail is a secret of this page: it lives here, in memory, and nowhere else. */
 type Step =
@@ -36,6 +36,7 @@ const aboutField = signal(false);
 const busy = busyState();
 
 const askWords = {
+  ...mailWords,
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
 };
 const passkeyWords = {
@@ -60,14 +61,14 @@ const alreadySent = (address: string) =>
 /** Sends a mail to `address`; a failure leaves the page, and what was typed, as it is. */
 const ask = (address: string) =>
   busy.run(async () => {
+    const again = step.value.at === 'sent';
     error.value = '';
-    aboutField.value = true;
+    aboutField.value = !again;
     status.value = '';
     if (address === '') {
       error.value = 'Type your mail address first.';
       return undefined;
     }
-    const again = step.value.at === 'sent';
     const result = await requestMagicLink(address);
     if (!result.ok) {
       error.value = explain(result.problem, askWords);
@@ -84,6 +85,7 @@ const ask = (address: string) =>
 const enter = (request: string) =>
   busy.run(async () => {
     error.value = '';
+    aboutField.value = true;
     status.value = '';
     const typed = code.value.trim();
     if (typed === '') {
@@ -104,7 +106,7 @@ const enter = (request: string) =>
 
 async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
   error.value = '';
-  const result = await outcomeOf(redeemPasskey(api, assertion, byCookie));
+  const result = await signingIn(() => redeemPasskey(api, assertion, byCookie));
   if (!result.ok) {
     aboutField.value = false;
     error.value = explain(result.problem, passkeyWords);
@@ -128,7 +130,7 @@ const usePasskey = () =>
   busy.run(async () => {
     error.value = '';
     await autofill.stop();
-    const asked = await outcomeOf(askForPasskey(api));
+    const asked = await signingIn(() => askForPasskey(api));
     if (asked.ok && (await redeem(asked.value)) === 'leaving') return 'leaving';
     if (!asked.ok) {
       aboutField.value = false;
@@ -153,7 +155,6 @@ function AddressStep() {
           error={aboutField.value ? error.value : ''}
           takesFocus
           autoComplete="username webauthn"
-          maxLength={limits.emailAddress}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? 'One moment…' : 'Send me a mail'}
@@ -190,7 +191,7 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
           id="code"
           label="Code from the mail"
           value={code}
-          error={error.value}
+          error={aboutField.value ? error.value : ''}
           autoComplete="one-time-code"
           maxLength={limits.emailCode}
         />

@@ -1,9 +1,8 @@
-import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { type Problem, verifyMagicLink } from '../api.ts';
 import { forgetAsked, recallAsked } from '../asked.ts';
 import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
-import { home, loginPath } from '../next.ts';
+import { home, loginPath, safeNext } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
@@ -32,8 +31,14 @@ const status = signal('');
 const busy = busyState();
 
 function firstStep(): Step {
-  if (token === '') return outcomeOfLink<Outcome>() ?? { at: 'incomplete' };
+  if (token === '') return outcomeBefore() ?? { at: 'incomplete' };
   return asked === undefined ? { at: 'address' } : { at: 'oneClick', email: asked.email };
+}
+
+function outcomeBefore(): Outcome | undefined {
+  const kept = outcomeOfLink();
+  if (kept['at'] !== 'used' || typeof kept['next'] !== 'string') return undefined;
+  return { at: 'used', next: safeNext(kept['next'], location.origin) };
 }
 
 const signIn = (address: string) =>
@@ -125,7 +130,6 @@ function AddressStep() {
           error={error.value}
           takesFocus
           autoComplete="email"
-          maxLength={limits.emailAddress}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? 'One moment…' : 'Sign in'}

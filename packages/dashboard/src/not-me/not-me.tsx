@@ -3,7 +3,7 @@ import { disownNotice } from '../api.ts';
 import { home } from '../next.ts';
 import { Heading } from '../ui/heading.tsx';
 import { mountMailQuestion } from '../ui/mail-question.tsx';
-import { doneWords, failureWords } from './words.ts';
+import { doneWords, failureWords, isDisownedNotice } from './words.ts';
 
 const Done = ({ value: { kind, email } }: { value: DisownedNotice }) => (
   <>
@@ -43,6 +43,7 @@ mountMailQuestion({
   keptText: 'You can close this page. The link in the mail stays good for its time, should you think again.',
   act: 'This was not me',
   carryOut: disownNotice,
+  isValue: isDisownedNotice,
   failureWords,
   Done,
 });

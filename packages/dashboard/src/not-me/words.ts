@@ -1,4 +1,4 @@
-import type { NoticeKind } from '@latchkey/contract/notices';
+import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
 
 export const failureWords = {
   invalid_grant:
@@ -23,3 +23,10 @@ const ended: Record<NoticeKind, string> = {
 /** What pressing the button did. */
 export const doneWords = (kind: NoticeKind, isAddressRestored: boolean): string =>
   isAddressRestored && kind !== 'email_changed' ? `${ended[kind]} ${ended.email_changed}` : ended[kind];
+
+export function isDisownedNotice(kept: unknown): kept is DisownedNotice {
+  const { kind, email } = (kept ?? {}) as Readonly<Record<keyof DisownedNotice, unknown>>;
+  return (
+    typeof kind === 'string' && Object.hasOwn(ended, kind) && (email === null || typeof email === 'string')
+  );
+}

@@ -1,3 +1,4 @@
+import { limits } from '@latchkey/contract/limits';
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
@@ -17,13 +18,21 @@ interface FieldProps {
 
 /**
  * A mail address. Not `type="email"`: some browsers then hand over another spelling of the address than the one
- * typed, and one person would end up with two accounts.
+ * typed, and one person would end up with two accounts. One that is too long goes to the service, which refuses it:
+ * without its end it would be somebody else's.
  */
 export const EmailField = ({
   autoComplete,
   ...props
-}: FieldProps & { autoComplete: 'email' | 'username webauthn' }) => (
-  <Field {...props} inputMode="email" autoComplete={autoComplete} class="address" placeholder="" />
+}: Omit<FieldProps, 'maxLength'> & { autoComplete: 'email' | 'username webauthn' }) => (
+  <Field
+    {...props}
+    inputMode="email"
+    autoComplete={autoComplete}
+    class="address"
+    placeholder=""
+    maxLength={4 * limits.emailAddress}
+  />
 );
 
 /** What a person calls a thing of theirs. */

@@ -23,8 +23,16 @@ interface MailQuestion<T> {
   /** The answer that spends the token, and what it does. */
   readonly act: string;
   readonly carryOut: (token: string) => Promise<Result<T>>;
+  /** Whether something kept for a reload is what `carryOut` comes to. */
+  readonly isValue: (kept: unknown) => kept is T;
   readonly failureWords: Words;
   readonly Done: ComponentType<{ value: T }>;
+}
+
+function outcomeBefore<T>(isValue: (kept: unknown) => kept is T): Step<T> {
+  const { at, value } = outcomeOfLink();
+  if (at === 'kept') return { at };
+  return at === 'done' && isValue(value) ? { at, value } : { at: 'incomplete' };
 }
 
 /**
@@ -35,7 +43,7 @@ interface MailQuestion<T> {
 export function mountMailQuestion<T>(question: MailQuestion<T>): void {
   const token = tokenOfLink(question.prefix);
   const step = signal<Step<T>>(
-    token === undefined ? (outcomeOfLink<Outcome<T>>() ?? { at: 'incomplete' }) : { at: 'question', token },
+    token === undefined ? outcomeBefore(question.isValue) : { at: 'question', token },
   );
   const error = signal('');
   const busy = busyState();

@@ -1,6 +1,6 @@
 import { type ComponentType, render } from 'preact';
 
-/** Puts a page in place of the notice for browsers without scripts. */
+/** Puts a page in place of the notices for where no script runs. */
 export function mount(Page: ComponentType): void {
   const root = document.querySelector('main');
   if (root === null) throw new Error('the page has no main element');

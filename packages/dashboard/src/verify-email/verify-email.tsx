@@ -38,6 +38,7 @@ mountMailQuestion({
     'You can close this page. If you did not ask for this, there is nothing else to do. The link in the mail stays good for its time, should you think again.',
   act: 'Yes, use this address',
   carryOut: changeAddress,
+  isValue: (kept) => typeof kept === 'string',
   failureWords: {
     invalid_grant:
       'This link did not work. If it has been used, your address is changed already: sign in with the new one. Else its time is over, a newer link has taken its place, or the login that asked for it has ended: sign in and ask for a new one.',

@@ -245,6 +245,28 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
+  test('If-None-Match with the current tag is 304 without a body until the profile changes', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const read = async (tag: string, method = 'GET') => {
+      const answer = await t.ask(method, '/me', { token: ada.token, headers: { 'If-None-Match': tag } });
+      return [answer.status, answer.headers.get('ETag')];
+    };
+    const tag = (await ada.get()).headers.get('ETag')!;
+    for (const held of [tag, `W/${tag}`, `"x", W/${tag}`, '*']) {
+      expect([held, await read(held)]).toEqual([held, [304, tag]]);
+      expect([held, await read(held, 'HEAD')]).toEqual([held, [304, tag]]);
+    }
+    for (const other of ['"x"', tag.replaceAll('"', ''), '']) {
+      expect([other, await read(other)]).toEqual([other, [200, tag]]);
+    }
+    const kept = await t.ask('GET', '/me', { token: ada.token, headers: { 'If-None-Match': tag } });
+    expect(kept.text).toBe('');
+    await ada.patch({ name: 'changed' });
+    expect((await read(tag))[0]).toBe(200);
+    await t.close();
+  });
+
   test('of many patches at once with one If-Match exactly one is applied', async () => {
     const t = await open();
     const ada = await person(t);

@@ -2,11 +2,16 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
 import { getProfile, type TaggedProfile, updateProfile } from './account.ts';
+import { callerHas } from './entity-tag.ts';
 
 const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
 
 export function accountRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.getProfile, async ({ login }) => reply(await getProfile(ctx.db.read, login.userId)));
+  api.on(endpoints.getProfile, async ({ login, ifNoneMatch }) => {
+    const { body, headers } = reply(await getProfile(ctx.db.read, login.userId));
+    const unchanged = ifNoneMatch !== null && callerHas(ifNoneMatch, headers.ETag);
+    return unchanged ? { status: 304, headers } : { body, headers };
+  });
 
   api.on(endpoints.updateProfile, async ({ login, body, ifMatch, requester }) =>
     reply(await updateProfile(ctx, login, body, ifMatch, requester)),

@@ -51,15 +51,20 @@ export interface ReadHandle extends Handle {
   readonly key: ServerKey;
 }
 
+// The handle being read: every request brings one, so its bytes are laid out in the same place each time.
+const read = Buffer.alloc(handleBytes);
+const readKeyId = read.subarray(keyIdAt, subjectAt);
+const readSubject = read.subarray(subjectAt, valueAt);
+const readFields = read.subarray(0, macAt);
+const readMac = read.subarray(macAt);
+
 function open(keys: KeyRing, label: string, text: string, binding: Uint8Array): ReadHandle | undefined {
   if (!encoded.test(text)) return undefined;
-  const bytes = Buffer.from(text, 'base64url');
-  if (bytes[0] !== formatVersion) return undefined;
-  const key = keys.find(bytes.subarray(keyIdAt, subjectAt));
-  if (!key) return undefined;
-  const mac = key.mac(label, bytes.subarray(0, macAt), binding);
-  if (!timingSafeEqual(mac, bytes.subarray(macAt))) return undefined;
-  return { subject: bytes.subarray(subjectAt, valueAt), value: bytes.readUIntBE(valueAt, valueBytes), key };
+  read.write(text, 'base64url');
+  if (read[0] !== formatVersion) return undefined;
+  const key = keys.find(readKeyId);
+  if (!key || !timingSafeEqual(key.mac(label, readFields, binding), readMac)) return undefined;
+  return { subject: Buffer.from(readSubject), value: read.readUIntBE(valueAt, valueBytes), key };
 }
 
 const unbound = new Uint8Array();

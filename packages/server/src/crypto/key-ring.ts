@@ -1,4 +1,4 @@
-import { CryptoHasher } from 'bun';
+import { hmacUnder } from './hash.ts';
 
 const keyBytes = 32;
 const keyIdBytes = 5;
@@ -6,6 +6,7 @@ const keyIdBytes = 5;
 export interface ServerKey {
   /** Names the key inside a handle; says nothing about it. */
   readonly id: Buffer;
+  /** HMAC-SHA-256 over a label and the parts. */
   mac(label: string, ...parts: Uint8Array[]): Buffer;
 }
 
@@ -16,14 +17,8 @@ export interface KeyRing {
   find(id: Uint8Array): ServerKey | undefined;
 }
 
-/** HMAC-SHA-256 over a label and the parts; the label's length goes first, so no two inputs run together. */
 function createKey(secret: Buffer): ServerKey {
-  const mac = (label: string, ...parts: Uint8Array[]): Buffer => {
-    const hasher = new CryptoHasher('sha256', secret);
-    hasher.update(`${label.length}:${label}`);
-    for (const part of parts) hasher.update(part);
-    return hasher.digest();
-  };
+  const mac = hmacUnder(secret);
   return { id: mac('key id').subarray(0, keyIdBytes), mac };
 }
 

@@ -2,7 +2,9 @@
 
 import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import postgres from 'postgres';
 import { onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
+import { startPostgres } from '../../../../tests/support/postgres.ts';
 import { openDatabase } from './database.ts';
 
 /** A table of the service that a test may write to freely. */
@@ -129,6 +131,54 @@ test('a SQLite file that another process keeps locked is temporarily_unavailable
   expect((await t.ask('POST', '/magic_link', { json: { email: 'a@example.com' } })).status).toBe(202);
   await t.close();
 }, 20_000);
+
+test('a PostgreSQL database that is closed to us or gone is temporarily_unavailable, and works again once it is back', async () => {
+  const server = await startPostgres();
+  const admin = postgres(server.url('postgres'), { max: 1, onnotice: () => undefined });
+  const address = new URL(await server.createDatabase());
+  const name = address.pathname.slice(1);
+  await admin.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'first'; ALTER DATABASE ${name} OWNER TO ${name}`);
+  Object.assign(address, { username: name, password: 'first' });
+  const t = await openApp('postgres', { databaseUrl: address.href });
+  const { access_token } = await t.login();
+  const disconnect = () =>
+    admin`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name}`;
+  const answers = async () => [
+    await t.ask('GET', '/me', { token: access_token }),
+    await t.ask('POST', '/device'),
+    await t.ask('GET', 'readyz'),
+  ];
+  const refusals = async () =>
+    (await answers()).map(({ status, headers }) => `${status} ${headers.get('Retry-After')}`);
+  for (const [close, reopen] of [
+    [`ALTER ROLE ${name} PASSWORD 'second'`, `ALTER ROLE ${name} PASSWORD 'first'`],
+    [`ALTER ROLE ${name} NOLOGIN`, `ALTER ROLE ${name} LOGIN`],
+    [`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`],
+    [`ALTER DATABASE ${name} RENAME TO ${name}_b`, `ALTER DATABASE ${name}_b RENAME TO ${name}`],
+  ] as const) {
+    // A database with connections cannot be renamed.
+    if (close.includes('RENAME')) await disconnect();
+    await admin.unsafe(close);
+    await disconnect();
+    expect([close, await refusals()]).toEqual([close, ['503 1', '503 1', '503 1']]);
+    await admin.unsafe(reopen);
+    expect((await answers()).map(({ status }) => status)).toEqual([200, 200, 200]);
+  }
+  await t.close();
+  await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+  await admin.unsafe(`DROP ROLE ${name}`);
+  await admin.end();
+}, 30_000);
+
+test('a process whose schema is gone is not ready', async () => {
+  const t = await openApp('sqlite');
+  const outside = new Connection(t.databaseUrl.slice('sqlite:'.length));
+  outside.run('ALTER TABLE users RENAME TO gone');
+  outside.close();
+  const answer = await t.ask('GET', 'readyz');
+  expect([answer.status, answer.body.error]).toEqual([503, 'temporarily_unavailable']);
+  await t.close();
+});
 
 test('two opposite orders of locks on PostgreSQL end in two commits, not in an error', async () => {
   const t = await openApp('postgres');

@@ -29,10 +29,13 @@ const retryable = new Set([...conflicts, '23505']);
 const greatestTries = 8;
 const retryPauseMs = 20;
 
-/** Class 08 connection, 53 resources, 57 operator intervention, 25006 a standby; 55P03 lock not available. */
+/**
+ * Class 08 connection, 28 login refused, 53 resources, 57 operator intervention; 25006 a standby, 3D000 and 55000
+ * the database is gone or closed, 55P03 lock not available.
+ */
 const isUnavailable = (code: string): boolean =>
-  /^(08|53|57)/.test(code) ||
-  ['25006', '55P03', '58030'].includes(code) ||
+  /^(08|28|53|57)/.test(code) ||
+  ['25006', '3D000', '55000', '55P03', '58030'].includes(code) ||
   /^(CONNECTION_|CONNECT_|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|EAI_AGAIN)/.test(code);
 
 const codeOf = (error: unknown): string =>

@@ -29,12 +29,21 @@ export const findChain = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('event_chains').selectAll().where('user_id', '=', p.user_id),
 );
 
-/** The same, locked until the transaction ends: the events of one account are put in one order here. */
+/**
+ * The same, locked until the transaction ends: the events of one account are put in one order here. The account comes
+ * before its chain, in the order of all who lock both: the event would ask for it anyway.
+ */
 export const lockChain = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .selectFrom('event_chains')
     .selectAll()
-    .where('user_id', '=', p.user_id)
+    .where('user_id', '=', (e) =>
+      e
+        .selectFrom('users')
+        .select('id')
+        .where('id', '=', p.user_id)
+        .$if(dialect === 'postgres', (q) => q.forKeyShare()),
+    )
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 

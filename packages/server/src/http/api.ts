@@ -1,8 +1,6 @@
-import type { OpenAPIHono } from '@hono/zod-openapi';
 import { type Endpoint, userHeader } from '@latchkey/contract/endpoints';
 import { type ErrorCode, errorBody, errorStatus } from '@latchkey/contract/errors';
 import { limits } from '@latchkey/contract/limits';
-import type { Context as HonoContext } from 'hono';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context, Login, Requester, Service } from '../context.ts';
@@ -10,24 +8,10 @@ import { AuthError, noSuchThing } from '../errors.ts';
 import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
+import type { Exchange } from './exchange.ts';
 import { requireOwnOrigin } from './origin.ts';
+import type { Routes } from './routing.ts';
 import { requireUser } from './user.ts';
-
-/** What surrounds a request: the peer's address as the socket has it, and what the log will say of it. */
-export interface RequestEnv {
-  Bindings: { readonly peer: string | undefined };
-  Variables: {
-    requestId: string;
-    /** What every answer carries. */
-    headers: Readonly<Record<string, string>>;
-    /** Whether the answer was made with these headers. */
-    dressed: boolean | undefined;
-    outcome: string | undefined;
-    detail: string | undefined;
-  };
-}
-
-export type App = OpenAPIHono<RequestEnv>;
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
 type ServiceOf<E extends Endpoint> = E['access'] extends 'service' ? Service : undefined;
@@ -49,6 +33,7 @@ export interface CallFacts {
   readonly requester: Requester;
   readonly idempotencyKey: string | undefined;
   readonly ifMatch: string | null;
+  readonly ifNoneMatch: string | null;
   readonly accept: string | null;
   /** The browser's session cookie, whether or not it was what authenticated the request. */
   readonly sessionCookie: string | undefined;
@@ -59,7 +44,7 @@ export interface Reply<Body> {
   readonly body?: Body;
   /** The same answer in another form, sent in the place of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };
-  readonly status?: 200;
+  readonly status?: 200 | 304;
   readonly headers?: Record<string, string>;
   readonly cookie?: 'clear' | { readonly value: string };
   readonly detail?: string;
@@ -95,7 +80,7 @@ export interface Access {
 }
 
 export interface Api {
-  readonly app: App;
+  readonly routes: Routes;
   /** Adds an operation; an endpoint with a form dialect takes its handler third. */
   on<const E extends Endpoint>(
     endpoint: E,
@@ -110,38 +95,19 @@ export interface Api {
   ) => Promise<Reply<TokenSetLike>>;
 }
 
-export function createApi(ctx: Context, app: App, access: Access): Api {
-  const authenticate = async (endpoint: Endpoint, c: HonoContext<RequestEnv>): Promise<Login | undefined> => {
-    if (endpoint.access === 'anyone' || endpoint.access === 'service') return undefined;
-    const headers = c.req.raw.headers;
+export function createApi(ctx: Context, routes: Routes, access: Access): Api {
+  const authenticate = (headers: Headers): Promise<Login> => {
     const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
-    const cookie = readSessionCookie(ctx.config, headers.get('Cookie'));
+    const cookie = bearer ? undefined : readSessionCookie(ctx.config, headers.get('Cookie'));
     if (!bearer && cookie === undefined) throw access.credentialMissing();
     if (!bearer) requireOwnOrigin(ctx.config, headers);
-    const login = await access.authenticate(
+    return access.authenticate(
       bearer ? { type: 'bearer', value: bearer[1]?.trim() ?? '' } : { type: 'cookie', value: cookie! },
     );
-    requireUser(headers, login.userId);
-    if (endpoint.access === 'browser') access.requireBrowserLogin(login);
-    if (endpoint.access === 'recent') access.requireRecentLogin(login);
-    return login;
   };
 
-  const authenticateService = async (endpoint: Endpoint, c: HonoContext<RequestEnv>) =>
-    endpoint.access === 'service'
-      ? access.authenticateService(c.req.raw.headers.get('Authorization'))
-      : undefined;
-
-  const callOf = <Parts extends object>(c: HonoContext<RequestEnv>, parts: Parts): Parts & CallFacts =>
-    Object.assign(new RequestFacts(ctx.config, c), parts);
-
-  const answer = <Body>(
-    c: HonoContext<RequestEnv>,
-    endpoint: Endpoint,
-    reply: Reply<Body>,
-    login?: Login,
-  ) => {
-    c.set('detail', reply.detail);
+  const answer = <Body>(exchange: Exchange, endpoint: Endpoint, reply: Reply<Body>, login?: Login) => {
+    exchange.detail = reply.detail;
     const cookie = reply.cookie ?? (login?.renewedCookie ? { value: login.renewedCookie } : undefined);
     const clears = cookie === 'clear' && login?.credential === 'cookie';
     const set = cookie && cookie !== 'clear' ? cookie.value : undefined;
@@ -149,8 +115,9 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
       clears || set !== undefined
         ? { ...reply.headers, 'Set-Cookie': sessionCookieHeader(ctx.config, set) }
         : reply.headers;
-    if (reply.signed) return c.body(reply.signed.text, 200, { 'Content-Type': reply.signed.type });
-    return dressed(c, reply.body, reply.status ?? endpoint.status, headers);
+    if (reply.signed)
+      return new Response(reply.signed.text, { headers: { 'Content-Type': reply.signed.type } });
+    return exchange.json(reply.body, reply.status ?? endpoint.status, headers);
   };
 
   const on: Api['on'] = (endpoint, handler, form) => {
@@ -158,32 +125,58 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
       ...(endpoint.body ? (['json'] as const) : []),
       ...(form ? (['form'] as const) : []),
     ];
-    app.openAPIRegistry.registerPath(describe(endpoint));
-    app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
-      const taken = await takeBody(c.req.raw);
-      const service = await authenticateService(endpoint, c);
+    const isForUsers = endpoint.access !== 'anyone' && endpoint.access !== 'service';
+    const takesBody = dialects.length > 0;
+    const answerCall = async (exchange: Exchange, presented?: Promise<Login>): Promise<Response> => {
+      const { request } = exchange;
+      const call = new ReceivedCall(ctx.config, exchange);
+      const taken = takesBody ? await takeBody(request) : noBody;
+      if (endpoint.access === 'service')
+        call.service = await access.authenticateService(request.headers.get('Authorization'));
       const isEmpty = !(taken instanceof AuthError) && taken.length === 0;
       if (
         form &&
         endpoint.form &&
-        dialectOf(c.req.raw) === 'form' &&
+        dialectOf(request) === 'form' &&
         !(isEmpty && endpoint.access === 'bearer')
       ) {
-        const body = check(endpoint.form, readBody(c.req.raw, taken, dialects) ?? {}, 'the body');
-        return answer(c, endpoint, await form(callOf(c, { service: service as never, body: body as never })));
+        call.body = check(endpoint.form, readBody(request, taken, dialects) ?? {}, 'the body');
+        return answer(exchange, endpoint, await form(call as never));
       }
-      const login = await authenticate(endpoint, c);
-      const parameters = endpoint.query ? readQuery(c.req.url) : {};
-      if (parameters['session'] === 'cookie') requireOwnOrigin(ctx.config, c.req.raw.headers);
-      const query = endpoint.query ? check(endpoint.query, parameters, 'the query') : {};
-      const given = endpoint.body ? readBody(c.req.raw, taken, dialects) : undefined;
-      const absent = given === undefined && endpoint.bodyOptional ? {} : given;
-      const body = endpoint.body ? check(endpoint.body, absent, 'the body') : {};
-      const params = c.req.param();
-      if (!Object.values(params).every((id) => idPattern.test(String(id)))) throw noSuchThing();
-      const call = callOf(c, { login, service, params, query, body });
-      return answer(c, endpoint, await handler(call as never), login);
-    });
+      if (isForUsers) {
+        const login = await (presented ?? authenticate(request.headers));
+        requireUser(request.headers, login.userId);
+        if (endpoint.access === 'browser') access.requireBrowserLogin(login);
+        if (endpoint.access === 'recent') access.requireRecentLogin(login);
+        call.login = login;
+      }
+      if (endpoint.query) {
+        const parameters = readQuery(request.url);
+        if (parameters['session'] === 'cookie') requireOwnOrigin(ctx.config, request.headers);
+        call.query = check(endpoint.query, parameters, 'the query');
+      }
+      if (endpoint.body) {
+        const given = readBody(request, taken, dialects);
+        call.body = check(
+          endpoint.body,
+          given === undefined && endpoint.bodyOptional ? {} : given,
+          'the body',
+        );
+      }
+      for (const name in exchange.params) if (!idPattern.test(exchange.params[name]!)) throw noSuchThing();
+      return answer(exchange, endpoint, await handler(call as never), call.login);
+    };
+
+    const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    routes.document.openAPIRegistry.registerPath(describe(endpoint));
+    routes.on(
+      endpoint.method.toUpperCase(),
+      pattern,
+      // Where no body has to come first, garbage is refused before anything is started: floods are made of it.
+      isForUsers && !takesBody
+        ? (exchange) => answerCall(exchange, authenticate(exchange.request.headers))
+        : (exchange) => answerCall(exchange),
+    );
   };
 
   const formGrants: Api['formGrants'] = (grants) => (call) => {
@@ -195,65 +188,59 @@ export function createApi(ctx: Context, app: App, access: Access): Api {
     return grant.redeem(ctx, value, call);
   };
 
-  return { app, on, formGrants };
+  return { routes, on, formGrants };
 }
 
 /**
- * An answer with the headers that every one carries, made in one piece: setting headers one by one costs more
- * than the rest of an answer.
+ * A call as it came to be. The facts around it are each read only where a use case asks for them: by name, since
+ * spreading a call leaves them behind.
  */
-export function dressed(
-  c: HonoContext<RequestEnv>,
-  body: unknown,
-  status: number,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  c.set('dressed', true);
-  return body === undefined
-    ? new Response(null, { status, headers: { ...c.get('headers'), ...headers } })
-    : new Response(JSON.stringify(body), {
-        status,
-        headers: { ...c.get('headers'), 'Content-Type': 'application/json', ...headers },
-      });
-}
-
-/**
- * The facts around a request, each read from it only where a use case asks for it: by name, since spreading a
- * call leaves them behind.
- */
-class RequestFacts implements CallFacts {
+class ReceivedCall implements CallFacts {
+  login: Login | undefined;
+  service: Service | undefined;
+  query: unknown = {};
+  body: unknown = {};
+  readonly params: Exchange['params'];
   readonly #config: Config;
-  readonly #c: HonoContext<RequestEnv>;
+  readonly #exchange: Exchange;
 
-  constructor(config: Config, c: HonoContext<RequestEnv>) {
+  constructor(config: Config, exchange: Exchange) {
     this.#config = config;
-    this.#c = c;
+    this.#exchange = exchange;
+    this.params = exchange.params;
   }
 
   get requester(): Requester {
-    const { headers } = this.#c.req.raw;
+    const { env, request } = this.#exchange;
+    const forwardedFor = request.headers.get('X-Forwarded-For');
     return {
-      ipAddress: clientAddress(this.#c.env.peer, headers.get('X-Forwarded-For'), this.#config.trustedProxies),
-      userAgent: userAgentOf(headers),
+      ipAddress: clientAddress(env.peer, forwardedFor, this.#config.trustedProxies),
+      userAgent: userAgentOf(request.headers),
     };
   }
 
   get idempotencyKey(): string | undefined {
-    return idempotencyKeyOf(this.#c.req.raw.headers);
+    return idempotencyKeyOf(this.#exchange.request.headers);
   }
 
   get ifMatch(): string | null {
-    return this.#c.req.raw.headers.get('If-Match');
+    return this.#exchange.request.headers.get('If-Match');
+  }
+
+  get ifNoneMatch(): string | null {
+    return this.#exchange.request.headers.get('If-None-Match');
   }
 
   get accept(): string | null {
-    return this.#c.req.raw.headers.get('Accept');
+    return this.#exchange.request.headers.get('Accept');
   }
 
   get sessionCookie(): string | undefined {
-    return readSessionCookie(this.#config, this.#c.req.raw.headers.get('Cookie'));
+    return readSessionCookie(this.#config, this.#exchange.request.headers.get('Cookie'));
   }
 }
+
+const noBody = new Uint8Array();
 
 /** Whatever else stands in a path names nothing here. */
 const idPattern = /^[a-z]{2,4}_[\w-]{22}$/;
@@ -285,7 +272,7 @@ function idempotencyKeyOf(headers: Headers): string | undefined {
   return key;
 }
 
-type RouteConfig = Parameters<App['openAPIRegistry']['registerPath']>[0];
+type RouteConfig = Parameters<Routes['document']['openAPIRegistry']['registerPath']>[0];
 
 const field = (description: string, example: string) => ({
   description,

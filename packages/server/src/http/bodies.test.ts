@@ -143,9 +143,14 @@ onBothDatabases('identifiers', (open) => {
   });
 });
 
+test('every POST looks at its body, also where it asks for nothing', () => {
+  const blind = (Object.values(endpoints) as Endpoint[]).filter((e) => e.method === 'post' && !e.body);
+  expect(blind.map(({ id }) => id)).toEqual([]);
+});
+
 test('a missing body is 400 where one is needed, naming what is missing', async () => {
   const t = await openApp('sqlite');
-  const token = (await t.login()).access_token;
+  let token = (await t.login()).access_token;
   const service = { headers: { Authorization: await t.serviceAuthorization() } };
   for (const endpoint of withBody.filter((e) => !e.bodyOptional)) {
     const { status, body } = await send(t, endpoint, endpoint.access === 'service' ? service : { token });
@@ -156,7 +161,11 @@ test('a missing body is 400 where one is needed, naming what is missing', async 
     if (field === 'email' && endpoint === endpoints.verifyMagicLink) continue;
     if (field !== 'token') expectRefused(await send(t, endpoint, { token, json: rest }), field);
   }
-  expect((await send(t, endpoints.startDeviceAuthorization, {})).status).toBe(200);
+  for (const endpoint of withBody.filter((e) => e.bodyOptional && e.method === 'post')) {
+    const { status } = await send(t, endpoint, { token });
+    expect([endpoint.id, status]).toEqual([endpoint.id, endpoint.status]);
+    token = (await t.login()).access_token;
+  }
   await t.close();
 });
 
@@ -246,6 +255,17 @@ test('unknown members are ignored, also deep ones and the names of the prototype
     expectRefused(without, 'email');
   }
   expect(({} as { email?: string }).email).toBeUndefined();
+  await t.close();
+});
+
+test('a form with broken escapes is 400, never read with other characters in their place', async () => {
+  const t = await openApp('sqlite');
+  for (const raw of ['device_name=%ff', 'device_name=%c3', 'device_name=100%', 'device_name=%zz', '%ff=a']) {
+    const { status, body } = await t.ask('POST', '/device', { raw, headers: form });
+    expect([raw, status, body.error]).toEqual([raw, 400, 'invalid_request']);
+  }
+  const whole = await t.ask('POST', '/device', { raw: 'device_name=Gr%C3%BCn+100%25', headers: form });
+  expect(whole.status).toBe(200);
   await t.close();
 });
 

@@ -68,7 +68,7 @@ export function readBody(request: Request, taken: RawBody, dialects: readonly Bo
   } catch {
     throw malformed('The body is not valid UTF-8.');
   }
-  return dialect === 'json' ? parseJson(text) : withoutEmpty(parseForm(text));
+  return dialect === 'json' ? parseJson(text) : parseFormBody(text);
 }
 
 function parseJson(text: string): unknown {
@@ -81,6 +81,16 @@ function parseJson(text: string): unknown {
   const twice = duplicateMember(text);
   if (twice !== undefined) throw malformed(`${printable(twice)}: appears twice`);
   return value;
+}
+
+/** A form whose escapes are broken is refused: a parser would put other characters in their place. */
+function parseFormBody(text: string): Record<string, string> {
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw malformed('The body is not valid form encoding of UTF-8.');
+  }
+  return withoutEmpty(parseForm(text));
 }
 
 function parseForm(text: string): Record<string, string> {

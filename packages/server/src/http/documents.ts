@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { App } from './api.ts';
+import type { Routes } from './routing.ts';
 
 interface PublicDocument {
   readonly id: string;
@@ -11,8 +11,8 @@ interface PublicDocument {
 }
 
 /** Puts something that anybody may read by GET into the document of the interface. */
-export function describeDocument(app: App, { id, path, summary, type, schema }: PublicDocument): void {
-  app.openAPIRegistry.registerPath({
+export function describeDocument(routes: Routes, { id, path, summary, type, schema }: PublicDocument): void {
+  routes.document.openAPIRegistry.registerPath({
     operationId: id,
     method: 'get',
     path,

@@ -2,10 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import { isLoopback } from '../config.ts';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/hash.ts';
-import { AuthError } from '../errors.ts';
+import { AuthError, nothingHere } from '../errors.ts';
 import { countWaiting } from '../mail/outbox-store.ts';
-import type { App } from './api.ts';
 import { describeDocument } from './documents.ts';
+import type { Routes } from './routing.ts';
 
 const greatestMailsCounted = 10_000;
 
@@ -21,7 +21,7 @@ function requireOperator(token: string | undefined, peer: string | undefined, he
   if (token === undefined) {
     const forwarded = ['Forwarded', 'Via', 'X-Forwarded-For', 'X-Real-IP'].some((name) => headers.has(name));
     if (peer !== undefined && isLoopback(peer) && !forwarded) return;
-    throw new AuthError('not_found', 'There is nothing here.');
+    throw nothingHere();
   }
   const given = /^bearer +(.+)$/i.exec(headers.get('Authorization') ?? '')?.[1];
   if (given !== undefined && same(given.trim(), token)) return;
@@ -31,19 +31,19 @@ function requireOperator(token: string | undefined, peer: string | undefined, he
 }
 
 /** What the process counts, in the text format of Prometheus. */
-export function metricsRoute(app: App, ctx: Context, version: string): void {
+export function metricsRoute(routes: Routes, ctx: Context, version: string): void {
   const { registry, build, mailsWaiting } = ctx.metrics;
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
-  describeDocument(app, {
+  describeDocument(routes, {
     id: 'metrics',
     path: '/metrics',
     summary: 'What the process counts, for its operator (Prometheus)',
     type: 'text/plain',
   });
-  app.get('/metrics', async (c) => {
-    requireOperator(ctx.config.metricsToken, c.env.peer, c.req.raw.headers);
+  routes.get('/metrics', async ({ env, request }) => {
+    requireOperator(ctx.config.metricsToken, env.peer, request.headers);
     const waiting = await countWaiting(ctx.db.read, { limit: greatestMailsCounted }).catch(() => undefined);
     mailsWaiting.set(Number(waiting?.[0]?.count ?? Number.NaN));
-    return c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType });
+    return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } });
   });
 }

@@ -17,7 +17,7 @@ export function requireOwnOrigin(config: Config, headers: Headers): void {
 }
 
 const exposedHeaders = 'ETag, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
-const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, ${userHeader}, X-Request-Id`;
+const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, ${userHeader}, X-Request-Id`;
 const preflightSeconds = 600;
 
 /** CORS headers of an answer: for origins on the list only, and never a star. */

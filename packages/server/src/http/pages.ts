@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
-import type { Env, Hono } from 'hono';
+import { nothingHere } from '../errors.ts';
+import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
 /** What the dashboard's build makes. */
@@ -96,21 +97,21 @@ export const pageHeaders = (options: PageOptions): Record<string, string> => ({
  * Pages may be compressed as well: they hold no secret and nothing that a stranger chose, so their length tells
  * nothing.
  */
-export function pageRoutes<E extends Env>(app: Hono<E>, options: PageOptions): void {
+export function pageRoutes(routes: Routes, options: PageOptions): void {
   const headers = pageHeaders(options);
 
-  app.get('/', (c) => c.body(null, 302, { ...headers, Location: '/account' }));
+  routes.get('/', () => new Response(null, { status: 302, headers: { ...headers, Location: '/account' } }));
   for (const [name, html] of Object.entries(site.pages)) {
     const file = storeFile(html);
-    app.get(`/${name}`, (c) => fileResponse(file, c.req.raw.headers, headers));
+    routes.get(`/${name}`, ({ request }) => fileResponse(file, request.headers, headers));
   }
 
   const files = new Map(Object.entries(site.assets).map(([name, text]) => [name, storeFile(text)]));
-  app.get('/assets/:name', (c) => {
-    const name = c.req.param('name');
+  routes.get('/assets/:name', ({ request, params }) => {
+    const name = params['name']!;
     const file = files.get(name);
-    if (file === undefined) return c.notFound();
-    return fileResponse(file, c.req.raw.headers, {
+    if (file === undefined) throw nothingHere();
+    return fileResponse(file, request.headers, {
       ...headersOfAll(options),
       'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,

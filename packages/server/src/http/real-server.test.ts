@@ -152,6 +152,37 @@ test.each(garbage)(
   },
 );
 
+test('HEAD is answered as GET is, with the same headers and no body', async () => {
+  const { access_token } = await loginByMail(service.url, 'head@example.com');
+  const paths = ['me', 'organizations', 'sessions', 'passkeys', 'events', 'nothing', 'token'];
+  const others = [
+    'healthz',
+    'readyz',
+    'login',
+    'docs',
+    'openapi.json',
+    'metrics',
+    'dev/mailbox',
+    '',
+    'nowhere',
+  ];
+  for (const path of [...paths.map((name) => `api/v1/auth/${name}`), ...others]) {
+    const ask = async (method: string, headers: Record<string, string>) => {
+      const lines = Object.entries({ ...headers, 'X-Request-Id': 'same' }).map((line) => line.join(': '));
+      const answer = await converse(`${method} /${path} HTTP/1.1\r\n${head}${lines.join('\r\n')}\r\n\r\n`);
+      const [top = '', body = ''] = answer.split('\r\n\r\n', 2);
+      const sent = top.split('\r\n').filter((line) => !/^(date|connection):/i.test(line));
+      return { top: sent.map((line) => line.toLowerCase()).sort(), body };
+    };
+    for (const headers of [{ Authorization: `Bearer ${access_token}` }, { Accept: '*/*' }]) {
+      const [get, headAnswer] = [await ask('GET', headers), await ask('HEAD', headers)];
+      expect([path, headAnswer.body]).toEqual([path, '']);
+      // It counts itself.
+      if (path !== 'metrics') expect([path, headAnswer.top]).toEqual([path, get.top]);
+    }
+  }
+});
+
 test('a precondition that comes twice is refused, not looked at once', async () => {
   const { access_token: token } = await loginByMail(service.url, 'twice@example.com');
   const { body } = await request(service.url, 'GET', '/me', { token });
@@ -163,6 +194,23 @@ test('a precondition that comes twice is refused, not looked at once', async () 
   for (const other of [body.id, `usr_${'x'.repeat(22)}`]) {
     expect(await ask([body.id, other])).toStartWith('HTTP/1.1 400');
     expect(await ask([other, body.id])).toStartWith('HTTP/1.1 400');
+  }
+});
+
+test('a body that an endpoint does not take is passed over, and the connection serves what comes next', async () => {
+  const path = '/api/v1/auth/sessions';
+  for (const [method, target] of [
+    ['GET', path],
+    ['DELETE', `${path}/ses_AAAAAAAAAAAAAAAAAAAAAA`],
+  ]) {
+    for (const size of [10, 200_000]) {
+      const body = 'GET /smuggled HTTP/1.1\r\n\r\n'.padEnd(size, ' ').slice(0, size);
+      const answer = await converse(
+        `${method} ${target} HTTP/1.1\r\n${head}Content-Length: ${size}\r\n\r\n${body}GET /healthz HTTP/1.1\r\n${head}\r\n`,
+      );
+      const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+      expect([method, size, ...statuses]).toEqual([method, size, '401', '200']);
+    }
   }
 });
 

@@ -101,6 +101,28 @@ onBothDatabases('mailed codes', (open) => {
     await t.close();
   });
 
+  test('a token that cannot be one is 400 naming it, also beside a good code, which stays good', async () => {
+    const t = await open();
+    const { request, mail } = await ask(t);
+    for (const token of ['', 1, null, []]) {
+      const json = { token, request, code: mail.code };
+      const { status, body } = await t.ask('POST', '/magic_link/verify', { json });
+      expect([status, body.error]).toEqual([400, 'invalid_request']);
+      expect(body.error_description).toStartWith('token: ');
+    }
+    expect(outcome(await enter(t, request, mail.code))).toBe('in');
+    await t.close();
+  });
+
+  test('how many wrong tries a code survives is a setting', async () => {
+    const t = await open({ settings: { LATCHKEY_EMAIL_CODE_TRIES: '2' } });
+    const { request, mail } = await ask(t);
+    for (let n = 1; n <= 2; n++) await enter(t, request, otherThan(mail.code, n));
+    expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
+    expect(outcome(await follow(t, mail.token))).toBe('in');
+    await t.close();
+  });
+
   test('after 4 wrong tries the right code still works', async () => {
     const t = await open();
     const { request, mail } = await ask(t);

@@ -11,9 +11,6 @@ import { type StartedSession, startSession } from '../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
 
-/** How many times a code may be tried; the link of the same mail lives on. */
-const greatestCodeTries = 5;
-
 /**
  * Sends a login mail. What happens, and how long it takes, does not depend on whether the account exists:
  * nobody looks. `headers` tell where the caller stands with the limits.
@@ -102,7 +99,7 @@ export async function loginWithCode(
   const result = await ctx.db.transaction(async (tx) => {
     const [link] = await store.takeCodeTry(tx, {
       id: handle.subject.toString('base64url'),
-      greatest_tries: greatestCodeTries,
+      greatest_tries: ctx.config.emailCodeTries,
       now: ctx.clock(),
     });
     if (!link) return 'over';

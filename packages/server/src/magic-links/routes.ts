@@ -14,9 +14,9 @@ export function magicLinkRoutes(api: Api, ctx: Context): void {
     const inCookie = query.session === 'cookie';
     const facts = { requester, replacesCookie: inCookie ? sessionCookie : undefined };
     const session =
-      'token' in body
-        ? await loginWithLink(ctx, body.token, body.email, facts)
-        : await loginWithCode(ctx, body.request, body.code, facts);
+      'request' in body
+        ? await loginWithCode(ctx, body.request, body.code, facts)
+        : await loginWithLink(ctx, body.token, body.email, facts);
     return loginAnswer(ctx, session, inCookie);
   });
 }

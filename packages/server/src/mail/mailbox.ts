@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Config, isLoopback } from '../config.ts';
 import type { Context } from '../context.ts';
-import { AuthError } from '../errors.ts';
-import type { App } from '../http/api.ts';
+import { nothingHere } from '../errors.ts';
+import type { Routes } from '../http/routing.ts';
 import { escapeHtml, type Templates } from './message.ts';
 import * as store from './outbox-store.ts';
 
@@ -90,21 +90,23 @@ function requireLocal(config: Config, { url, headers }: Request): void {
   const host = new URL(url).hostname;
   const isOurs = isLoopback(host.replace(/^\[|\]$/g, '')) || host === new URL(config.baseUrl).hostname;
   if (isOurs && !forwardingHeaders.some((name) => headers.has(name))) return;
-  throw new AuthError('not_found', 'There is nothing here.');
+  throw nothingHere();
 }
 
 /** The development mailbox as a page and as JSON. */
-export function mailboxRoutes(app: App, ctx: Context, templates: Templates): void {
-  app.get('/dev/mailbox', async (c) => {
-    requireLocal(ctx.config, c.req.raw);
-    return c.html(page(await readMailbox(ctx, templates)), 200, {
-      'Content-Security-Policy': contentSecurityPolicy,
-      'Referrer-Policy': 'no-referrer',
-      'X-Content-Type-Options': 'nosniff',
+export function mailboxRoutes(routes: Routes, ctx: Context, templates: Templates): void {
+  routes.get('/dev/mailbox', async ({ request }) => {
+    requireLocal(ctx.config, request);
+    return new Response(page(await readMailbox(ctx, templates)), {
+      headers: {
+        'Content-Type': 'text/html; charset=UTF-8',
+        'Content-Security-Policy': contentSecurityPolicy,
+        'Referrer-Policy': 'no-referrer',
+      },
     });
   });
-  app.get('/dev/mailbox.json', async (c) => {
-    requireLocal(ctx.config, c.req.raw);
-    return c.json({ messages: await readMailbox(ctx, templates) });
+  routes.get('/dev/mailbox.json', async (exchange) => {
+    requireLocal(ctx.config, exchange.request);
+    return exchange.json({ messages: await readMailbox(ctx, templates) });
   });
 }

@@ -6,15 +6,36 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIO
 /** From what a cached look-up takes to what nobody waits for. */
 const durationBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 10];
 
+/** Requests with the same labels, which are counted many at a time: one by one costs several times as much. */
+interface RequestKind {
+  readonly count: Counter.Internal;
+  readonly duration: Histogram.Internal<'route'>;
+  readonly seconds: number[];
+}
+
+/** How many requests of one kind wait to be counted at most. */
+const greatestPending = 256;
+
+function flush({ count, duration, seconds }: RequestKind): void {
+  if (seconds.length === 0) return;
+  count.inc(seconds.length);
+  for (const value of seconds) duration.observe(value);
+  seconds.length = 0;
+}
+
 /** What the process counts. Labels hold names that the program knows, never what a client sent. */
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
+  /** Requests not counted yet, by what they have in common. Labels are few: none is a client's. */
+  const pending = new Map<string, RequestKind>();
+  const flushAll = () => pending.forEach(flush);
   const requests = new Counter({
     name: 'latchkey_http_requests_total',
     help: 'Requests by pattern of the route, method and status',
     labelNames: ['route', 'method', 'status'],
     registers,
+    collect: flushAll,
   });
   const durations = new Histogram({
     name: 'latchkey_http_request_duration_seconds',
@@ -22,25 +43,25 @@ export function createMetrics() {
     labelNames: ['route'],
     buckets: durationBucketsSeconds,
     registers,
+    collect: flushAll,
   });
-  /** Looking labels up costs more than counting, so what was looked up is kept. There are few: none is a client's. */
-  const ofRequest = new Map<string, { count: Counter.Internal; duration: Histogram.Internal<'route'> }>();
 
   return {
     registry,
     countRequest(route: string, method: string, status: number, seconds: number): void {
-      const key = `${status} ${method} ${route}`;
-      let bound = ofRequest.get(key);
-      if (!bound) {
-        const known = methods.has(method) ? method : 'other';
-        bound = {
+      const known = methods.has(method) ? method : 'other';
+      const key = `${status} ${known} ${route}`;
+      let kind = pending.get(key);
+      if (!kind) {
+        kind = {
           count: requests.labels(route, known, String(status)),
           duration: durations.labels(route),
+          seconds: [],
         };
-        if (known === method) ofRequest.set(key, bound);
+        pending.set(key, kind);
       }
-      bound.count.inc();
-      bound.duration.observe(seconds);
+      kind.seconds.push(seconds);
+      if (kind.seconds.length >= greatestPending) flush(kind);
     },
     logins: new Counter({
       name: 'latchkey_logins_total',

@@ -1,9 +1,10 @@
 import type { Server } from 'bun';
 import { createApp, sweepsOf, templates } from '../app.ts';
-import { type Config, ConfigError, unknownSettings } from '../config.ts';
+import { type Config, ConfigError, runByNpx, unknownSettings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { startSweeper } from '../database/sweep.ts';
-import type { Lifecycle } from '../http/conventions.ts';
+import type { App, Lifecycle } from '../http/conventions.ts';
+import type { RequestEnv } from '../http/exchange.ts';
 import { mailboxTransport, smtpTransport } from '../mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../mail/worker.ts';
 import { observeProcess } from '../metrics/metrics.ts';
@@ -13,6 +14,7 @@ import { settingsWarnings } from './warnings.ts';
 /** How long requests in flight may take to finish after SIGTERM. */
 const drainDeadlineMs = 10_000;
 const drainPollMs = 10;
+const parentPollMs = 250;
 
 /** How long answers that were just made may take to leave. */
 const closeGraceMs = 500;
@@ -27,22 +29,14 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
   let mailWorker: MailWorker | undefined;
   const ctx: Context = { ...base, wakeMailWorker: () => mailWorker?.wake() };
   observeProcess(ctx.metrics);
-  const lifecycle: Lifecycle = { draining: false };
+  const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
   const transport = config.smtpUrl
     ? smtpTransport(config, config.smtpUrl)
     : config.devMailbox && mailboxTransport;
 
   const signal = nextSignal();
-  let inFlight = 0;
-  const server = listen(config, async (request, peer) => {
-    inFlight += 1;
-    try {
-      return await app.fetch(request, { peer });
-    } finally {
-      inFlight -= 1;
-    }
-  });
+  const server = listen(config, app);
   if (transport) mailWorker = startMailWorker(ctx, templates, transport);
   const sweeper = startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, log);
   announce(ctx);
@@ -51,7 +45,7 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
   lifecycle.draining = true;
   const deadline = Bun.sleep(drainDeadlineMs);
   // Still listening, so that whoever comes now is told to go elsewhere.
-  for (let waited = 0; inFlight > 0 && waited < drainDeadlineMs; waited += drainPollMs)
+  for (let waited = 0; lifecycle.inFlight > 0 && waited < drainDeadlineMs; waited += drainPollMs)
     await Bun.sleep(drainPollMs);
   await Promise.race([server.stop(), Bun.sleep(closeGraceMs)]);
   await server.stop(true);
@@ -66,13 +60,22 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
 const nextSignal = (): Promise<string> =>
   new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+    if (runByNpx()) whenParentEnds(() => resolve('end of npx'));
   });
 
+/** Asked to stop, npx stops its shell, which passes nothing on: that the parent is gone is all there is to see. */
+function whenParentEnds(act: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    act();
+  }, parentPollMs);
+  timer.unref();
+}
+
 /** @throws {ConfigError} when the address cannot be listened on */
-function listen(
-  config: Config,
-  answer: (request: Request, peer: string | undefined) => Promise<Response>,
-): Server<undefined> {
+function listen(config: Config, app: App): Server<undefined> {
   try {
     return Bun.serve({
       hostname: config.host,
@@ -82,12 +85,37 @@ function listen(
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize: greatestRequestBytes,
       development: false,
-      fetch: (request, self) => answer(withAbsoluteUrl(request, config), self.requestIP(request)?.address),
+      fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), new Connection(request, self)),
     });
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be used';
     if (reason === 'EADDRINUSE') throw new ConfigError(`PORT ${config.port} is taken by another program.`);
     throw new ConfigError(`HOST ${config.host} cannot be listened on: ${reason}.`);
+  }
+}
+
+/**
+ * Asks the socket who is at its other end, at once where the request may change something: its client may be gone
+ * before that is written down. Others mostly need not know, and asking costs as much as answering them.
+ */
+class Connection implements RequestEnv {
+  readonly #request: Request;
+  readonly #server: Server<undefined>;
+  #peer: string | null | undefined;
+
+  constructor(request: Request, server: Server<undefined>) {
+    this.#request = request;
+    this.#server = server;
+    if (request.method !== 'GET') this.#look();
+  }
+
+  get peer(): string | undefined {
+    if (this.#peer === undefined) this.#look();
+    return this.#peer ?? undefined;
+  }
+
+  #look(): void {
+    this.#peer = this.#server.requestIP(this.#request)?.address ?? null;
   }
 }
 

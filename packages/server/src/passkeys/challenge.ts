@@ -4,9 +4,6 @@ import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
 import * as store from './store.ts';
 
-/** How long a ceremony may take; the browser is told the same. */
-export const challengeTtlSeconds = 300;
-
 /** A challenge of ours that has not expired; whether it was spent is not known yet. */
 export interface Challenge {
   readonly id: string;
@@ -29,7 +26,7 @@ export const issueChallenge = (ctx: Context, kind: ChallengeKind, sessionId?: st
   mintChallenge(
     ctx.keys,
     kind,
-    { subject: ctx.random(subjectBytes), value: ctx.clock() + challengeTtlSeconds * 1000 },
+    { subject: ctx.random(subjectBytes), value: ctx.clock() + ctx.config.challengeTtlSeconds * 1000 },
     sessionId,
   );
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { limits } from '@latchkey/contract/limits';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import {
   type Algorithm,
@@ -177,6 +176,14 @@ onBothDatabases('passkeys', (open) => {
     expect(renamed.status).toBe(200);
     expect(renamed.body).toEqual((await listed(app, tokens))[0]);
     expect(renamed.body.name).toBe('laptop');
+    for (const [field, value] of Object.entries(renamed.body).filter(([name]) => name !== 'name')) {
+      const refused = await rename(tokens, ids[0]!, { name: 'lost', [field]: value });
+      expect([refused.status, refused.body.error_description]).toEqual([
+        400,
+        `${field}: cannot be changed here`,
+      ]);
+    }
+    expect((await listed(app, tokens))[0].name).toBe('laptop');
     expect((await rename(other, ids[0]!, { name: 'mine' })).body.error).toBe('not_found');
     expect((await rename(tokens, 'pk_none', { name: 'mine' })).status).toBe(404);
     for (const json of [{}, { name: '' }, { name: 'a\u0007' }, { name: 'x'.repeat(101) }, { name: 1 }]) {
@@ -338,12 +345,12 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test(`of registrations that race for the last places, as many pass as there are: ${limits.passkeys}`, async () => {
+  test('of registrations that race for the last places, as many pass as there are: 20', async () => {
     const app = await open();
     const node = await open({ beside: app });
     const tokens = await app.login();
     const authenticator = plug(app);
-    for (let i = 0; i < limits.passkeys - 3; i++) {
+    for (let i = 0; i < 20 - 3; i++) {
       expect((await register(app, tokens, authenticator)).status).toBe(201);
     }
     const responses = await Promise.all(
@@ -361,8 +368,29 @@ onBothDatabases('passkeys', (open) => {
       ...Array.from({ length: 3 }, () => 201),
       ...Array.from({ length: 7 }, () => 409),
     ]);
-    expect(await listed(app, tokens)).toHaveLength(limits.passkeys);
+    expect(await listed(app, tokens)).toHaveLength(20);
     await node.close();
+    await app.close();
+  });
+
+  test('how long a ceremony may take and how many passkeys a user may have are settings', async () => {
+    const app = await open({
+      settings: { LATCHKEY_CHALLENGE_TTL: '30', LATCHKEY_PASSKEYS_PER_USER: '2' },
+    });
+    const tokens = await app.login();
+    const authenticator = plug(app);
+    const options = await creationOptions(app, tokens);
+    expect(options.timeout).toBe(30_000);
+    app.pass(30);
+    const late = await app.ask('POST', '/passkey/register', {
+      token: tokens.access_token,
+      json: authenticator.create(options),
+    });
+    expect([late.status, late.body.error]).toEqual([400, 'invalid_grant']);
+    expect((await app.ask('POST', '/passkey/login/challenge')).body.timeout).toBe(30_000);
+    const answers = [];
+    for (let i = 0; i < 3; i++) answers.push(await register(app, tokens, authenticator));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 409]);
     await app.close();
   });
 

@@ -1,4 +1,3 @@
-import { limits } from '@latchkey/contract/limits';
 import {
   type AuthenticationResponse,
   type CreationOptions,
@@ -18,7 +17,6 @@ import { requireStanding, type StartedSession, startSession } from '../sessions/
 import { defaultNameOf } from './authenticator-names.ts';
 import {
   ceremonyRefused,
-  challengeTtlSeconds,
   checkChallenge,
   issueChallenge,
   spendChallenge,
@@ -72,7 +70,7 @@ export async function startRegistration(ctx: Context, login: Login): Promise<Cre
     user: { id: account.webauthn_user_handle, name: account.email, displayName: account.name },
     challenge: issueChallenge(ctx, 'passkeyRegistration', login.sessionId),
     pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
-    timeout: challengeTtlSeconds * 1000,
+    timeout: ctx.config.challengeTtlSeconds * 1000,
     excludeCredentials: existing.map((row) => ({
       type: 'public-key',
       id: row.credential_id,
@@ -113,7 +111,10 @@ export async function registerPasskey(
     case 'registered':
       throw new AuthError('conflict', 'This passkey is registered already.');
     case 'full':
-      throw new AuthError('conflict', `There may be ${limits.passkeys} passkeys at most. Remove one first.`);
+      throw new AuthError(
+        'conflict',
+        `There may be ${ctx.config.passkeysPerUser} passkeys at most. Remove one first.`,
+      );
     default:
       return recordOf(result);
   }
@@ -131,7 +132,7 @@ async function add(
   if (!account) throw accountGone();
   await requireStanding(ctx, tx, login);
   const [passkeys] = await store.countPasskeys(tx, { user_id: login.userId });
-  if (!passkeys || passkeys.count >= limits.passkeys) return 'full';
+  if (!passkeys || passkeys.count >= ctx.config.passkeysPerUser) return 'full';
   const [row] = await store.insertPasskey(tx, {
     id: newId('pk_', ctx.random),
     user_id: login.userId,
@@ -167,7 +168,7 @@ async function add(
 /** What the browser needs to log in with whichever passkey the person picks. Looks nothing up, writes nothing. */
 export const startLogin = (ctx: Context): RequestOptions => ({
   challenge: issueChallenge(ctx, 'passkeyLogin'),
-  timeout: challengeTtlSeconds * 1000,
+  timeout: ctx.config.challengeTtlSeconds * 1000,
   rpId: ctx.config.rpId,
   userVerification: 'required',
 });

@@ -53,18 +53,18 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     return {};
   });
 
-  describeDocument(api.app, {
+  describeDocument(api.routes, {
     id: 'passkeyEndpoints',
     path: '/.well-known/passkey-endpoints',
     summary: 'Where a person adds and manages passkeys, for password managers (passkey endpoints)',
     type: 'application/json',
   });
-  api.app.get('/.well-known/passkey-endpoints', (c) => c.json(passkeyPages(ctx.config)));
-  describeDocument(api.app, {
+  api.routes.get('/.well-known/passkey-endpoints', (exchange) => exchange.json(passkeyPages(ctx.config)));
+  describeDocument(api.routes, {
     id: 'relatedOrigins',
     path: '/.well-known/webauthn',
     summary: 'The origins that the passkeys of this service may be used at (WebAuthn Level 3 section 5.11)',
     type: 'application/json',
   });
-  api.app.get('/.well-known/webauthn', (c) => c.json(relatedOrigins(ctx.config)));
+  api.routes.get('/.well-known/webauthn', (exchange) => exchange.json(relatedOrigins(ctx.config)));
 }

@@ -16,7 +16,7 @@ const goodbyeTtlMs = 86_400_000;
  */
 export async function deleteOwnAccount(ctx: Context, login: Login): Promise<void> {
   await ctx.db.transaction(async (tx) => {
-    const account = await lockAccount(tx, login.userId);
+    const account = await lockAll(tx, login.userId);
     await requireStanding(ctx, tx, login);
     await erase(ctx, tx, account);
   });
@@ -29,8 +29,21 @@ export async function deleteOwnAccount(ctx: Context, login: Login): Promise<void
  */
 export async function deleteAccount(ctx: Context, email: string): Promise<void> {
   const userId = await accountByAddress(ctx, email);
-  await ctx.db.transaction(async (tx) => erase(ctx, tx, await lockAccount(tx, userId)));
+  await ctx.db.transaction(async (tx) => erase(ctx, tx, await lockAll(tx, userId)));
   noteDeletion(ctx, userId);
+}
+
+/**
+ * Locks an account and, before it, the rows that others take first: who logs in with a code or a passkey holds that,
+ * then makes a session, then asks whether the account is there. In another order each would wait for the other.
+ */
+async function lockAll(tx: Executor, userId: string) {
+  const user = { user_id: userId };
+  await store.lockDeviceAuthorizations(tx, user);
+  await store.lockEmailChanges(tx, user);
+  await store.lockPasskeys(tx, user);
+  await store.lockSessions(tx, user);
+  return lockAccount(tx, userId);
 }
 
 function noteDeletion(ctx: Context, userId: string): void {

@@ -49,6 +49,22 @@ export const listSolelyOwned = statement<{ user_id: string }>()((db, p) =>
     .orderBy('o.slug'),
 );
 
+/** Locks what others lock before they look at the account itself. SQLite has one writer anyway. */
+const lockRowsOf = (table: 'device_authorizations' | 'email_changes' | 'passkeys' | 'sessions') =>
+  statement<{ user_id: string }>()((db, p, dialect) =>
+    db
+      .selectFrom(table)
+      .select('id')
+      .where('user_id', '=', p.user_id)
+      .orderBy('id')
+      .$if(dialect === 'postgres', (q) => q.forUpdate()),
+  );
+
+export const lockDeviceAuthorizations = lockRowsOf('device_authorizations');
+export const lockEmailChanges = lockRowsOf('email_changes');
+export const lockPasskeys = lockRowsOf('passkeys');
+export const lockSessions = lockRowsOf('sessions');
+
 /** The addresses that an account gave up and that are still kept for it. */
 export const listKeptAddresses = statement<{ user_id: string; now: number }>()((db, p) =>
   db

@@ -24,21 +24,25 @@ export function serviceRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   api.on(endpoints.introspect, answer, answer);
 
   const metadata = serverMetadata(ctx.config.baseUrl);
-  describeDocument(api.app, {
+  describeDocument(api.routes, {
     id: 'serverMetadata',
     path: '/.well-known/oauth-authorization-server',
     summary: 'What a standard OAuth client must know (RFC 8414)',
     type: 'application/json',
     schema: metadataSchema,
   });
-  api.app.get('/.well-known/oauth-authorization-server', (c) => c.json(metadata, 200, cacheable));
+  api.routes.get('/.well-known/oauth-authorization-server', (exchange) =>
+    exchange.json(metadata, 200, cacheable),
+  );
 
-  describeDocument(api.app, {
+  describeDocument(api.routes, {
     id: 'keySet',
     path: keySetPath,
     summary: 'The public keys that signed introspections verify under (RFC 7517)',
     type: 'application/json',
     schema: keySet,
   });
-  api.app.get(keySetPath, async (c) => c.json({ keys: [...(await keys.published())] }, 200, cacheable));
+  api.routes.get(keySetPath, async (exchange) =>
+    exchange.json({ keys: [...(await keys.published())] }, 200, cacheable),
+  );
 }

@@ -184,6 +184,20 @@ onBothDatabases('a browser session', (open) => {
     expect(outcome(await me(cookie))).toBe('401 invalid_token');
   });
 
+  test('lives on from each use however short its idle life is', async () => {
+    const short = await open({ settings: { ...settings, LATCHKEY_REFRESH_IDLE_TTL: '60' } });
+    const cookie = await browserLogin(short, someone());
+    const use = () => short.ask('GET', '/me', { cookie, headers: sameOrigin });
+    for (let i = 0; i < 3; i++) {
+      short.pass(40);
+      expect(outcome(await use())).toBe('200');
+      while ((await use()).headers.has('Set-Cookie')) await Bun.sleep(1);
+    }
+    short.pass(60);
+    expect(outcome(await use())).toBe('401 invalid_token');
+    await short.close();
+  });
+
   test('ends 180 days after the login, however busy', async () => {
     const cookie = await browserLogin(app, someone());
     for (let days = 20; days < 180; days += 20) {

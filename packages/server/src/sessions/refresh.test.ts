@@ -174,8 +174,7 @@ describe('the classification of a refused refresh', () => {
     rotated_at: rotatedAt,
     idempotency_hash: 'same',
     session_epoch: 0,
-    user_epoch: 0,
-    disabled_at: null as number | null,
+    user_epoch: 0 as number | null,
     revoked_at: null as number | null,
     idle_expires_at: Number.MAX_SAFE_INTEGER,
   };
@@ -222,6 +221,6 @@ describe('the classification of a refused refresh', () => {
     expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('over');
     expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('over');
     expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('over');
-    expect(classify(4, 'same', 0, 10, { disabled_at: 1 })).toBe('disabled');
+    expect(classify(4, 'same', 0, 10, { user_epoch: null })).toBe('disabled');
   });
 });

@@ -1,7 +1,7 @@
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Login, Requester } from '../context.ts';
-import { readHandle, subjectBytes } from '../crypto/handle.ts';
+import { type ReadHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
@@ -12,8 +12,9 @@ import { standingOf } from './standing.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
-/** How often the use of a session is written down at most. */
-const touchIntervalMs = 5 * 60 * 1000;
+/** How often the use of a session is written down at most; more often where its idle life is short. */
+const touchIntervalMs = (ctx: Context): number =>
+  Math.min(5 * 60 * 1000, ctx.config.refreshIdleTtlSeconds * 100);
 
 /** How many of the newest logins of an account a new one is compared with. */
 const familiarLogins = 100;
@@ -183,28 +184,35 @@ const credentialMalformed = credentialRefused('malformed');
  * from the moment it is committed.
  * @throws {AuthError} `invalid_token`
  */
-export async function authenticate(ctx: Context, credential: Credential): Promise<Login> {
-  const isCookie = credential.type === 'cookie';
-  const handle = readHandle(ctx.keys, isCookie ? 'browserSession' : 'accessToken', credential.value);
+export function authenticate(ctx: Context, credential: Credential): Promise<Login> {
+  const kind = credential.type === 'cookie' ? 'browserSession' : 'accessToken';
+  const handle = readHandle(ctx.keys, kind, credential.value);
+  // Thrown and not rejected: floods of garbage are refused in one step.
   if (!handle) throw credentialMalformed;
+  return loginOf(ctx, credential.type, handle);
+}
+
+async function loginOf(ctx: Context, type: Credential['type'], handle: ReadHandle): Promise<Login> {
+  const isCookie = type === 'cookie';
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw credentialRefused('expired');
-  const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(handle.subject) });
+  const id = sessionIdOf(handle.subject);
+  const [session] = await store.findLogin(ctx.db.read, { id });
   if (!session) throw credentialRefused('unknown');
   // An access token lives to its own end, also where the refresh token idles out before it.
   const ends = isCookie ? session.idle_expires_at : session.expires_at;
-  const standing = standingOf({ ...session, idle_expires_at: ends }, now);
+  const standing = standingOf(session, now, ends);
   if (standing !== 'live') throw credentialRefused(standing);
 
-  const touched = now - session.last_used_at >= touchIntervalMs;
-  if (touched) noteUse(ctx, session.id, isCookie, now);
+  const touched = now - session.last_used_at >= touchIntervalMs(ctx);
+  if (touched) noteUse(ctx, id, isCookie, now);
   const renew = isCookie && (touched || handle.key !== ctx.keys.signing);
   return {
-    sessionId: session.id,
+    sessionId: id,
     userId: session.user_id,
     kind: session.kind,
     authenticatedAt: session.created_at,
-    credential: credential.type,
+    credential: type,
     renewedCookie: renew ? sessionCookieOf(ctx, handle.subject) : undefined,
   };
 }
@@ -215,7 +223,7 @@ function noteUse(ctx: Context, id: string, extendsIdleLife: boolean, now: number
     .touchSession(ctx.db.single, {
       id,
       now,
-      unless_since: now - touchIntervalMs + 1,
+      unless_since: now - touchIntervalMs(ctx) + 1,
       idle_expires_at: extendsIdleLife ? now + ctx.config.refreshIdleTtlSeconds * 1000 : 0,
     })
     .catch(() => ctx.log.warn('the use of a session could not be noted'));
@@ -236,7 +244,7 @@ export function requireRecentLogin(ctx: Context, login: Login): void {
  * @throws {AuthError} `invalid_token`
  */
 export async function requireStanding(ctx: Context, tx: Executor, login: Login): Promise<void> {
-  const [session] = await store.findSession(tx, { id: login.sessionId });
+  const [session] = await store.findLogin(tx, { id: login.sessionId });
   const standing = session ? standingOf(session, ctx.clock()) : 'unknown';
   if (standing !== 'live') throw credentialRefused(standing);
 }
@@ -381,8 +389,8 @@ export async function findLiveToken(ctx: Context, token: string): Promise<LiveTo
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(handle.subject) });
   if (!session || (!access && handle.value !== session.generation)) return undefined;
   const sessionEndsAt = access ? session.expires_at : session.idle_expires_at;
-  if (standingOf({ ...session, idle_expires_at: sessionEndsAt }, now) !== 'live') return undefined;
-  if (access && now - session.last_used_at >= touchIntervalMs) noteUse(ctx, session.id, false, now);
+  if (standingOf(session, now, sessionEndsAt) !== 'live') return undefined;
+  if (access && now - session.last_used_at >= touchIntervalMs(ctx)) noteUse(ctx, session.id, false, now);
   return {
     use: access ? 'access_token' : 'refresh_token',
     sessionId: session.id,

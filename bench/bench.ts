@@ -1,0 +1,66 @@
+// `npm run bench -- [figure …]`: measures what is promised in figures, all of it unless some are named, and says
+// whether the promises are kept. Ends with 1 unless every one of them is.
+
+import { costs } from './figures/costs.ts';
+import { forged } from './figures/forged.ts';
+import { knownAddresses } from './figures/known-addresses.ts';
+import { me } from './figures/me.ts';
+import { memory } from './figures/memory.ts';
+import { passkeyLogin } from './figures/passkey-login.ts';
+import { refresh } from './figures/refresh.ts';
+import { refreshPostgres } from './figures/refresh-postgres.ts';
+import { size } from './figures/size.ts';
+import { start } from './figures/start.ts';
+import { moveToLoadCore, requireCores } from './support/cores.ts';
+import { type Figure, type Finding, isFinding, resultOf, textOf, verdictOf } from './support/report.ts';
+
+const figures: readonly Figure[] = [
+  me,
+  refresh,
+  refreshPostgres,
+  size,
+  forged,
+  memory,
+  start,
+  passkeyLogin,
+  knownAddresses,
+];
+
+/** Promises nothing: it is measured only where it is named. */
+const unpromised: readonly Figure[] = [costs];
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+function chosenFigures(names: readonly string[]): readonly Figure[] {
+  const all = [...figures, ...unpromised];
+  const unknown = names.filter((name) => !all.some((figure) => figure.name === name));
+  if (unknown.length > 0) {
+    const known = all.map(({ name }) => name).join(', ');
+    process.stderr.write(`bench: there is no ${unknown.join(', ')}; there is ${known}\n`);
+    process.exit(2);
+  }
+  return names.length === 0 ? figures : all.filter(({ name }) => names.includes(name));
+}
+
+const chosen = chosenFigures(process.argv.slice(2));
+requireCores();
+moveToLoadCore();
+
+const findings: Finding[] = [];
+const failures: string[] = [];
+for (const figure of chosen) {
+  try {
+    for (const measured of await figure.run()) {
+      if (isFinding(measured)) findings.push(measured);
+      print(`\n${textOf(measured)}`);
+    }
+  } catch (error) {
+    failures.push(`${figure.name} could not be measured: ${error instanceof Error ? error.message : error}`);
+    print(`\n${failures.at(-1)}`);
+  }
+}
+
+print('');
+for (const finding of findings) print(`${finding.what}: ${resultOf(finding)}`);
+for (const failure of failures) print(failure);
+process.exit(failures.length === 0 && findings.every((finding) => verdictOf(finding) === 'kept') ? 0 : 1);

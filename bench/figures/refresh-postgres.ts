@@ -1,0 +1,131 @@
+// POST /refresh on PostgreSQL, against pgbench running the very statement. pgbench stands where the service stands,
+// on the server's core; PostgreSQL, and what asks the service, are on the other.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { startPostgres } from '../../tests/support/postgres.ts';
+import { temporaryDirectory } from '../../tests/support/service.ts';
+import { connections } from '../support/load.ts';
+import { cpuSecondsOfFamily, parentOf, runProgram } from '../support/processes.ts';
+import { type Figure, ratioFinding } from '../support/report.ts';
+import { rotateStatement } from '../support/rotate-statement.ts';
+import { compare, cpuMicros, greatestRounds, median, type Sample } from '../support/rounds.ts';
+import { refreshRounds, standOn, tokensInTurn } from '../support/stand.ts';
+import { fillStore, refreshIdleTtlMs } from '../support/store.ts';
+
+const sessions = 100_000;
+
+/** It connects anew in each round, which takes of its time and of PostgreSQL's. */
+const pgbenchSeconds = 2;
+
+/** The sessions that pgbench updates, each round its own, are numbered; their ids lie in no order, as a hash does. */
+const idOfSlot = "('ses_' || left(md5(cast(:slot as text)), 22))";
+const slotsPerClient = Math.floor(tokensInTurn / connections);
+const slotsPerRound = slotsPerClient * connections;
+
+/**
+ * Each client goes through its own sessions again and again: in the first turn they are in generation 1, in the
+ * second in generation 2, so every update finds its row.
+ */
+async function pgbenchScript(): Promise<string> {
+  const { text, placeholders } = await rotateStatement('postgres');
+  const values = {
+    id: idOfSlot,
+    generation: ':generation',
+    idempotency_hash: 'NULL',
+    now: ':now',
+    idle_expires_at: ':idle_expires_at',
+  };
+  const statement = text.replaceAll(/\$(\d+)/g, (_, position) => {
+    const placeholder = placeholders[Number(position) - 1]!;
+    return typeof placeholder === 'number' ? String(placeholder) : values[placeholder];
+  });
+  return [
+    `\\set slot :first + :client_id * ${slotsPerClient} + :n % ${slotsPerClient}`,
+    `\\set generation 1 + :n / ${slotsPerClient}`,
+    '\\set n :n + 1',
+    `${statement};`,
+  ].join('\n');
+}
+
+/** As many more sessions, of the same accounts, as pgbench needs in all rounds: at most twice those there are. */
+const addNumberedSessions = (sql: postgres.Sql) =>
+  sql.unsafe(`INSERT INTO sessions
+    SELECT 'ses_' || left(md5(cast(number - 1 AS text)), 22), user_id, session_epoch, kind, method, generation,
+      rotated_at, idempotency_hash, 'pgbench', device_name, ip_address, user_agent, created_at, last_used_at,
+      idle_expires_at, expires_at, revoked_at, parent_session_id, passkey_id
+    FROM (
+      SELECT *, row_number() OVER () AS number FROM sessions CROSS JOIN generate_series(1, 2)
+      LIMIT ${greatestRounds * slotsPerRound}
+    ) AS copied`);
+
+async function pgbenchRounds(databaseUrl: string, sql: postgres.Sql): Promise<() => Promise<Sample>> {
+  const script = join(temporaryDirectory(), 'rotate.sql');
+  writeFileSync(script, await pgbenchScript());
+  const now = Date.now();
+  const updates = async (): Promise<number> => {
+    const [row] = await sql`SELECT sum(generation - 1) AS done FROM sessions WHERE client_name = 'pgbench'`;
+    return Number(row!['done']);
+  };
+  let first = 0;
+  return async () => {
+    const before = await updates();
+    const variables = { n: 0, first, now, idle_expires_at: now + refreshIdleTtlMs };
+    const command = [
+      ...['pgbench', '--no-vacuum', '--protocol=prepared', '--file', script],
+      ...[`--client=${connections}`, `--time=${pgbenchSeconds}`],
+      ...Object.entries(variables).map(([name, value]) => `--define=${name}=${value}`),
+      databaseUrl,
+    ];
+    const { out, cpuSeconds } = await runProgram(command);
+    const count = Number(/actually processed: (\d+)/.exec(out)?.[1]);
+    const rate = Number(/tps = ([\d.]+)/.exec(out)?.[1]);
+    first += slotsPerRound;
+    const updated = (await updates()) - before;
+    if (updated !== count) throw new Error(`pgbench ran ${count} updates, which changed ${updated} rows`);
+    return { count, seconds: count / rate, cpuSeconds };
+  };
+}
+
+/** Rounds, and what the database used in them for each request, in CPU microseconds. */
+function watchDatabase(postmaster: number, run: () => Promise<Sample>) {
+  const samples: Sample[] = [];
+  return {
+    run: async (): Promise<Sample> => {
+      const before = cpuSecondsOfFamily(postmaster);
+      const sample = await run();
+      samples.push({ ...sample, cpuSeconds: cpuSecondsOfFamily(postmaster) - before });
+      return sample;
+    },
+    micros: () => median(samples.map(cpuMicros)),
+  };
+}
+
+export const refreshPostgres: Figure = {
+  name: 'refresh-postgres',
+  run: async () => {
+    if (!Bun.which('pgbench')) throw new Error('pgbench is not on PATH; on Debian it comes with postgresql');
+    const databaseUrl = await (await startPostgres({ durable: true })).createDatabase();
+    await fillStore(databaseUrl, sessions);
+    const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+    await addNumberedSessions(sql);
+    await sql`VACUUM ANALYZE`;
+    await sql`CHECKPOINT`;
+    const stand = await standOn(databaseUrl, sessions);
+    const postmaster = parentOf((await sql`SELECT pg_backend_pid() AS pid`)[0]!['pid']);
+    const service = watchDatabase(postmaster, await refreshRounds(stand));
+    const pgbench = watchDatabase(postmaster, await pgbenchRounds(databaseUrl, sql));
+    const comparison = await compare(
+      { name: 'POST /refresh', run: service.run },
+      { name: 'pgbench', run: pgbench.run },
+      { ours: [postmaster] },
+    );
+    await sql.end();
+    await stand.server.stop();
+    const what = `POST /refresh, ${connections} connections, PostgreSQL, against pgbench running the same UPDATE … RETURNING with as many clients`;
+    const finding = ratioFinding(what, comparison, 0.5);
+    const database = `PostgreSQL: ${service.micros().toFixed(0)} us CPU for each refresh of the service, ${pgbench.micros().toFixed(0)} for each of pgbench, connecting included`;
+    return [{ ...finding, details: [...finding.details, database] }];
+  },
+};

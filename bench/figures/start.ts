@@ -1,0 +1,64 @@
+// From the start of the program to its first 200 on /readyz.
+
+import { join } from 'node:path';
+import { watchOthers } from '../support/others.ts';
+import { cpuSecondsOfFamily } from '../support/processes.ts';
+import type { Figure } from '../support/report.ts';
+import { median } from '../support/rounds.ts';
+import { serveCommand, startService } from '../support/service.ts';
+import { sqliteUrl } from '../support/stand.ts';
+
+const starts = 9;
+const root = join(import.meta.dir, '../..');
+const operatorProgram = [join(root, 'packages/server/bin/latchkey-server'), 'serve'];
+const npmStart = ['npm', '--prefix', root, 'start'];
+
+interface Start {
+  readonly ms: number;
+  /** Of the process that was started and its children. */
+  readonly cpuMs: number;
+}
+
+/** Several starts, each in an empty directory, unless there is a store. */
+async function startsOf(command: string[], databaseUrl?: string): Promise<Start[]> {
+  const done = [];
+  for (let start = 0; start < starts; start++) {
+    const service = await startService({ databaseUrl: databaseUrl ?? sqliteUrl() }, command);
+    done.push({ ms: service.startedAfterMs, cpuMs: cpuSecondsOfFamily(service.pid) * 1000 });
+    await service.stop();
+  }
+  return done;
+}
+
+function line(what: string, done: readonly Start[]): string {
+  const times = done.map(({ ms }) => ms.toFixed(0)).join(' ');
+  const cpu = median(done.map(({ cpuMs }) => cpuMs)).toFixed(0);
+  return `${what}: ${times} ms, median ${median(done.map(({ ms }) => ms)).toFixed(0)} ms; ${cpu} ms of CPU`;
+}
+
+export const start: Figure = {
+  name: 'start',
+  run: async () => {
+    const databaseUrl = sqliteUrl();
+    await (await startService({ databaseUrl })).stop();
+    const othersShare = watchOthers();
+    const again = await startsOf(serveCommand, databaseUrl);
+    const fresh = await startsOf(serveCommand);
+    const details = [
+      line('bun main.ts serve, with a store', again),
+      line('bun main.ts serve, in an empty directory', fresh),
+      line('latchkey-server serve, in an empty directory', await startsOf(operatorProgram)),
+      line('npm start, in an empty directory', await startsOf(npmStart)),
+    ];
+    return [
+      {
+        what: 'Start to the first 200 on /readyz, with a store',
+        value: median(again.map(({ ms }) => ms)),
+        unit: 'ms',
+        promise: { atMost: 300 },
+        othersShare: othersShare(),
+        details,
+      },
+    ];
+  },
+};

@@ -1,0 +1,10 @@
+// The least that a server on Bun can do: it answers every request with the same status, headers and body.
+
+const { status, headers, body } = JSON.parse(process.env['ANSWER'] ?? '{}');
+
+Bun.serve({
+  hostname: '127.0.0.1',
+  port: Number(process.env['PORT']),
+  development: false,
+  fetch: () => new Response(body, { status, headers }),
+});

@@ -1,0 +1,114 @@
+// Requests as fast as they are answered, by wrk on the load's core, and proof that they were answered as expected.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { temporaryDirectory } from '../../tests/support/service.ts';
+import { loadCore, onCore } from './cores.ts';
+import { bytesWritten, cpuSeconds } from './processes.ts';
+import type { Sample } from './rounds.ts';
+import type { RecordedAnswer, RunningServer } from './service.ts';
+
+export const connections = 32;
+
+/** What takes longer has failed. */
+const answerTimeoutSeconds = 10;
+
+/** How many bytes an answer may differ from the expected ones on average: what is cut off at the end of a round. */
+const greatestSizeDifference = 2;
+
+export const mePath = '/api/v1/auth/me';
+export const refreshPath = '/api/v1/auth/refresh';
+
+export interface Load {
+  readonly server: RunningServer;
+  readonly path: string;
+  /** Presented in turn; with `refreshes` each is exchanged for its successor, which comes last in the line. */
+  readonly tokens: readonly string[];
+  readonly refreshes?: boolean;
+  readonly seconds: number;
+  /** What every answer must be. */
+  readonly expected: { readonly status: number; readonly bytes: number };
+}
+
+/** What wrk tells of a load; `refused` are answers with a status of 400 or more, `failed` what got no answer. */
+interface WrkResult {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly bytes: number;
+  readonly refused: number;
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/**
+ * Keeps all connections busy for some seconds.
+ * @throws {Error} when answers failed, were of another kind of status, or of another size than expected
+ */
+export async function putUnderLoad(load: Load): Promise<Sample> {
+  const tokenFile = join(temporaryDirectory(), 'tokens');
+  writeFileSync(tokenFile, load.tokens.join('\n'));
+  const command = [
+    ...['wrk', '--threads', '1', '--connections', `${connections}`, '--duration', `${load.seconds}s`],
+    ...['--timeout', `${answerTimeoutSeconds}s`],
+    ...['--script', join(import.meta.dir, 'load.lua'), load.server.url + load.path, '--', tokenFile],
+    ...(load.refreshes ? ['refresh'] : []),
+  ];
+  const { pid } = load.server;
+  const before = { cpu: cpuSeconds(pid), written: bytesWritten(pid) };
+  const child = spawn(onCore(loadCore, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [out, error] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  const used = { cpuSeconds: cpuSeconds(pid) - before.cpu, bytesWritten: bytesWritten(pid) - before.written };
+  const line = out.split('\n').find((text) => text.startsWith('{'));
+  if (!line) throw new Error(`wrk: ${error}${out}`);
+  const result: WrkResult = JSON.parse(line);
+  requireExpected(load, result);
+  return { ...result, ...used, count: result.requests };
+}
+
+/**
+ * Refuses a load whose answers were not what was to be measured: errors are quick.
+ * @throws {Error} that tells both
+ */
+export function requireExpected(
+  { path, expected }: Pick<Load, 'path' | 'expected'>,
+  result: WrkResult,
+): void {
+  const refusals = expected.status >= 400 ? result.requests : 0;
+  const bytesEach = result.bytes / result.requests;
+  const asExpected =
+    result.failed === 0 &&
+    result.refused === refusals &&
+    (result.requests === 0 || Math.abs(bytesEach - expected.bytes) <= greatestSizeDifference);
+  if (asExpected) return;
+  const { status, bytes } = expected;
+  throw new Error(
+    `${path} was not answered with ${status} and ${bytes} bytes: ${JSON.stringify({ ...result, bytesEach })}`,
+  );
+}
+
+/** Headers that belong to one connection or moment; every server makes its own. */
+const ownHeaders = new Set(['date', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']);
+
+/** One answer of a server, and how many bytes it takes on the wire. */
+export async function recordAnswer(
+  url: string,
+  request: RequestInit,
+): Promise<RecordedAnswer & { readonly bytes: number }> {
+  const response = await fetch(url, { ...request, headers: { ...request.headers, 'Accept-Encoding': '' } });
+  const body = await response.text();
+  const headers = [...response.headers];
+  const head = headers.reduce((sum, [name, value]) => sum + `${name}: ${value}\r\n`.length, 0);
+  const statusLine = `HTTP/1.1 ${response.status} ${response.statusText}\r\n\r\n`;
+  return {
+    status: response.status,
+    headers: Object.fromEntries(headers.filter(([name]) => !ownHeaders.has(name))),
+    body,
+    bytes: statusLine.length + head + Buffer.byteLength(body),
+  };
+}

@@ -1,0 +1,90 @@
+// Programs on the server's core, and what a process has used, by /proc.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
+import { onCore, serverCore } from './cores.ts';
+
+/** Runs a program on the server's core to its end: what it wrote on standard output and used of the CPU. */
+export async function runProgram(
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ out: string; cpuSeconds: number }> {
+  const child = spawn(onCore(serverCore, command), {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  const [out, error, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  hasEnded(child.pid);
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}\n${error}`);
+  return { out, cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 };
+}
+
+/** Linux tells times to programs in these, whatever the kernel counts in. @see proc(5) */
+export const ticksPerSecond = 100;
+
+/** The fields of /proc/<pid>/stat from the third on: what stands before may hold anything. */
+function statOf(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/** The fields that proc(5) counts as 4, 14 to 17, of those from the third on. */
+const parentOfStat = (stat: readonly string[]): number => Number(stat[1]);
+const ownSecondsOfStat = (stat: readonly string[]): number =>
+  (Number(stat[11]) + Number(stat[12])) / ticksPerSecond;
+const endedChildrenSecondsOfStat = (stat: readonly string[]): number =>
+  (Number(stat[13]) + Number(stat[14])) / ticksPerSecond;
+
+/** CPU seconds of a process so far, in user and kernel mode, all threads. */
+export const cpuSeconds = (pid: number): number => ownSecondsOfStat(statOf(pid));
+
+/** The process that started this one. */
+export const parentOf = (pid: number): number => parentOfStat(statOf(pid));
+
+/** CPU seconds so far of a process and all its children, also of those that have ended. */
+export function cpuSecondsOfFamily(pid: number): number {
+  const stat = statOf(pid);
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => statIfAlive(Number(name)))
+    .filter((child) => child !== undefined && parentOfStat(child) === pid);
+  return children.reduce(
+    (sum, child) => sum + ownSecondsOfStat(child!),
+    ownSecondsOfStat(stat) + endedChildrenSecondsOfStat(stat),
+  );
+}
+
+/** Any process may end while one looks around. */
+function statIfAlive(pid: number): string[] | undefined {
+  try {
+    return statOf(pid);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes that a process has had written to disk so far. */
+export const bytesWritten = (pid: number): number =>
+  Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+
+/** Bytes in memory; `anonymous` without the pages of files, which the kernel may take back. */
+export interface Memory {
+  readonly resident: number;
+  readonly anonymous: number;
+  readonly peak: number;
+}
+
+export function memoryOf(pid: number): Memory {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1]) * 1024;
+  return { resident: bytes('VmRSS'), anonymous: bytes('RssAnon'), peak: bytes('VmHWM') };
+}

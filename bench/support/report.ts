@@ -1,0 +1,88 @@
+// How figures are told: the raw rates of both sides, the ratio, and whether the promise is kept.
+
+import { type Comparison, cpuMicros, median, rateOf, type Sample } from './rounds.ts';
+
+/** With more of the cores than this in other hands, a time or a rate is no proof. */
+const greatestOthersShare = 0.1;
+
+/** Something that was measured. */
+export interface Measurement {
+  readonly what: string;
+  /** What was seen, or what the value comes from, a line each. */
+  readonly details: readonly string[];
+}
+
+/** Something that was measured and is promised. */
+export interface Finding extends Measurement {
+  readonly value: number;
+  readonly unit?: 'MB' | 'ms' | '%';
+  readonly promise: { readonly atLeast: number } | { readonly atMost: number };
+  /** The share of both cores that others took meanwhile, where that matters. */
+  readonly othersShare?: number;
+}
+
+/** One line of the table of figures: measured by `npm run bench -- <its name>`. */
+export interface Figure {
+  readonly name: string;
+  run(): Promise<(Finding | Measurement)[]>;
+}
+
+export const isFinding = (measured: Finding | Measurement): measured is Finding => 'promise' in measured;
+
+type Verdict = 'kept' | 'MISSED' | 'UNSETTLED';
+
+export function verdictOf({ value, promise, othersShare = 0 }: Finding): Verdict {
+  if (othersShare > greatestOthersShare) return 'UNSETTLED';
+  return ('atLeast' in promise ? value >= promise.atLeast : value <= promise.atMost) ? 'kept' : 'MISSED';
+}
+
+const number = (value: number): string =>
+  value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
+
+/** The value, what was promised, and what came of it. */
+export function resultOf(finding: Finding): string {
+  const { value, promise, othersShare = 0 } = finding;
+  const unit = finding.unit ? ` ${finding.unit}` : '';
+  const bound = 'atLeast' in promise ? `at least ${promise.atLeast}` : `at most ${promise.atMost}`;
+  const verdict = verdictOf(finding);
+  const busy =
+    verdict === 'UNSETTLED' ? `, as others took ${Math.round(othersShare * 100)}% of both cores` : '';
+  return `${number(value)}${unit}, promised ${bound}${unit}: ${verdict}${busy}`;
+}
+
+export const textOf = (measured: Finding | Measurement): string =>
+  [
+    measured.what,
+    ...measured.details.map((line) => `  ${line}`),
+    ...(isFinding(measured) ? [`  = ${resultOf(measured)}`] : []),
+  ].join('\n');
+
+/** Medians of the rounds of one side, in a line. */
+function sampleLine(name: string, samples: readonly Sample[]): string {
+  const of = (value: (sample: Sample) => number) => median(samples.map(value));
+  const busy = of((sample) => sample.cpuSeconds / sample.seconds);
+  const latency = samples.every((sample) => sample.p50Ms !== undefined)
+    ? `, p50 ${number(of((sample) => sample.p50Ms!))} ms, p99 ${number(of((sample) => sample.p99Ms!))} ms`
+    : '';
+  const written = of((sample) => (sample.bytesWritten ?? 0) / sample.count);
+  const disk = written >= 1 ? `, ${number(written)} bytes written each` : '';
+  return `${name}: ${number(of(rateOf))}/s, ${number(of(cpuMicros))} us CPU each, ${Math.round(busy * 100)}% of a core${latency}${disk}`;
+}
+
+/** A promise about the ratio of two rates; the ratio of CPU times stands beside it. */
+export function ratioFinding(what: string, comparison: Comparison, atLeast: number): Finding {
+  const { subject, baseline, ratios, cpuRatios } = comparison;
+  const list = (values: readonly number[]) => values.map((value) => value.toFixed(2)).join(' ');
+  return {
+    what,
+    value: median(ratios),
+    promise: { atLeast },
+    othersShare: comparison.othersShare,
+    details: [
+      sampleLine(subject.name, subject.samples),
+      sampleLine(baseline.name, baseline.samples),
+      `ratio of rates, round by round: ${list(ratios)}`,
+      `ratio of CPU times: ${list(cpuRatios)}, median ${median(cpuRatios).toFixed(2)}`,
+    ],
+  };
+}

@@ -1,0 +1,93 @@
+// Two sides in turn, many short rounds: whatever else the machine does meets both.
+
+import { watchOthers } from './others.ts';
+
+/** What one side did in one round. */
+export interface Sample {
+  readonly count: number;
+  readonly seconds: number;
+  /** Of the measured process alone. */
+  readonly cpuSeconds: number;
+  /** Bytes that the measured process had written to disk. */
+  readonly bytesWritten?: number;
+  readonly p50Ms?: number;
+  readonly p99Ms?: number;
+}
+
+export interface Side {
+  readonly name: string;
+  /** One round. The first one only warms up. */
+  run(): Promise<Sample>;
+}
+
+/** How many rounds count, unless a figure says otherwise. */
+const rounds = 9;
+/** Seconds of one side in one round. */
+export const roundSeconds = 1;
+
+export const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+};
+
+export const rateOf = ({ count, seconds }: Sample): number => count / seconds;
+
+/** CPU microseconds of the measured process for each request. */
+export const cpuMicros = ({ count, cpuSeconds }: Sample): number => (cpuSeconds / count) * 1e6;
+
+export interface Comparison {
+  readonly subject: { readonly name: string; readonly samples: readonly Sample[] };
+  readonly baseline: { readonly name: string; readonly samples: readonly Sample[] };
+  /** The subject's rate for each of the baseline's, round by round. */
+  readonly ratios: readonly number[];
+  /** How much of the baseline's CPU a request of the subject's takes, turned over: 0.5 is twice as much. */
+  readonly cpuRatios: readonly number[];
+  /** The share of both cores that others took meanwhile. */
+  readonly othersShare: number;
+}
+
+export interface CompareOptions {
+  /** How many rounds count. */
+  readonly counted?: number;
+  /** Processes that belong to what is measured, though this process did not start them. */
+  readonly ours?: readonly number[];
+}
+
+/** How often a round is done again at most, all in all, where one side was not let do anything. */
+const greatestRepeats = 5;
+
+/** How many rounds there are at most, the one to warm up included. */
+export const greatestRounds = rounds + greatestRepeats + 1;
+
+export async function compare(
+  subject: Side,
+  baseline: Side,
+  { counted = rounds, ours }: CompareOptions = {},
+): Promise<Comparison> {
+  const othersShare = watchOthers(ours);
+  const pairs: { subject: Sample; baseline: Sample }[] = [];
+  for (let round = 0; pairs.length <= counted; round++) {
+    if (round > counted + greatestRepeats) throw new Error('the machine is too busy to measure anything');
+    const pair = round % 2 === 0 ? await inTurn(subject, baseline) : await inReverse(subject, baseline);
+    if (round === 0 || Object.values(pair).every(({ count }) => count > 0)) pairs.push(pair);
+  }
+  const measured = pairs.slice(1);
+  return {
+    subject: { name: subject.name, samples: measured.map((pair) => pair.subject) },
+    baseline: { name: baseline.name, samples: measured.map((pair) => pair.baseline) },
+    ratios: measured.map((pair) => rateOf(pair.subject) / rateOf(pair.baseline)),
+    cpuRatios: measured.map((pair) => cpuMicros(pair.baseline) / cpuMicros(pair.subject)),
+    othersShare: othersShare(),
+  };
+}
+
+const inTurn = async (subject: Side, baseline: Side) => ({
+  subject: await subject.run(),
+  baseline: await baseline.run(),
+});
+
+const inReverse = async (subject: Side, baseline: Side) => ({
+  baseline: await baseline.run(),
+  subject: await subject.run(),
+});

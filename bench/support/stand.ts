@@ -1,0 +1,95 @@
+// A service on a full store of its own, ready to be asked.
+
+import { join } from 'node:path';
+import { generateKey, type KeyRing, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
+import { openDatabase } from '../../packages/server/src/database/database.ts';
+import { temporaryDirectory } from '../../tests/support/service.ts';
+import { mePath, putUnderLoad, recordAnswer, refreshPath } from './load.ts';
+import { roundSeconds, type Sample } from './rounds.ts';
+import { type RecordedAnswer, type RunningServer, startService } from './service.ts';
+import { accessTokenOf, fillStore, unspentTokenOf } from './store.ts';
+
+/** How many tokens take turns. */
+export const tokensInTurn = 10_000;
+
+/** The requests that a round cut off are still at work; they are over when nothing changes for so long. */
+const settleMs = 100;
+
+export interface Stand {
+  readonly server: RunningServer;
+  readonly keys: KeyRing;
+  readonly databaseUrl: string;
+  readonly sessions: number;
+}
+
+/** A fresh place for a SQLite database. */
+export const sqliteUrl = (): string => `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`;
+
+/** Fills a store and starts the service on it. */
+export async function openStand(sessions: number): Promise<Stand> {
+  const databaseUrl = sqliteUrl();
+  await fillStore(databaseUrl, sessions);
+  return standOn(databaseUrl, sessions);
+}
+
+/** Starts the service on a store that holds so many sessions. */
+export async function standOn(databaseUrl: string, sessions: number): Promise<Stand> {
+  const keys = generateKey();
+  const server = await startService({ databaseUrl, keys });
+  return { server, keys: parseKeyRing(keys), databaseUrl, sessions };
+}
+
+/** The access tokens that take turns: of sessions from all over the store. */
+export function accessTokens({ keys, sessions }: Stand): string[] {
+  const step = sessions / tokensInTurn;
+  return Array.from({ length: tokensInTurn }, (_, index) => accessTokenOf(keys, Math.floor(index * step)));
+}
+
+export const bearer = (token: string): RequestInit => ({ headers: { Authorization: `Bearer ${token}` } });
+
+/** What `GET /me` answers to one of the tokens. All profiles are of one size. */
+export const recordMe = (
+  { server }: Stand,
+  token: string,
+): Promise<RecordedAnswer & { readonly bytes: number }> => recordAnswer(server.url + mePath, bearer(token));
+
+/** A round of `GET /me`. */
+export async function askMe(stand: Stand, tokens: readonly string[], bytes: number): Promise<Sample> {
+  const expected = { status: 200, bytes };
+  return putUnderLoad({ server: stand.server, path: mePath, tokens, seconds: roundSeconds, expected });
+}
+
+/**
+ * Rounds of `POST /refresh`. In a round each of the sessions in turn is refreshed again and again, always by the
+ * token of the last answer; the next round goes on from what is in the store.
+ */
+export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>> {
+  const { server, keys, sessions } = stand;
+  const step = sessions / tokensInTurn;
+  const indexes = Array.from({ length: tokensInTurn }, (_, at) => Math.floor(at * step));
+  const db = await openDatabase(stand.databaseUrl, { log: { warn: () => undefined } });
+  const unspentTokens = () => Promise.all(indexes.map((index) => unspentTokenOf(db.read, keys, index)));
+  const [first] = await unspentTokens();
+  const { bytes } = await recordAnswer(server.url + refreshPath, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ refresh_token: first }),
+  });
+  const expected = { status: 200, bytes };
+  const refreshesSoFar = async () =>
+    Number((await db.read.run<{ sum: unknown }>('SELECT sum(generation) AS sum FROM sessions', []))[0]!.sum);
+  const settled = async () => {
+    for (let last = -1; ; ) {
+      const now = await refreshesSoFar();
+      if (now === last) return;
+      last = now;
+      await Bun.sleep(settleMs);
+    }
+  };
+  return async () => {
+    await settled();
+    const tokens = await unspentTokens();
+    const load = { server, path: refreshPath, tokens, refreshes: true, seconds: roundSeconds, expected };
+    return putUnderLoad(load);
+  };
+}

@@ -1,0 +1,116 @@
+// A store full of sessions, written by the service's own statements, and the tokens of those sessions.
+
+import { Database as Connection } from 'bun:sqlite';
+import { insertUser } from '../../packages/server/src/account/store.ts';
+import { mintHandle, subjectBytes } from '../../packages/server/src/crypto/handle.ts';
+import { sha256 } from '../../packages/server/src/crypto/hash.ts';
+import type { KeyRing } from '../../packages/server/src/crypto/key-ring.ts';
+import { openDatabase } from '../../packages/server/src/database/database.ts';
+import type { Executor } from '../../packages/server/src/database/executor.ts';
+import { findSession, insertSession } from '../../packages/server/src/sessions/store.ts';
+import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
+
+const dayMs = 86_400_000;
+const accessTokenTtlMs = 4 * 3_600_000;
+export const refreshIdleTtlMs = 30 * dayMs;
+const sessionTtlMs = 180 * dayMs;
+const batchSize = 5000;
+const fillCacheKiB = 2 * 1024 * 1024;
+
+/** How many logins an account has. */
+const sessionsPerUser = 4;
+
+/** Ids in the order of a hash, as random ones are. */
+const idOf = (prefix: string, index: number): string =>
+  prefix + sha256(prefix, `${index}`).subarray(0, 16).toString('base64url');
+
+const secretOf = (index: number): Buffer => sha256('bench session', `${index}`).subarray(0, subjectBytes);
+
+const userIdOf = (index: number): string => idOf('usr_', index);
+
+/** An account; every one of them has as many bytes as any other. */
+async function addUser(tx: Executor, index: number, now: number): Promise<void> {
+  const name = `person-${String(index).padStart(8, '0')}`;
+  await insertUser(tx, {
+    id: userIdOf(index),
+    email: `${name}@example.com`,
+    email_key: `${name}@example.com`,
+    name,
+    webauthn_user_handle: sha256('handle', `${index}`).toString('base64url').padEnd(86, 'A'),
+    now,
+  });
+}
+
+async function addSession(tx: Executor, index: number, now: number): Promise<void> {
+  await insertSession(tx, {
+    id: sessionIdOf(secretOf(index)),
+    user_id: userIdOf(Math.floor(index / sessionsPerUser)),
+    session_epoch: null,
+    kind: 'device',
+    method: 'device_code',
+    client_name: 'latchkey',
+    device_name: 'a-laptop-of-somebody',
+    ip_address: '192.0.2.44',
+    user_agent: 'latchkey/0.1.0 (linux x64) bun/1.4',
+    now,
+    idle_expires_at: now + refreshIdleTtlMs,
+    expires_at: now + sessionTtlMs,
+    parent_session_id: idOf('ses_', index),
+    passkey_id: null,
+  });
+}
+
+/** Adds sessions, numbered from 0, and their accounts. Brings an empty database to the newest schema first. */
+export async function fillStore(databaseUrl: string, sessions: number): Promise<void> {
+  const db = await openDatabase(databaseUrl, { log: { warn: () => undefined } });
+  if (db.dialect === 'sqlite') {
+    await db.close();
+    await fillFile(databaseUrl.slice('sqlite:'.length), sessions);
+    return;
+  }
+  for (const batch of batchesOf(sessions)) await db.transaction((tx) => addBatch(tx, batch));
+  await db.close();
+}
+
+/** All at once and without a thought for a loss of power: the file is of no use to anybody before it is full. */
+async function fillFile(path: string, sessions: number): Promise<void> {
+  const connection = new Connection(path, { strict: true });
+  for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', `cache_size = -${fillCacheKiB}`]) {
+    connection.run(`PRAGMA ${pragma}`);
+  }
+  const tx: Executor = {
+    dialect: 'sqlite',
+    run: async <Row>(text: string, values: readonly (string | number | null)[]) =>
+      connection.query(text).all(...values) as Row[],
+  };
+  connection.run('BEGIN');
+  for (const batch of batchesOf(sessions)) await addBatch(tx, batch);
+  connection.run('COMMIT');
+  connection.close();
+}
+
+function* batchesOf(sessions: number): Generator<number[]> {
+  for (let first = 0; first < sessions; first += batchSize) {
+    yield Array.from({ length: Math.min(batchSize, sessions - first) }, (_, at) => first + at);
+  }
+}
+
+async function addBatch(tx: Executor, sessions: readonly number[]): Promise<void> {
+  const now = Date.now();
+  const users = sessions
+    .filter((index) => index % sessionsPerUser === 0)
+    .map((index) => index / sessionsPerUser);
+  await Promise.all(users.map((index) => addUser(tx, index, now)));
+  await Promise.all(sessions.map((index) => addSession(tx, index, now)));
+}
+
+export const accessTokenOf = (keys: KeyRing, index: number): string =>
+  mintHandle(keys, 'accessToken', { subject: secretOf(index), value: Date.now() + accessTokenTtlMs });
+
+/** The refresh token of a session that nobody has used yet. */
+export async function unspentTokenOf(on: Executor, keys: KeyRing, index: number): Promise<string> {
+  const subject = secretOf(index);
+  const [session] = await findSession(on, { id: sessionIdOf(subject) });
+  if (!session) throw new Error(`there is no session ${index}`);
+  return mintHandle(keys, 'refreshToken', { subject, value: session.generation });
+}

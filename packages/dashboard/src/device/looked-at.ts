@@ -1,0 +1,28 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+
+/** What came up less than this ago nobody has read. */
+const leastMilliseconds = 500;
+
+/** Whether somebody has had the time to see a question. */
+export interface LookedAt {
+  readonly now: ReadonlySignal<boolean>;
+  /** From now on it is before somebody's eyes. */
+  begin(): void;
+}
+
+/**
+ * For a question that comes up now. A click that hits it at once was meant for something else: another site can have
+ * people click twice on a window of its own that is gone, and this page in its place, after the first click. What
+ * comes up in a window without the focus is looked at once that window has it.
+ */
+export function lookedAt(): LookedAt {
+  const now = signal(false);
+  const begin = () => {
+    setTimeout(() => {
+      now.value = true;
+    }, leastMilliseconds);
+  };
+  if (document.hasFocus()) begin();
+  else window.addEventListener('focus', begin, { once: true });
+  return { now, begin };
+}

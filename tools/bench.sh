@@ -1,0 +1,14 @@
+#!/bin/sh
+# `npm run bench`: measures what is promised in figures, or with arguments (`npm run bench -- me start`) some of it.
+cd "$(dirname "$0")/.." || exit 1
+. tools/install.sh
+. tools/debian.sh
+command -v wrk >/dev/null || install_debian wrk
+for program in wrk taskset; do
+  command -v $program >/dev/null || missing="$missing $program"
+done
+if [ -n "$missing" ] || [ ! -r /proc/self/stat ]; then
+  echo "latchkey: the figures are measured on Linux, with${missing:- /proc}; on Debian: apt-get install wrk util-linux" >&2
+  exit 1
+fi
+exec node_modules/.bin/bun bench/bench.ts "$@"

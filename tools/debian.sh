@@ -1,0 +1,9 @@
+# Installs Debian's packages where that is possible and permitted. The other scripts source it.
+install_debian() {
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "latchkey: installing $* ..." >&2
+    DEBIAN_FRONTEND=noninteractive
+    export DEBIAN_FRONTEND
+    { apt-get -qq update && apt-get -qq install -y --no-install-recommends "$@"; } >&2
+  fi
+}
