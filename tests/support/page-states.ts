@@ -248,6 +248,15 @@ const deviceStates = (url: string): PageState[] => {
       },
     },
     {
+      name: 'device-taken-back',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByRole('button', { name: 'Take it back' }).click();
+        await headed(page, 'Taken back');
+      },
+    },
+    {
       name: 'device-done',
       open: async (page) => {
         const { device_code } = await openPending(page, plain);
