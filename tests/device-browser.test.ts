@@ -91,9 +91,30 @@ test('a click that was meant for the window over it approves nothing; one in a w
   await page.context().close();
 });
 
-test('whoever approved by mistake is told how to take it back before the terminal comes, and that does', async () => {
+test('whoever approved by mistake takes it back before the terminal comes, and is told so after a reload', async () => {
   const { page, device } = await waitingPage('mistaken@example.com');
-  await page.getByText('Approved by mistake? “Sign out everywhere” there takes it back.').waitFor();
+  await page.route('**/auth/sessions/*', (route) => route.abort());
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
+  await says(page, 'Your terminal is not signed in.');
+  expect(await page.getByRole('button', { name: 'Take it back' }).count()).toBe(0);
+  const { status, body } = await request(service.url, 'POST', '/token', {
+    json: { device_code: device.device_code },
+  });
+  expect([status, body.error]).toEqual([400, 'access_denied']);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
+  await says(page, 'Your terminal is not signed in.');
+  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByText('The approval of a terminal was taken back').waitFor();
+  await page.context().close();
+});
+
+test('signing out everywhere takes back what no terminal has picked up', async () => {
+  const { page, device } = await waitingPage('everywhere@example.com');
   await page.getByRole('link', { name: 'See all your logins' }).click();
   await page.getByText('takes back what you have approved and no terminal has picked up yet').waitFor();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();

@@ -66,6 +66,11 @@ export async function signIn(page: Page, url: string, email: string): Promise<vo
   await pressed(page, 'Sign in');
   await page.waitForURL(`${url}/account`);
   await headed(page, 'Your passkeys');
+}
+
+/** Signs a browser in, and waits until all parts of the account are there. */
+async function seeAccount(page: Page, url: string, email: string): Promise<void> {
+  await signIn(page, url, email);
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
 }
 
@@ -248,6 +253,15 @@ const deviceStates = (url: string): PageState[] => {
       },
     },
     {
+      name: 'device-taken-back',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByRole('button', { name: 'Take it back' }).click();
+        await headed(page, 'Taken back');
+      },
+    },
+    {
       name: 'device-done',
       open: async (page) => {
         const { device_code } = await openPending(page, plain);
@@ -293,14 +307,14 @@ const others = (url: string): PageState[] => [
   {
     name: 'account-new',
     open: async (page) => {
-      await signIn(page, url, 'new@example.com');
+      await seeAccount(page, url, 'new@example.com');
       await page.getByText('Next time without a mail').waitFor();
     },
   },
   {
     name: 'account-full',
     open: async (page) => {
-      await signIn(page, url, 'full@example.com');
+      await seeAccount(page, url, 'full@example.com');
       await page.getByRole('button', { name: 'Show all' }).click();
       await page.locator('#logins > li').nth(fullAccount.logins).waitFor();
     },
@@ -308,7 +322,7 @@ const others = (url: string): PageState[] => [
   {
     name: 'account-asking',
     open: async (page) => {
-      await signIn(page, url, 'new@example.com');
+      await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Change the address');
       await pressed(page, 'Delete my account');
     },
@@ -316,7 +330,7 @@ const others = (url: string): PageState[] => [
   {
     name: 'account-confirm',
     open: async (page) => {
-      await signIn(page, url, 'new@example.com');
+      await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Change the address');
       await page.getByLabel('New mail address').fill('newer@example.com');
       const json = {

@@ -408,7 +408,7 @@ export const endpoints = {
     id: 'revokeSession',
     method: 'delete',
     path: `${auth}/sessions/{id}`,
-    summary: 'End one login of the user',
+    summary: 'End one login of the user, or take back the approval of one that its device has not picked up',
     access: 'bearer',
     status: 204,
     errors: ['not_found'],

@@ -14,6 +14,7 @@ const endings: Detail = {
   logout: 'Signed out',
   other_session: 'A login was signed out from another one',
   token: 'A program ended its login',
+  withdrawn: 'The approval of a terminal was taken back',
   replaced: 'A fresh login in the same browser took the place of the one before',
 };
 

@@ -1,7 +1,7 @@
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { cameByMail } from '../passkeys/after-mail.ts';
 import { Heading } from '../ui/heading.tsx';
-import { StatusMessage } from '../ui/messages.tsx';
+import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import type { PickUp } from './pick-up.ts';
 
 const lookThere = 'Look at your terminal: if it is not signed in, start the login again there.';
@@ -12,6 +12,7 @@ const sentences: Record<PickUp, string> = {
     'Waiting for your terminal to pick this up… Latchkey does not answer right now; this page keeps asking.',
   pickedUp: 'Done. You can close this window and go back to your terminal.',
   endedSince: 'Your terminal picked this up, and that login has been signed out since.',
+  takenBack: 'Your terminal is not signed in.',
   notPickedUp:
     'Your terminal has not picked this up in time, so nothing was signed in. Start the login again there.',
   signedOut: `You have been signed out in this browser, so this page no longer sees what becomes of it. ${lookThere}`,
@@ -19,25 +20,37 @@ const sentences: Record<PickUp, string> = {
   unseen: `This page cannot see whether your terminal has picked this up. ${lookThere}`,
 };
 
-/** Ending one login, or all others, does not end one that has not begun. */
+interface ApprovedProps {
+  readonly pickUp: PickUp;
+  readonly error: string;
+  readonly isBusy: boolean;
+  readonly onTakeBack: () => void;
+}
+
 const canBeTakenBack = (pickUp: PickUp) => pickUp === 'waiting' || pickUp === 'noAnswer';
 
-const isGoodNews = (pickUp: PickUp) => ['waiting', 'noAnswer', 'pickedUp'].includes(pickUp);
+const isGoodNews = (pickUp: PickUp) => ['waiting', 'noAnswer', 'pickedUp', 'takenBack'].includes(pickUp);
 
 /** After an approval: what has become of it. */
-export function Approved({ pickUp }: { pickUp: PickUp }) {
+export function Approved({ pickUp, error, isBusy, onTakeBack }: ApprovedProps) {
   return (
     <>
-      <Heading key="approved" takesFocus>
-        Approved
+      <Heading key={pickUp === 'takenBack' ? 'takenBack' : 'approved'} takesFocus>
+        {pickUp === 'takenBack' ? 'Taken back' : 'Approved'}
       </Heading>
       <StatusMessage isCaution={!isGoodNews(pickUp)}>{sentences[pickUp]}</StatusMessage>
+      <ErrorMessage text={error} />
+      {canBeTakenBack(pickUp) ? (
+        <p>
+          Approved by mistake?{' '}
+          <button type="button" id="take-back" class="plain" disabled={isBusy} onClick={onTakeBack}>
+            Take it back
+          </button>
+        </p>
+      ) : null}
       <p>
         <a href="/account">See all your logins</a>
       </p>
-      {canBeTakenBack(pickUp) ? (
-        <p class="quiet">Approved by mistake? “Sign out everywhere” there takes it back.</p>
-      ) : null}
       {cameByMail() && passkeysSupported ? (
         <p class="quiet">
           Next time without a mail: <a href="/account">add a passkey</a>.

@@ -2,7 +2,7 @@ import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
-import { decideDevice, getProfile, type Problem, verifyDevice } from '../api.ts';
+import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
 import { loginPath } from '../next.ts';
 import { showUser } from '../shown-user.ts';
@@ -25,7 +25,7 @@ type Step =
   | { at: 'unavailable' }
   | { at: 'code'; nothingWaits?: boolean }
   | Review
-  | { at: 'approved'; pickUp: PickUp }
+  | { at: 'approved'; pickUp: PickUp; sessionId: string | null }
   | { at: 'denied' };
 
 interface Review {
@@ -142,9 +142,26 @@ function goOnAfter(made: Decision): void {
     return;
   }
   void watchPickUp(made, (pickUp) => {
-    step.value = { at: 'approved', pickUp };
+    const now = step.value;
+    if (now.at === 'approved' && now.pickUp === 'takenBack') return;
+    step.value = { at: 'approved', pickUp, sessionId: made.sessionId };
   });
 }
+
+/** Keeps the approved login from beginning, or ends it where the terminal was faster. */
+const takeBack = (sessionId: string | null) =>
+  busy.run(async () => {
+    if (sessionId === null) return undefined;
+    error.value = '';
+    const result = await revokeSession(sessionId);
+    if (result.ok) step.value = { at: 'approved', pickUp: 'takenBack', sessionId };
+    // What is gone already is told by the log.
+    else if (result.problem.code !== 'not_found') {
+      if (leftToSignIn(result.problem)) return 'leaving';
+      error.value = explain(result.problem);
+    }
+    return undefined;
+  });
 
 async function start(): Promise<void> {
   code.value = (new URLSearchParams(location.search).get('user_code') ?? '').slice(0, limits.userCode);
@@ -309,7 +326,14 @@ function DevicePage() {
     case 'review':
       return <ReviewStep review={now} />;
     case 'approved':
-      return <Approved pickUp={now.pickUp} />;
+      return (
+        <Approved
+          pickUp={now.pickUp}
+          error={error.value}
+          isBusy={busy.now.value}
+          onTakeBack={() => void takeBack(now.sessionId)}
+        />
+      );
     case 'denied':
       return <Denied />;
   }

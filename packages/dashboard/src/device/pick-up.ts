@@ -27,6 +27,7 @@ export type PickUp =
   | 'noAnswer'
   | 'pickedUp'
   | 'endedSince'
+  | 'takenBack'
   | 'notPickedUp'
   | 'signedOut'
   | 'somebodyElse'
@@ -46,7 +47,7 @@ export async function watchPickUp(approval: Approval, show: (now: PickUp) => voi
     await untilVisible();
     const isOver = Date.now() >= until;
     const { sees, retryAfterSeconds = 0 } = await look(approval, sessionId);
-    if (sees === 'pickedUp' || sees === 'endedSince' || sees === 'unseen') return show(sees);
+    if (isFinal(sees)) return show(sees);
     if (sees === 'waiting' && isOver) return show('notPickedUp');
     // Once may be the moment in which another tab puts a fresh login in the place of this one.
     if ((sees === 'signedOut' || sees === 'somebodyElse') && sees === before) return show(sees);
@@ -57,6 +58,8 @@ export async function watchPickUp(approval: Approval, show: (now: PickUp) => voi
   }
   show('unseen');
 }
+
+const isFinal = (sees: PickUp) => ['pickedUp', 'endedSince', 'takenBack', 'unseen'].includes(sees);
 
 interface Look {
   readonly sees: PickUp;
@@ -70,6 +73,7 @@ async function look({ requestedAt }: Approval, sessionId: string): Promise<Look>
   const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMilliseconds);
   if (!log.ok) return seesNothing(log.problem);
   const events = log.value.events.filter(({ session_id }) => session_id === sessionId);
+  if (events.some(({ detail }) => detail['reason'] === 'withdrawn')) return { sees: 'takenBack' };
   if (events.some(({ type }) => ends.has(type))) return { sees: 'endedSince' };
   if (events.length > 0) return { sees: 'pickedUp' };
   return { sees: log.value.isWhole ? 'waiting' : 'unseen' };

@@ -60,17 +60,48 @@ onBothDatabases('the login that an approval leads to', (open) => {
     expect(types).toEqual(['session_revoked', 'login']);
   });
 
-  test('cannot be ended before it began, by nobody, and then only by its owner', async () => {
+  test('is ended by nobody before its approval, and afterwards only by its owner', async () => {
     const { device_code, user_code } = await start();
     const id = await awaited(user_code);
     for (const who of [ada, stranger]) expect(outcome(await end(id, who))).toBe('404 not_found');
     expect(outcome(await decide('approve', user_code))).toBe('204');
-    for (const who of [ada, stranger]) expect(outcome(await end(id, who))).toBe('404 not_found');
+    expect(outcome(await end(id, stranger))).toBe('404 not_found');
     const { status, body } = await poll(device_code);
     expect(status).toBe(200);
     expect(outcome(await end(id, stranger))).toBe('404 not_found');
     expect(outcome(await app.ask('GET', '/me', { token: body.access_token }))).toBe('200');
     expect(outcome(await end(id, ada))).toBe('204');
     expect(outcome(await app.ask('GET', '/me', { token: body.access_token }))).toBe('401 invalid_token');
+  });
+
+  test('never begins once its approval was taken back', async () => {
+    const { device_code, user_code } = await start();
+    const id = await awaited(user_code);
+    await decide('approve', user_code);
+    expect(outcome(await end(id, ada))).toBe('204');
+    expect(outcome(await end(id, ada))).toBe('404 not_found');
+    expect(outcome(await poll(device_code))).toBe('400 access_denied');
+    expect(outcome(await decide('approve', user_code))).toBe('400 invalid_grant');
+    const { events } = (await app.ask('GET', '/events', { token: ada.access_token })).body;
+    expect(events[0]).toMatchObject({
+      type: 'session_revoked',
+      session_id: id,
+      detail: { reason: 'withdrawn' },
+    });
+  });
+
+  test('is over, however taking it back and picking it up race', async () => {
+    for (let round = 0; round < 10; round++) {
+      const { device_code, user_code } = await start();
+      const id = await awaited(user_code);
+      await decide('approve', user_code);
+      const [ended, polled] = await Promise.all([end(id, ada), poll(device_code)]);
+      expect(outcome(ended)).toBe('204');
+      if (polled.status !== 200) expect(outcome(polled)).toBe('400 access_denied');
+      else
+        expect(outcome(await app.ask('GET', '/me', { token: polled.body.access_token }))).toBe(
+          '401 invalid_token',
+        );
+    }
   });
 });

@@ -302,7 +302,7 @@ function reasonOf(sessionId: string, by: string | undefined): Record<string, str
 }
 
 /**
- * Ends one login of the user.
+ * Ends one login of the user, or keeps one from beginning that was approved and not picked up by its device.
  * @throws {AuthError} `not_found`, also for another user's session
  */
 export async function revokeSession(
@@ -312,17 +312,20 @@ export async function revokeSession(
   requester: Requester,
 ): Promise<void> {
   const ended = await ctx.db.transaction(async (tx) => {
-    const [row] = await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
-    if (row) {
-      await recordEvent(ctx, tx, {
-        type: 'session_revoked',
-        userId: owner.userId,
-        sessionId,
-        requester,
-        detail: reasonOf(sessionId, owner.sessionId),
-      });
-    }
-    return row !== undefined;
+    // In this order: what a device picks up in between is found as a session.
+    const [withdrawn] = await store.withdrawApproval(tx, { session_id: sessionId, user_id: owner.userId });
+    const [ended] = withdrawn
+      ? []
+      : await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
+    if (!withdrawn && !ended) return false;
+    await recordEvent(ctx, tx, {
+      type: 'session_revoked',
+      userId: owner.userId,
+      sessionId,
+      requester,
+      detail: withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, owner.sessionId),
+    });
+    return true;
   });
   if (!ended) throw noSuchThing();
 }

@@ -231,6 +231,17 @@ export const revokeSession = statement<{ id: string; user_id: string; now: numbe
     .returning('id'),
 );
 
+/** Denies a device login that the user approved and no device has picked up, by the id of the session it would start. */
+export const withdrawApproval = statement<{ session_id: string; user_id: string }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'denied' })
+    .where('user_id', '=', p.user_id)
+    .where('session_id', '=', p.session_id)
+    .where('status', '=', 'approved')
+    .returning('id'),
+);
+
 /** Ends every session of the user and every device login approved but not picked up, in one write; no row when the account is gone. */
 export const revokeAllSessions = statement<{ user_id: string }>()((db, p) =>
   db
