@@ -160,6 +160,7 @@ test('by keyboard alone a person keeps the account after all, and then deletes i
   await page.locator('.warning:focus').waitFor();
   await press(page, 'Keep it', 'button "Delete my account"');
   await page.keyboard.press('Enter');
+  await page.locator('.warning:focus').waitFor();
   await tabTo(page, 'Yes, delete it for good');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);
