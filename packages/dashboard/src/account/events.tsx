@@ -6,6 +6,7 @@ import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { ShowMore } from '../ui/show-more.tsx';
 import { explain } from '../words.ts';
 import { changes, noticing } from './as-user.tsx';
 import { eventWords, isAlarming } from './event-words.ts';
@@ -96,7 +97,6 @@ function Where({ event, sessions }: { event: Event; sessions: KnownSessions }) {
 
 /** What happened in the account, newest first. */
 export function SecurityLog({ sessions }: { sessions: KnownSessions }) {
-  const after = cursor.value;
   return (
     <Section of={eventsPart} title="Security log">
       <p class="quiet">
@@ -114,16 +114,12 @@ export function SecurityLog({ sessions }: { sessions: KnownSessions }) {
           ))}
         </ul>
         <ErrorMessage id="events-error" text={error.value} />
-        {after === null ? null : (
-          <button
-            type="button"
-            id="more-events"
-            disabled={busy.now.value}
-            onClick={() => void showMore(after)}
-          >
-            Show more
-          </button>
-        )}
+        <ShowMore
+          id="more-events"
+          after={cursor.value}
+          isBusy={busy.now.value}
+          onMore={(after) => void showMore(after)}
+        />
       </Fetched>
     </Section>
   );

@@ -5,6 +5,7 @@ import { listOrganizations, type Problem } from '../api.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { ShowMore } from '../ui/show-more.tsx';
 import { explain } from '../words.ts';
 import { noticing } from './as-user.tsx';
 import { Fetched, partOf, Section } from './section.tsx';
@@ -44,7 +45,6 @@ const showMore = (after: string) =>
 
 /** The organizations the user belongs to, and as what. */
 export function Organizations() {
-  const after = cursor.value;
   return (
     <Section of={organizationsPart} title="Your organizations">
       <Fetched of={organizationsPart} entries={1}>
@@ -66,16 +66,12 @@ export function Organizations() {
           ))}
         </ul>
         <ErrorMessage id="organizations-error" text={error.value} />
-        {after === null ? null : (
-          <button
-            type="button"
-            id="more-organizations"
-            disabled={busy.now.value}
-            onClick={() => void showMore(after)}
-          >
-            Show more
-          </button>
-        )}
+        <ShowMore
+          id="more-organizations"
+          after={cursor.value}
+          isBusy={busy.now.value}
+          onMore={(after) => void showMore(after)}
+        />
       </Fetched>
     </Section>
   );

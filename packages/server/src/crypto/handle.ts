@@ -60,8 +60,7 @@ const readMac = read.subarray(macAt);
 
 function open(keys: KeyRing, label: string, text: string, binding: Uint8Array): ReadHandle | undefined {
   if (!encoded.test(text)) return undefined;
-  read.write(text, 'base64url');
-  if (read[0] !== formatVersion) return undefined;
+  if (read.write(text, 'base64url') !== handleBytes || read[0] !== formatVersion) return undefined;
   const key = keys.find(readKeyId);
   if (!key || !timingSafeEqual(key.mac(label, readFields, binding), readMac)) return undefined;
   return { subject: Buffer.from(readSubject), value: read.readUIntBE(valueAt, valueBytes), key };

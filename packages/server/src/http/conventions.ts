@@ -21,13 +21,15 @@ export interface App {
 /** Paths that answer also while the process drains: they tell that it does. */
 const probes = new Set(['/healthz', '/readyz']);
 
-/** The way of every request: an id, its handler, the headers of the contract, a line in the log, a count. */
+/**
+ * The way of every request: an id, its handler, the headers of the contract, a line in the log, a count. What answers
+ * HEAD still has a body: the server below takes it away and keeps its length.
+ */
 export function answering(ctx: Context, lifecycle: Lifecycle, routes: Routes): App {
   const noteForwarding = forwardingWatch(ctx);
 
-  const fetch = async (request: Request, env: RequestEnv): Promise<Response> => {
+  const answer = async (request: Request, env: RequestEnv): Promise<Response> => {
     const started = performance.now();
-    lifecycle.inFlight += 1;
     const { method } = request;
     const path = pathOf(request);
     const exchange = new Exchange(request, env, ctx.config);
@@ -43,7 +45,6 @@ export function answering(ctx: Context, lifecycle: Lifecycle, routes: Routes): A
       response = answerError(ctx, exchange, error);
     }
 
-    // The server itself takes the body from what answers HEAD, and keeps its length.
     const pattern = route?.pattern ?? 'unknown';
     const durationMs = performance.now() - started;
     ctx.metrics.countRequest(pattern, method, response.status, durationMs / 1000);
@@ -56,8 +57,16 @@ export function answering(ctx: Context, lifecycle: Lifecycle, routes: Routes): A
       detail: exchange.detail,
       duration_ms: Math.round(durationMs * 1000) / 1000,
     });
-    lifecycle.inFlight -= 1;
     return response;
+  };
+
+  const fetch = async (request: Request, env: RequestEnv): Promise<Response> => {
+    lifecycle.inFlight += 1;
+    try {
+      return await answer(request, env);
+    } finally {
+      lifecycle.inFlight -= 1;
+    }
   };
   return { fetch };
 }
