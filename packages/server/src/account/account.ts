@@ -5,9 +5,9 @@ import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
+import { entityTagMatches } from '../http/entity-tag.ts';
 import { createPersonalOrganization } from '../organizations/organizations.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../sessions/sessions.ts';
-import { entityTagMatches } from './entity-tag.ts';
 import * as store from './store.ts';
 
 /** Random bytes of the WebAuthn user handle. @see WebAuthn Level 3 section 14.6.1 */

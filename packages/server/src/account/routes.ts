@@ -1,8 +1,8 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
+import { callerHas } from '../http/entity-tag.ts';
 import { getProfile, type TaggedProfile, updateProfile } from './account.ts';
-import { callerHas } from './entity-tag.ts';
 
 const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
 

@@ -321,6 +321,9 @@ function describe(endpoint: Endpoint): RouteConfig {
         description: 'Done',
         ...(endpoint.response ? { content: answer } : {}),
       },
+      ...(endpoint.headers && 'If-None-Match' in endpoint.headers
+        ? { 304: { description: 'The caller has it already' } }
+        : {}),
       ...errorResponses(endpoint),
     },
   } as RouteConfig;

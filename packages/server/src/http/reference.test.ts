@@ -52,6 +52,7 @@ test('every endpoint is in the document, with its credentials, bodies and every 
       ({ description }) => description,
     );
     const names = (operation.parameters ?? []).map(({ name }: { name: string }) => name);
+    expect([id, '304' in operation.responses]).toEqual([id, names.includes('If-None-Match')]);
     const isOfUser = access !== 'anyone' && access !== 'service';
     expect([id, names.includes('Latchkey-User')]).toEqual([id, isOfUser]);
     const expected = [...errors, ...(isOfUser ? ['invalid_request', 'precondition_failed'] : [])];

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { callerHas } from './entity-tag.ts';
 
 /** The codings a file is kept in, best first; `identity` is the file as it is. */
 const codings = ['br', 'gzip', 'identity'] as const;
@@ -58,7 +59,7 @@ export function fileResponse(file: StoredFile, asked: Headers, headers: Record<s
     // CORS makes every answer differ by Origin.
     Vary: 'Origin, Accept-Encoding',
   };
-  if (matches(asked.get('If-None-Match') ?? '', tag))
+  if (callerHas(asked.get('If-None-Match') ?? '', tag))
     return new Response(null, { status: 304, headers: common });
   return new Response(body, {
     headers: {
@@ -67,10 +68,4 @@ export function fileResponse(file: StoredFile, asked: Headers, headers: Record<s
       ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
     },
   });
-}
-
-/** @see RFC 9110 section 13.1.2: a weak comparison. */
-function matches(ifNoneMatch: string, tag: string): boolean {
-  const known = ifNoneMatch.split(',').map((one) => one.trim().replace(/^W\//, ''));
-  return known.includes('*') || known.includes(tag);
 }
