@@ -30,7 +30,7 @@ const nameError = signal('');
 const offered = signal(passkeysSupported && cameByMail());
 const error = signal('');
 const status = signal('');
-const busy = busyState();
+const busy = busyState<'add'>();
 
 const words = {
   invalid_grant: 'That passkey could not be added. Try again.',
@@ -45,13 +45,13 @@ function report(problem: Problem): undefined {
 }
 
 /** One change at a time, beginning with no message from the one before. */
-const change = (work: () => Promise<'leaving' | undefined>) =>
+const change = (work: () => Promise<'leaving' | undefined>, action?: 'add') =>
   busy.run(() => {
     error.value = '';
     status.value = '';
     nameError.value = '';
     return work();
-  });
+  }, action);
 
 async function loadPasskeys(): Promise<Problem | undefined> {
   const list = noticing(await listPasskeys());
@@ -96,7 +96,7 @@ const add = () =>
     status.value = `Passkey added: ${added.value.name}. From now on you can sign in with it.`;
     focusHeading('passkeys');
     return undefined;
-  });
+  }, 'add');
 
 const rename = ({ id }: Passkey) =>
   change(async () => {
@@ -246,7 +246,7 @@ const AddButton = ({ primary = false }: { primary?: boolean }) => (
     disabled={busy.now.value}
     onClick={() => void add()}
   >
-    {busy.now.value ? 'One moment…' : 'Add a passkey'}
+    {busy.label('add', 'Add a passkey')}
   </button>
 );
 
