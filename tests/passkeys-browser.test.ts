@@ -361,3 +361,14 @@ test('after a mail login the browser makes no passkey before the person asks for
   await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
   expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('create');
 });
+
+test('while a passkey is being removed, the button that adds one does not show progress', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signUpWithPasskey(device, 'progress@example.com');
+  await page.route('**/auth/passkeys/*', () => {});
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('button', { name: 'Yes, remove it' }).click();
+  await page.locator('#add-passkey:disabled').waitFor();
+  expect(await page.locator('#add-passkey').innerText()).toBe('Add a passkey');
+});
