@@ -104,6 +104,7 @@ test('whoever can see no list can still sign out everywhere', async () => {
   for (const name of partNames) await part(page, name).getByRole('button', { name: 'Try again' }).waitFor();
   expect(await page.getByRole('button', { name: 'Sign out all others' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);
   expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   await page.context().close();

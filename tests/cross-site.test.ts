@@ -128,6 +128,7 @@ describe.each([
       '/not-me',
       '/verify-email',
       '/docs',
+      '/nowhere',
     ]) {
       const refused = await page.evaluate(
         (url) =>

@@ -116,8 +116,9 @@ test('whoever approved by mistake takes it back before the terminal comes, and i
 test('signing out everywhere takes back what no terminal has picked up', async () => {
   const { page, device } = await waitingPage('everywhere@example.com');
   await page.getByRole('link', { name: 'See all your logins' }).click();
-  await page.getByText('takes back what you have approved and no terminal has picked up yet').waitFor();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.getByText('Approvals that no terminal has picked up yet are taken back').waitFor();
+  await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);
   const { status } = await request(service.url, 'POST', '/token', {
     json: { device_code: device.device_code },

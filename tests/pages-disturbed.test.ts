@@ -128,8 +128,8 @@ const actions: Action[] = [
   },
   {
     name: 'signing out everywhere',
-    begin: async () => undefined,
-    button: 'Sign out everywhere',
+    begin: (page) => button(page, 'Sign out everywhere').dblclick(),
+    button: 'Yes, sign out everywhere',
     call: 'DELETE /logout',
     done: atLogin,
   },
@@ -192,7 +192,7 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
 
 /** Puts away what an action has opened, so that the next one finds its buttons. */
 async function putAway(page: Page): Promise<void> {
-  for (const name of ['Cancel', 'Keep it']) {
+  for (const name of ['Cancel', 'Keep it', 'Stay signed in']) {
     if (await button(page, name).isVisible()) await button(page, name).click();
   }
 }

@@ -153,6 +153,33 @@ test('by keyboard alone a person reads the log and signs out one login, and then
   await page.context().close();
 });
 
+test('by keyboard alone a person stays signed in after all, and then signs out everywhere and is told so', async () => {
+  const { page } = await openAccount();
+  await tabTo(page, 'Sign out everywhere');
+  await page.keyboard.press('Enter');
+  await page.locator('.warning:focus').waitFor();
+  await press(page, 'Stay signed in', 'button "Sign out everywhere"');
+  await page.keyboard.press('Enter');
+  await page.locator('.warning:focus').waitFor();
+  await tabTo(page, 'Yes, sign out everywhere');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/login$/);
+  await page.getByRole('status').getByText('You are signed out everywhere').waitFor();
+  await focusGoesTo(page, 'textbox "Mail address"');
+  await page.context().close();
+});
+
+test('by keyboard alone a person who is signed in already goes on from the login page, or signs in as somebody else', async () => {
+  const { page } = await openAccount();
+  await page.goto(`${service.url}/login?next=%2Fdevice`);
+  await focusGoesTo(page, 'heading "You are signed in"');
+  await press(page, 'Use another account', 'textbox "Mail address"');
+  await page.reload();
+  await focusGoesTo(page, 'heading "You are signed in"');
+  await press(page, 'Continue', 'textbox "Code from your terminal"');
+  await page.context().close();
+});
+
 test('by keyboard alone a person keeps the account after all, and then deletes it', async () => {
   const { page } = await openAccount();
   await tabTo(page, 'Delete my account');

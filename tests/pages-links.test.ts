@@ -33,6 +33,12 @@ async function askForMail(page: Page, email: string, path = '/login'): Promise<v
 const signInLink = async (email: string, seen = 0) =>
   `${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, seen))}`;
 
+const codeFor = async (email: string, seen = 0) =>
+  /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email, seen)).text)?.[0] ?? '';
+
+/** What the pages have stored in a tab and its browser. */
+const stored = (page: Page) => page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+
 interface Question {
   readonly path: string;
   readonly call: string;
@@ -312,22 +318,168 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('knows after a reload, or after going back, that a mail is on its way: its link works, its code is sent anew', async () => {
+  test('takes the code after a reload, or after going back, in the tab that asked, and goes on where it was going', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await askForMail(page, email);
+    await askForMail(page, email, '/login?next=%2Fdevice');
     await page.reload();
-    await page.getByText(`We sent a mail to ${email} already`).waitFor();
-    expect(await page.getByLabel('Mail address').inputValue()).toBe(email);
+    await headed(page, 'Check your mail');
+    await page.getByText(`We sent a mail to ${email}`).waitFor();
     await page.goto(`${service.url}/docs`);
     await page.goBack();
-    await page.getByText(`We sent a mail to ${email} already`).waitFor();
-    await page.goto(await signInLink(email));
-    await button(page, `Sign in as ${email}`).click();
-    await page.waitForURL(`${service.url}/account`);
+    await headed(page, 'Check your mail');
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Code from the mail').fill(await codeFor(email));
+    await button(page, 'Sign in').click();
+    await page.waitForURL(`${service.url}/device`);
+    expect(await stored(page)).not.toContain('lk_');
     await page.context().clearCookies();
     await page.goto(`${service.url}/login`);
     expect(await page.getByLabel('Mail address').inputValue()).toBe('');
+    await page.context().close();
+  });
+
+  test('waits for the code of the newest mail after a reload, with what is left of its time', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await page.clock.install();
+    await askForMail(page, email);
+    await page.getByText('Both work for 15 minutes').waitFor();
+    await signInLink(email);
+    await button(page, 'Send a new mail').click();
+    await page.getByText('A new mail is on its way').waitFor();
+    await page.clock.fastForward('05:00');
+    await page.reload();
+    await page.getByText('Both work for 10 minutes').waitFor();
+    await page.getByLabel('Code from the mail').fill(await codeFor(email, 1));
+    await button(page, 'Sign in').click();
+    await page.waitForURL(`${service.url}/account`);
+    await page.context().close();
+  });
+
+  test('waits for no code that has expired, nor for one that the person did not want any more, and keeps neither', async () => {
+    const page = await newPage(phone);
+    await page.clock.install();
+    await askForMail(page, newAddress());
+    expect(await stored(page)).toContain('lk_mr_');
+    await page.clock.fastForward('15:01');
+    await page.reload();
+    await headed(page, 'Sign in');
+    expect(await page.getByLabel('Mail address').inputValue()).toBe('');
+    expect(await stored(page)).not.toContain('lk_');
+    const email = newAddress();
+    await askForMail(page, email);
+    await button(page, 'Use another address').click();
+    expect(await stored(page)).not.toContain('lk_');
+    await page.reload();
+    await page.getByText(`We sent a mail to ${email} already`).waitFor();
+    await page.context().close();
+  });
+
+  test('in another tab of the browser that asked, knows that a mail is on its way, but not its code', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await askForMail(page, email);
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/login`);
+    await other.getByText(`We sent a mail to ${email} already`).waitFor();
+    expect(await other.getByLabel('Mail address').inputValue()).toBe(email);
+    expect(await stored(other)).not.toContain('lk_');
+    await other.goto(await signInLink(email));
+    await button(other, `Sign in as ${email}`).click();
+    await other.waitForURL(`${service.url}/account`);
+    await page.getByText(`You signed in as ${email} in another tab`).waitFor();
+    expect(await stored(page)).not.toContain('lk_');
+    await page.context().close();
+  });
+
+  test('a tab that was not looking when the link signed in says after a reload who is signed in', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await askForMail(page, email);
+    await page.goto(`${service.url}/docs`);
+    const other = await page.context().newPage();
+    await other.goto(await signInLink(email));
+    await button(other, `Sign in as ${email}`).click();
+    await other.waitForURL(`${service.url}/account`);
+    await page.goto(`${service.url}/login`);
+    await page.getByText(`This browser is signed in as ${email}`).waitFor();
+    expect(await stored(page)).not.toContain('lk_');
+    await page.context().close();
+  });
+
+  test('tells who is signed in already, and leads on to the page that was asked for, or to the form', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await signIn(page, service.url, email);
+    const changes = changesBy(page.context());
+    await page.goto(`${service.url}/login?next=%2Fdevice%3Fuser_code%3DBBBB-BBBB`);
+    await headed(page, 'You are signed in');
+    await page.getByText(`This browser is signed in as ${email}`).waitFor();
+    await page.getByRole('link', { name: 'Continue' }).click();
+    await page.waitForURL(`${service.url}/device?user_code=BBBB-BBBB`);
+    // From there the form is one click away, not two.
+    await page.getByRole('link', { name: 'Use another account' }).click();
+    await page.getByLabel('Mail address').waitFor();
+    await page.goto(`${service.url}/login`);
+    expect(await page.getByRole('link', { name: 'Continue' }).getAttribute('href')).toBe('/account');
+    await button(page, 'Use another account').click();
+    await page.getByLabel('Mail address').waitFor();
+    expect(changes.filter((one) => !one.endsWith('/challenge') && !one.endsWith('/device/verify'))).toEqual(
+      [],
+    );
+    // Nobody was signed out by looking.
+    await page.goto(`${service.url}/account`);
+    await page.locator('#profile-email').getByText(email).waitFor();
+    await page.context().close();
+  });
+
+  test('shows the form to whoever is not signed in, also where the service does not say so in time', async () => {
+    const page = await newPage(phone);
+    await page.route('**/auth/me', () => {});
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Mail address').waitFor();
+    await page.unrouteAll();
+    await page.route('**/auth/me', (route) => route.abort());
+    await page.reload();
+    await page.getByLabel('Mail address').waitFor();
+    await page.context().close();
+  });
+
+  test('shows progress on the button that was pressed, and on no other', async () => {
+    const page = await newPage(phone);
+    await page.route('**/passkey/login/challenge', () => {});
+    await page.route('**/auth/magic_link', () => {});
+    for (const [pressed, other] of [
+      ['Sign in with a passkey', 'Send me a mail'],
+      ['Send me a mail', 'Sign in with a passkey'],
+    ] as const) {
+      await page.goto(`${service.url}/login`);
+      await page.getByLabel('Mail address').fill(newAddress());
+      await button(page, pressed).click();
+      await button(page, 'One moment…').waitFor();
+      expect(await button(page, other).isDisabled()).toBe(true);
+      expect(await button(page, pressed).count()).toBe(0);
+      expect(await button(page, 'One moment…').count()).toBe(1);
+    }
+    await page.context().close();
+  });
+
+  test('says after signing out what has ended, once', async () => {
+    const page = await newPage(phone);
+    for (const [presses, said] of [
+      [['Sign out here'], 'You are signed out in this browser.'],
+      [['Sign out everywhere', 'Yes, sign out everywhere'], 'You are signed out everywhere.'],
+      [['Delete my account', 'Yes, delete it for good'], 'Your account has been deleted.'],
+    ] as const) {
+      await signIn(page, service.url, newAddress());
+      for (const name of presses) await button(page, name).click();
+      await page.waitForURL(`${service.url}/login`);
+      await page.getByRole('status').getByText(said).waitFor();
+      await page.reload();
+      await page.getByLabel('Mail address').waitFor();
+      expect(await page.getByText(said).count()).toBe(0);
+    }
     await page.context().close();
   });
 

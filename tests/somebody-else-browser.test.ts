@@ -106,6 +106,7 @@ test('no act and no list of an account page reaches another person who is signed
   await press(page, 'Sign out here');
   await toldAndClosed(page, newer);
   await press(page, 'Sign out everywhere');
+  await press(page, 'Yes, sign out everywhere');
   await toldAndClosed(page, newer);
   await page.locator('#more-events').click();
   await toldAndClosed(page, newer);

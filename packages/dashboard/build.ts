@@ -20,7 +20,15 @@ const names = Object.keys(pages) as (keyof typeof pages)[];
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='5.5' r='4' fill='%230b57b4'/%3E%3Cpath d='M6.5 8h3l1.5 7H5z' fill='%230b57b4'/%3E%3C/svg%3E";
 
-const html = (title: string, script: string, imported: readonly string[], style: string) => `<!doctype html>
+interface Parts {
+  readonly title: string;
+  readonly style: string;
+  /** What loads the script; empty for a page without one. */
+  readonly head?: string;
+  readonly main: string;
+}
+
+const html = ({ title, style, head = '', main }: Parts) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -30,15 +38,33 @@ const html = (title: string, script: string, imported: readonly string[], style:
 <title>${title} - Latchkey</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="/assets/${style}">
-<script type="module" src="/assets/${script}"></script>
-${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}</head>
+${head}</head>
 <body>
 <header><a href="/account">Latchkey</a></header>
-<main><noscript><p>This page needs JavaScript.</p></noscript>
-<p class="late">A part of this page does not come. Load it again.</p></main>
+<main>${main}</main>
 </body>
 </html>
 `;
+
+const scripted = (title: string, script: string, imported: readonly string[], style: string) =>
+  html({
+    title,
+    style,
+    head: `<script type="module" src="/assets/${script}"></script>
+${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}`,
+    main: `<noscript><p>This page needs JavaScript.</p></noscript>
+<p class="late">A part of this page does not come. Load it again.</p>`,
+  });
+
+/** For an address that leads nowhere. */
+const notFound = (style: string) =>
+  html({
+    title: 'Page not found',
+    style,
+    main: `<h1>Page not found</h1>
+<p>There is no page at this address. Check it for typos, or continue to your account.</p>
+<p><a class="button" href="/account">Go to your account</a></p>`,
+  });
 
 const result = await Bun.build({
   entrypoints: [
@@ -79,9 +105,10 @@ const site = {
   pages: Object.fromEntries(
     names.map((name) => {
       const script = asset(name, '.js');
-      return [name, html(pages[name], script, importedBy(script), style)];
+      return [name, scripted(pages[name], script, importedBy(script), style)];
     }),
   ),
+  notFound: notFound(style),
   assets: Object.fromEntries(
     await Promise.all(
       result.outputs.map(async (output) => [basename(output.path), await output.text()] as const),

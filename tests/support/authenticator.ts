@@ -41,6 +41,8 @@ export interface Forgery {
 export interface RegistrationForgery extends Forgery {
   readonly aaguid?: string;
   readonly attestation?: 'none' | 'packed' | 'packed forged' | 'packed with a foreign key' | 'tpm';
+  /** What the attestation statement gives as the certificates of its maker. */
+  readonly x5c?: Cbor;
   readonly publicKey?: Uint8Array;
   readonly attestationObject?: Uint8Array;
 }
@@ -247,6 +249,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (kind === 'packed forged') signature[signature.length - 1]! ^= 1;
       statement.set('alg', coseAlgorithm[algorithm]).set('sig', signature);
     }
+    if (forgery.x5c !== undefined) statement.set('x5c', forgery.x5c);
     const attestationObject =
       forgery.attestationObject ??
       cbor(

@@ -52,7 +52,7 @@ export async function linkTo(url: string, to: string, subject: string): Promise<
 }
 
 async function askForMail(page: Page, url: string, email: string): Promise<void> {
-  await page.goto(`${url}/login`);
+  await page.goto(`${url}/login?prompt=login`);
   await page.getByLabel('Mail address').fill(email);
   await pressed(page, 'Send me a mail');
   await headed(page, 'Check your mail');
@@ -130,7 +130,43 @@ const loginStates = (url: string): PageState[] => [
     open: async (page) => {
       await askForMail(page, url, 'sent@example.com');
       await page.reload();
+      await headed(page, 'Check your mail');
+    },
+  },
+  {
+    name: 'login-asked-in-another-tab',
+    open: async (page) => {
+      const tab = await page.context().newPage();
+      await askForMail(tab, url, 'sent@example.com');
+      await page.goto(`${url}/login`);
       await page.getByText('We sent a mail to sent@example.com already').waitFor();
+      await tab.close();
+    },
+  },
+  {
+    name: 'login-passkey-running',
+    open: async (page) => {
+      await page.route('**/passkey/login/challenge', () => {});
+      await page.goto(`${url}/login`);
+      await pressed(page, 'Sign in with a passkey');
+      await page.getByRole('button', { name: 'One moment…' }).waitFor();
+    },
+  },
+  {
+    name: 'login-signed-in',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await page.goto(`${url}/login`);
+      await headed(page, 'You are signed in');
+    },
+  },
+  {
+    name: 'login-signed-out-everywhere',
+    open: async (page) => {
+      await signIn(page, url, 'leaving@example.com');
+      await pressed(page, 'Sign out everywhere');
+      await pressed(page, 'Yes, sign out everywhere');
+      await page.getByText('You are signed out everywhere').waitFor();
     },
   },
   {
@@ -325,6 +361,7 @@ const others = (url: string): PageState[] => [
       await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Change the address');
       await pressed(page, 'Delete my account');
+      await pressed(page, 'Sign out everywhere');
     },
   },
   {
@@ -351,7 +388,7 @@ const others = (url: string): PageState[] => [
       const tab = await page.context().newPage();
       await signIn(tab, url, 'someone.else@example.com');
       await tab.close();
-      await pressed(page, 'Sign out everywhere');
+      await pressed(page, 'Sign out here');
       await page.getByRole('dialog', { name: 'Somebody else is signed in now' }).waitFor();
     },
   },
@@ -456,6 +493,13 @@ const others = (url: string): PageState[] => [
       await page.goto(await linkTo(url, email, 'A device was signed in'));
       await pressed(page, 'This was not me');
       await headed(page, 'Taken care of');
+    },
+  },
+  {
+    name: 'not-found',
+    open: async (page) => {
+      await page.goto(`${url}/nowhere`);
+      await headed(page, 'Page not found');
     },
   },
   {

@@ -66,7 +66,7 @@ export const byCookie = { session: 'cookie' } as const;
 export const signingIn = async <T>(work: () => Promise<T>): Promise<Result<T>> =>
   navigator.cookieEnabled ? outcomeOf(work()) : { ok: false, problem: { code: 'cookies_off' } };
 
-/** Ask for a mail with a link and a code. The `request` that comes back must stay in memory. */
+/** Ask for a mail with a link and a code. The `request` that comes back must not leave this tab. */
 export const requestMagicLink = (email: string) =>
   signingIn(() => api.call('requestMagicLink', { body: { email } }));
 

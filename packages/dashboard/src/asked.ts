@@ -23,6 +23,7 @@ export function rememberAsked(asked: Asked): void {
 export function forgetAsked(): void {
   try {
     localStorage.removeItem(askedKey);
+    sessionStorage.removeItem(waitingKey);
   } catch {}
 }
 
@@ -33,6 +34,50 @@ export function recallAsked(now: number): Asked | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A mail that this tab asked for, and `request`, with which its code is good. It is kept in this tab alone, so that
+ * the code can still be typed after a reload.
+ */
+export interface Waiting extends Asked {
+  readonly request: string;
+}
+
+const waitingKey = 'latchkey.waiting';
+
+/** Storage may be switched off; the code can then be typed until the page is reloaded. */
+export function rememberWaiting(waiting: Waiting): void {
+  const { request: _, ...asked } = waiting;
+  rememberAsked(asked);
+  try {
+    sessionStorage.setItem(waitingKey, JSON.stringify(waiting));
+  } catch {}
+}
+
+/** The person wants another mail instead. */
+export function forgetWaiting(): void {
+  try {
+    sessionStorage.removeItem(waitingKey);
+  } catch {}
+}
+
+/** What this tab waits for, unless it has expired by `now`, or somebody has signed in since then in this browser. */
+export function recallWaiting(now: number): Waiting | undefined {
+  try {
+    const waiting = parseWaiting(sessionStorage.getItem(waitingKey), location.origin, now);
+    if (waiting !== undefined && recallAsked(now) !== undefined) return waiting;
+  } catch {}
+  forgetWaiting();
+  return undefined;
+}
+
+/** @see recallWaiting */
+export function parseWaiting(stored: string | null, origin: string, now: number): Waiting | undefined {
+  const asked = parseAsked(stored, origin, now);
+  if (stored === null || asked === undefined) return undefined;
+  const { request } = JSON.parse(stored) as { request?: unknown };
+  return typeof request === 'string' && request !== '' ? { ...asked, request } : undefined;
 }
 
 /** @see recallAsked */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { home, loginPath, safeNext } from './next.ts';
+import { home, isForOtherLogin, loginPath, otherLoginPath, safeNext } from './next.ts';
 
 const origin = 'https://login.example';
 
@@ -39,6 +39,12 @@ test('nothing that leaves this origin or goes in circles is followed', () => {
 
 test('the login page gets back exactly the path it was given', () => {
   const next = '/device?user_code=BCDF-GHJK';
-  const url = new URL(loginPath(next), origin);
-  expect(url.searchParams.get('next')).toBe(next);
+  for (const [path, isForOther] of [
+    [loginPath(next), false],
+    [otherLoginPath(next), true],
+  ] as const) {
+    const query = new URL(path, origin).searchParams;
+    expect(query.get('next')).toBe(next);
+    expect(isForOtherLogin(query)).toBe(isForOther);
+  }
 });

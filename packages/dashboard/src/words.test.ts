@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { parseAsked } from './asked.ts';
+import { parseAsked, parseWaiting } from './asked.ts';
 import { explain } from './words.ts';
 
 test('a refusal that names a time says when to try again', () => {
@@ -24,4 +24,17 @@ test('a marker that is stale, foreign or leads elsewhere is not believed', () =>
   for (const stored of [null, 'null', '7', '{}', '{"email":"a@b.c"}', '{"email":1,"until":9e9}']) {
     expect(parseAsked(stored, origin, 1000)).toBeUndefined();
   }
+});
+
+test('a tab waits for a code only with a whole entry of its own storage that has not expired', () => {
+  const origin = 'https://login.example';
+  const waiting = { email: 'ada@example.com', until: 2000, next: '/device', request: 'lk_mr_x' };
+  expect(parseWaiting(JSON.stringify(waiting), origin, 1999)).toEqual(waiting);
+  expect(parseWaiting(JSON.stringify(waiting), origin, 2000)).toBeUndefined();
+  expect(parseWaiting(JSON.stringify({ ...waiting, next: '//evil.example' }), origin, 0)?.next).toBe(
+    '/account',
+  );
+  for (const request of [undefined, null, '', 7])
+    expect(parseWaiting(JSON.stringify({ ...waiting, request }), origin, 0)).toBeUndefined();
+  expect(parseWaiting(null, origin, 0)).toBeUndefined();
 });

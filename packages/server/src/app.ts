@@ -19,7 +19,7 @@ import { createApi } from './http/api.ts';
 import { type App, answering, type Lifecycle, refuseOtherMethods } from './http/conventions.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { documentRoutes, healthRoutes } from './http/operations.ts';
-import { pageRoutes } from './http/pages.ts';
+import { notFoundPage, pageRoutes } from './http/pages.ts';
 import { Routes } from './http/routing.ts';
 import { sweepRateLimits } from './limits/store.ts';
 import { signInMail, signInTemplate } from './magic-links/mail.ts';
@@ -116,5 +116,5 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   pageRoutes(routes, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
   refuseOtherMethods(routes, ctx);
-  return answering(ctx, lifecycle, routes);
+  return answering(ctx, lifecycle, routes, notFoundPage({ https: ctx.config.https }));
 }

@@ -24,7 +24,7 @@ export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise
       const { rpId, timeout } = options;
       const renewal = AbortSignal.timeout(timeout * renewAfter);
       const signal = AbortSignal.any([stop, renewal]);
-      const response = await useCredential(options, { conditional: true, signal }).catch(() => undefined);
+      const response = await useCredential(options, signal).catch(() => undefined);
       if (response && (await use({ rpId, response }))) return;
       if (!signal.aborted) failures++;
       await untilVisible(stop);

@@ -7,12 +7,6 @@ import type {
 import { LatchkeyError, type PasskeyErrorCode } from '../errors.ts';
 import { failureOf } from './failure.ts';
 
-interface How {
-  /** Only by autofill, or only where the browser makes a passkey without a dialogue. */
-  readonly conditional?: boolean;
-  readonly signal?: AbortSignal;
-}
-
 /** Whether this browser knows passkeys in the JSON forms of WebAuthn Level 3. */
 export const passkeysSupported =
   'PublicKeyCredential' in window &&
@@ -23,45 +17,35 @@ export const passkeysSupported =
 export const autofillSupported = async (): Promise<boolean> =>
   passkeysSupported && (await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false));
 
-/** Whether the browser may make a passkey by itself right after another login. */
-export async function upgradeSupported(): Promise<boolean> {
-  if (!passkeysSupported) return false;
-  const capabilities = await PublicKeyCredential.getClientCapabilities?.().catch(() => undefined);
-  return capabilities?.['conditionalCreate'] === true;
-}
-
 /**
  * Has the browser make a passkey.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
  */
-export const makeCredential = (options: CreationOptions, { conditional, signal }: How = {}) =>
-  ceremony<RegistrationResponse>(signal, () =>
+export const makeCredential = (options: CreationOptions) =>
+  ceremony<RegistrationResponse>(() =>
     navigator.credentials.create({
       publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(
         options as PublicKeyCredentialCreationOptionsJSON,
       ),
-      ...(conditional ? { mediation: 'conditional' } : {}),
-      ...(signal ? { signal } : {}),
     }),
   );
 
 /**
- * Has the browser use a passkey.
+ * Has the browser use a passkey: in its own dialog or, with `autofillUntil`, among what it fills in until that is
+ * aborted.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
  */
-export const useCredential = (options: RequestOptions, { conditional, signal }: How = {}) =>
-  ceremony<AuthenticationResponse>(signal, () =>
-    navigator.credentials.get({
-      publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
-      ...(conditional ? { mediation: 'conditional' } : {}),
-      ...(signal ? { signal } : {}),
-    }),
+export const useCredential = (options: RequestOptions, autofillUntil?: AbortSignal) =>
+  ceremony<AuthenticationResponse>(
+    () =>
+      navigator.credentials.get({
+        publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+        ...(autofillUntil ? { mediation: 'conditional', signal: autofillUntil } : {}),
+      }),
+    autofillUntil,
   );
 
-async function ceremony<T>(
-  signal: AbortSignal | undefined,
-  start: () => Promise<Credential | null>,
-): Promise<T> {
+async function ceremony<T>(start: () => Promise<Credential | null>, signal?: AbortSignal): Promise<T> {
   if (!passkeysSupported) throw failed('passkeys_unsupported');
   try {
     const credential = await start();

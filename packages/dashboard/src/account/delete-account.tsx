@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { deleteAccount } from '../api.ts';
+import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { explain } from '../words.ts';
@@ -20,6 +21,7 @@ const remove = () =>
     error.value = '';
     const result = await asUser(deleteAccount);
     if (result.ok) {
+      noteSignOut('deleted');
       location.replace('/login');
       return 'leaving';
     }

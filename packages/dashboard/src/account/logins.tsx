@@ -1,7 +1,9 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
 import { renewals } from '../confirm/confirm.tsx';
+import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
@@ -16,7 +18,9 @@ export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const error = signal('');
 const status = signal('');
-const busy = busyState();
+const busy = busyState<'everywhere'>();
+/** Signing out everywhere takes a second click. */
+const isAskingEverywhere = signal(false);
 
 /** A person with more logins than this sees the others when they ask for them. */
 const shownAtFirst = 10;
@@ -44,23 +48,27 @@ effect(() => {
   if (renewals.value > 0) void loadLogins();
 });
 
-const change = (work: () => Promise<'leaving' | undefined>) =>
+const change = (work: () => Promise<'leaving' | undefined>, action?: 'everywhere') =>
   busy.run(() => {
     error.value = '';
     status.value = '';
     return work();
-  });
+  }, action);
 
 const signOut = (scope: 'session' | 'everywhere') =>
-  change(async () => {
-    const result = await asUser(() => logout(scope));
-    if (!result.ok) {
-      error.value = explain(result.problem);
-      return undefined;
-    }
-    location.replace('/login');
-    return 'leaving';
-  });
+  change(
+    async () => {
+      const result = await asUser(() => logout(scope));
+      if (!result.ok) {
+        error.value = explain(result.problem);
+        return undefined;
+      }
+      noteSignOut(scope);
+      location.replace('/login');
+      return 'leaving';
+    },
+    scope === 'everywhere' ? scope : undefined,
+  );
 
 /** Ends a login; one that is gone already is as signed out as it can be. */
 async function end(ended: Session): Promise<Problem | undefined> {
@@ -132,38 +140,63 @@ function Login({ session }: { session: Session }) {
   );
 }
 
-function Endings() {
-  const hasOthers = sessions.value?.some(({ current }) => !current);
+function EverywhereQuestion() {
+  const question = useRef<HTMLParagraphElement>(null);
+  useEffect(() => question.current?.focus(), []);
   return (
     <>
+      <p ref={question} tabIndex={-1} class="warning">
+        Sign out everywhere? This ends every login, including terminals and this browser. Approvals that no
+        terminal has picked up yet are taken back.
+      </p>
       <div class="row">
-        <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
-          Sign out here
-        </button>
-        {hasOthers ? (
-          <button
-            type="button"
-            id="sign-out-others"
-            disabled={busy.now.value}
-            onClick={() => void endOthers()}
-          >
-            Sign out all others
-          </button>
-        ) : null}
         <button
           type="button"
-          id="sign-out-everywhere"
+          id="confirm-sign-out-everywhere"
           disabled={busy.now.value}
           onClick={() => void signOut('everywhere')}
         >
-          Sign out everywhere
+          {busy.label('everywhere', 'Yes, sign out everywhere')}
+        </button>
+        <button
+          type="button"
+          disabled={busy.now.value}
+          onClick={() => {
+            isAskingEverywhere.value = false;
+            requestAnimationFrame(() => document.getElementById('sign-out-everywhere')?.focus());
+          }}
+        >
+          Stay signed in
         </button>
       </div>
-      <p class="quiet">
-        Signing out everywhere ends every login, terminals and this browser too, and takes back what you have
-        approved and no terminal has picked up yet.
-      </p>
     </>
+  );
+}
+
+function Endings() {
+  if (isAskingEverywhere.value) return <EverywhereQuestion />;
+  const hasOthers = sessions.value?.some(({ current }) => !current);
+  return (
+    <div class="row">
+      <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
+        Sign out here
+      </button>
+      {hasOthers ? (
+        <button type="button" id="sign-out-others" disabled={busy.now.value} onClick={() => void endOthers()}>
+          Sign out all others
+        </button>
+      ) : null}
+      <button
+        type="button"
+        id="sign-out-everywhere"
+        disabled={busy.now.value}
+        onClick={() => {
+          isAskingEverywhere.value = true;
+        }}
+      >
+        Sign out everywhere
+      </button>
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-import { addPasskey, upgradeToPasskey } from '@latchkey/client/passkeys/add';
+import { addPasskey } from '@latchkey/client/passkeys/add';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { inTurn, signalAccount } from '@latchkey/client/passkeys/signal';
 import { spelledOut } from '@latchkey/contract/foreign-text';
@@ -30,7 +30,7 @@ const nameError = signal('');
 const offered = signal(passkeysSupported && cameByMail());
 const error = signal('');
 const status = signal('');
-const busy = busyState();
+const busy = busyState<'add'>();
 
 const words = {
   invalid_grant: 'That passkey could not be added. Try again.',
@@ -45,13 +45,13 @@ function report(problem: Problem): undefined {
 }
 
 /** One change at a time, beginning with no message from the one before. */
-const change = (work: () => Promise<'leaving' | undefined>) =>
+const change = (work: () => Promise<'leaving' | undefined>, action?: 'add') =>
   busy.run(() => {
     error.value = '';
     status.value = '';
     nameError.value = '';
     return work();
-  });
+  }, action);
 
 async function loadPasskeys(): Promise<Problem | undefined> {
   const list = noticing(await listPasskeys());
@@ -63,23 +63,10 @@ async function loadPasskeys(): Promise<Problem | undefined> {
 
 export const passkeysPart = partOf('passkeys', 'Your passkeys', loadPasskeys);
 
-/**
- * What follows once the page is there and the login is recent: after a login by mail a try to have a passkey made
- * without asking; and word to the browser of which passkeys there are.
- */
+/** Once the page is shown after a recent login: the offer has been made, and the browser learns which passkeys exist. */
 export async function afterRecentLogin(): Promise<void> {
-  if (cameByMail()) {
-    forgetMailLogin();
-    const made = await upgradeToPasskey(api);
-    if (made !== undefined) return showAdded(made, 'Your browser made a passkey for you');
-  }
+  forgetMailLogin();
   await inTurn(() => signalAccount(api));
-}
-
-function showAdded(added: Passkey, how: string): void {
-  passkeys.value = [added, ...passkeys.value.filter(({ id }) => id !== added.id)];
-  offered.value = false;
-  status.value = `${how}: ${added.name}. From now on you can sign in with it.`;
 }
 
 /** Whether the account has as many passkeys as it can have, also when another page added or removed some. */
@@ -104,10 +91,12 @@ const add = () =>
       if (added.problem.code === 'passkey_already_there') offered.value = false;
       return report(added.problem);
     }
-    showAdded(added.value, 'Passkey added');
+    passkeys.value = [added.value, ...passkeys.value.filter(({ id }) => id !== added.value.id)];
+    offered.value = false;
+    status.value = `Passkey added: ${added.value.name}. From now on you can sign in with it.`;
     focusHeading('passkeys');
     return undefined;
-  });
+  }, 'add');
 
 const rename = ({ id }: Passkey) =>
   change(async () => {
@@ -257,7 +246,7 @@ const AddButton = ({ primary = false }: { primary?: boolean }) => (
     disabled={busy.now.value}
     onClick={() => void add()}
   >
-    {busy.now.value ? 'One moment…' : 'Add a passkey'}
+    {busy.label('add', 'Add a passkey')}
   </button>
 );
 

@@ -41,7 +41,7 @@ const code = signal('');
 const error = signal('');
 /** The message is about the code that was typed. */
 const aboutCode = signal(false);
-const busy = busyState();
+const busy = busyState<'passkey' | 'mail' | 'code'>();
 
 /** How often this page's login was replaced by a fresh one. */
 export const renewals = signal(0);
@@ -117,7 +117,7 @@ const usePasskey = (person: Person) =>
     if (login.ok) return accept(login.value, person);
     error.value = explain(login.problem, words);
     return undefined;
-  });
+  }, 'passkey');
 
 const sendMail = ({ email }: Person) =>
   busy.run(async () => {
@@ -134,7 +134,7 @@ const sendMail = ({ email }: Person) =>
     code.value = '';
     sent.value = { request, expiresInSeconds: expires_in };
     return undefined;
-  });
+  }, 'mail');
 
 const enter = (person: Person, { request }: SentMail) =>
   busy.run(async () => {
@@ -152,7 +152,7 @@ const enter = (person: Person, { request }: SentMail) =>
     }
     forgetAsked();
     return accept(login.value, person);
-  });
+  }, 'code');
 
 // The page behind the mail's link takes the marker away when it has signed in, in this very browser.
 window.addEventListener('storage', (event) => {
@@ -211,7 +211,7 @@ function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
           maxLength={limits.emailCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'Confirm'}
+          {busy.label('code', 'Confirm')}
         </button>
       </Form>
     </>
@@ -245,7 +245,7 @@ export function ConfirmDialog() {
             disabled={busy.now.value}
             onClick={() => void usePasskey(person)}
           >
-            Use a passkey
+            {busy.label('passkey', 'Use a passkey')}
           </button>
         ) : null}
         <button
@@ -254,7 +254,7 @@ export function ConfirmDialog() {
           disabled={busy.now.value}
           onClick={() => void sendMail(person)}
         >
-          {mail === undefined ? 'Send me a mail with a code' : 'Send a new mail'}
+          {busy.label('mail', mail === undefined ? 'Send me a mail with a code' : 'Send a new mail')}
         </button>
         <button type="button" class="plain" onClick={() => now.end(false)}>
           Cancel

@@ -4,7 +4,7 @@ import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
-import { loginPath } from '../next.ts';
+import { loginPath, otherLoginPath } from '../next.ts';
 import { showUser } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Claimed } from '../ui/claimed.tsx';
@@ -189,7 +189,7 @@ async function start(): Promise<void> {
 
 const SignedInAs = () => (
   <p class="quiet">
-    Signed in as <bdi>{account.value}</bdi>. <a href={loginPath(here())}>Use another account</a>
+    Signed in as <bdi>{account.value}</bdi>. <a href={otherLoginPath(here())}>Use another account</a>
   </p>
 );
 

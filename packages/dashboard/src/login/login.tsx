@@ -2,38 +2,59 @@ import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { limits } from '@latchkey/contract/limits';
 import { signal } from '@preact/signals';
-import { api, byCookie, getProfile, requestMagicLink, signingIn, verifyMagicLink } from '../api.ts';
-import { askedKey, forgetAsked, recallAsked, rememberAsked } from '../asked.ts';
-import { safeNext } from '../next.ts';
+import { useEffect } from 'preact/hooks';
+import { api, byCookie, requestMagicLink, signingIn, verifyMagicLink, whoIsSignedIn } from '../api.ts';
+import {
+  askedKey,
+  forgetAsked,
+  forgetWaiting,
+  recallAsked,
+  recallWaiting,
+  rememberWaiting,
+  type Waiting,
+} from '../asked.ts';
+import { isForOtherLogin, safeNext } from '../next.ts';
 import { noteMailLogin } from '../passkeys/after-mail.ts';
+import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { CodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
+import { Later, Placeholder, WaitingMessage } from '../ui/waiting.tsx';
 import { duration, explain, mailWords } from '../words.ts';
 
-/** The `request` of a sent mail is a secret of this page: it lives here, in memory, and nowhere else. */
 type Step =
+  | { at: 'loading' }
   | { at: 'address' }
   | { at: 'sent'; email: string; request: string; expiresInSeconds: number }
-  | { at: 'signedInElsewhere'; as: string };
+  | { at: 'signedIn'; as: string; inAnotherTab: boolean };
 
 const query = new URLSearchParams(location.search);
-const next = safeNext(query.get('next'), location.origin);
-
-/** A mail that was asked for before this page was loaded: its link is still good here, but nothing knows its code. */
+/** A mail that this tab asked for before it was reloaded: its code can still be typed. */
+const waiting = recallWaiting(Date.now());
+/** A mail that this browser asked for, perhaps in another tab: its link is still good here. */
 const earlier = recallAsked(Date.now());
+const next = safeNext(query.get('next') ?? waiting?.next, location.origin);
 
-const step = signal<Step>({ at: 'address' });
+const sentStep = ({ email, request, until }: Waiting): Step => ({
+  at: 'sent',
+  email,
+  request,
+  expiresInSeconds: Math.ceil((until - Date.now()) / 1000),
+});
+
+const step = signal<Step>(waiting === undefined ? { at: 'loading' } : sentStep(waiting));
 const email = signal(earlier?.email ?? '');
 const code = signal('');
 const error = signal('');
 const status = signal('');
+/** What happened before the person came here. */
+const notice = signal('');
 /** The message is about what was typed, so the field takes the focus. */
 const aboutField = signal(false);
-const busy = busyState();
+const busy = busyState<'mail' | 'code' | 'passkey'>();
 
 const askWords = {
   ...mailWords,
@@ -55,6 +76,12 @@ const codeWords = {
     'That code did not work. Check it against the newest mail; if it still fails, its time may be over: send a new mail.',
 };
 
+const signOutWords = {
+  session: 'You are signed out in this browser.',
+  everywhere: 'You are signed out everywhere. Every browser and terminal has to sign in again.',
+  deleted: 'Your account has been deleted.',
+} satisfies Record<SignOut, string>;
+
 const alreadySent = (address: string) =>
   `We sent a mail to ${address} already. The link in it works here; to type a code, have a new mail sent.`;
 
@@ -62,6 +89,7 @@ const alreadySent = (address: string) =>
 const ask = (address: string) =>
   busy.run(async () => {
     const again = step.value.at === 'sent';
+    notice.value = '';
     error.value = '';
     aboutField.value = !again;
     status.value = '';
@@ -75,12 +103,13 @@ const ask = (address: string) =>
       return undefined;
     }
     const { request, expires_in } = result.value;
-    rememberAsked({ email: address, until: Date.now() + expires_in * 1000, next });
+    const sent = { email: address, until: Date.now() + expires_in * 1000, next, request };
+    rememberWaiting(sent);
     code.value = '';
-    step.value = { at: 'sent', email: address, request, expiresInSeconds: expires_in };
+    step.value = sentStep(sent);
     status.value = again ? 'A new mail is on its way. Use the code of the newest one.' : '';
     return undefined;
-  });
+  }, 'mail');
 
 const enter = (request: string) =>
   busy.run(async () => {
@@ -102,7 +131,7 @@ const enter = (request: string) =>
     status.value = 'Signed in.';
     location.replace(next);
     return 'leaving';
-  });
+  }, 'code');
 
 async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
   error.value = '';
@@ -112,6 +141,7 @@ async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
     error.value = explain(result.problem, passkeyWords);
     return undefined;
   }
+  forgetWaiting();
   status.value = 'Signed in.';
   location.replace(next);
   return 'leaving';
@@ -129,6 +159,7 @@ const autofill = passkeyAutofill(api, async (assertion) => {
 const usePasskey = () =>
   busy.run(async () => {
     error.value = '';
+    notice.value = '';
     await autofill.stop();
     const asked = await signingIn(() => askForPasskey(api));
     if (asked.ok && (await redeem(asked.value)) === 'leaving') return 'leaving';
@@ -138,12 +169,23 @@ const usePasskey = () =>
     }
     autofill.start();
     return undefined;
-  });
+  }, 'passkey');
+
+function showForm(): void {
+  step.value = { at: 'address' };
+  autofill.start();
+}
 
 function AddressStep() {
+  // Put into a region that is there already, so that it is read out.
+  useEffect(() => {
+    const signOut = takeSignOut();
+    if (signOut !== undefined) notice.value = signOutWords[signOut];
+  }, []);
   return (
     <>
       <Heading key="address">Sign in</Heading>
+      <StatusMessage id="notice">{notice.value}</StatusMessage>
       <p>Use a passkey, or let us send you a mail with a link and a code. There is no password.</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => ask(email.value.trim())}>
@@ -157,7 +199,7 @@ function AddressStep() {
           autoComplete="username webauthn"
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'Send me a mail'}
+          {busy.label('mail', 'Send me a mail')}
         </button>
       </Form>
       <p class="or">or</p>
@@ -168,7 +210,7 @@ function AddressStep() {
         disabled={busy.now.value}
         onClick={() => void usePasskey()}
       >
-        Sign in with a passkey
+        {busy.label('passkey', 'Sign in with a passkey')}
       </button>
       <StatusMessage>{status.value}</StatusMessage>
     </>
@@ -196,13 +238,13 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
           maxLength={limits.emailCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'Sign in'}
+          {busy.label('code', 'Sign in')}
         </button>
       </Form>
       <StatusMessage>{status.value}</StatusMessage>
       <p class="row">
         <button type="button" class="plain" disabled={busy.now.value} onClick={() => void ask(sent.email)}>
-          Send a new mail
+          {busy.label('mail', 'Send a new mail')}
         </button>
         <button
           type="button"
@@ -211,7 +253,8 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
           onClick={() => {
             error.value = '';
             status.value = '';
-            step.value = { at: 'address' };
+            forgetWaiting();
+            showForm();
           }}
         >
           Use another address
@@ -221,38 +264,79 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
   );
 }
 
-function LoginPage() {
-  const now = step.value;
-  if (now.at === 'address') return <AddressStep />;
-  if (now.at === 'sent') return <SentStep sent={now} />;
+function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
+  const who = (
+    <strong>
+      <bdi>{as}</bdi>
+    </strong>
+  );
   return (
     <>
-      <Heading key="elsewhere" takesFocus>
+      <Heading key="signedIn" takesFocus>
         You are signed in
       </Heading>
-      <p>
-        You signed in as{' '}
-        <strong>
-          <bdi>{now.as}</bdi>
-        </strong>{' '}
-        in another tab. You can close this one, or go on here.
-      </p>
-      <p>
+      {inAnotherTab ? (
+        <p>You signed in as {who} in another tab. You can close this one, or continue here.</p>
+      ) : (
+        <p>This browser is signed in as {who}.</p>
+      )}
+      <p class="row">
         <a class="button" href={next}>
           Continue
         </a>
+        <button type="button" class="plain" onClick={showForm}>
+          Use another account
+        </button>
       </p>
     </>
   );
 }
 
+function CurrentStep() {
+  const now = step.value;
+  switch (now.at) {
+    case 'loading':
+      return (
+        <Later>
+          <Placeholder entries={1} />
+        </Later>
+      );
+    case 'address':
+      return <AddressStep />;
+    case 'sent':
+      return <SentStep sent={now} />;
+    case 'signedIn':
+      return <SignedIn {...now} />;
+  }
+}
+
+const LoginPage = () => (
+  <>
+    <WaitingMessage isWaiting={step.value.at === 'loading'} />
+    <CurrentStep />
+  </>
+);
+
 // The page behind the mail's link takes the marker away when it has signed in.
 window.addEventListener('storage', (event) => {
   if (event.key !== askedKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value) return;
-  void getProfile().then((me) => {
-    if (me.ok && step.value.at === 'sent') step.value = { at: 'signedInElsewhere', as: me.value.email };
+  void whoIsSignedIn().then((me) => {
+    if (!me.ok || step.value.at !== 'sent') return;
+    forgetWaiting();
+    step.value = { at: 'signedIn', as: me.value.email, inAnotherTab: true };
   });
 });
 
+/** Whoever cannot be told in this time gets the form: it must not depend on knowing who is signed in. */
+const patienceMilliseconds = 2_000;
+
+/** Somebody who is signed in is told so, and goes on with one click. */
+async function start(): Promise<void> {
+  const patience = new Promise<undefined>((resolve) => setTimeout(resolve, patienceMilliseconds));
+  const me = isForOtherLogin(query) ? undefined : await Promise.race([whoIsSignedIn(), patience]);
+  if (me?.ok) step.value = { at: 'signedIn', as: me.value.email, inAnotherTab: false };
+  else showForm();
+}
+
 mount(LoginPage);
-autofill.start();
+if (waiting === undefined) void start();

@@ -213,6 +213,67 @@ test('an unknown path is 404 with any method', async () => {
   }
 });
 
+const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
+
+test('a browser that opens a page that does not exist gets a page, under the headers of all pages', async () => {
+  const login = await t.ask('GET', 'login');
+  const pageHeaders = [...login.headers.keys()].filter(
+    (name) => !['content-length', 'etag', 'vary', 'x-request-id'].includes(name),
+  );
+  expect(pageHeaders).toContain('content-security-policy');
+  for (const path of ['nowhere', 'login/', 'account/settings', 'apiary', '<script>', 'nowhere?next=/x']) {
+    const answer = await t.ask('GET', path, { headers: { Accept: browserAccept } });
+    expect([path, answer.status]).toEqual([path, 404]);
+    for (const name of pageHeaders)
+      expect([path, name, answer.headers.get(name)]).toEqual([path, name, login.headers.get(name)]);
+    expect(answer.headers.get('Vary')).toBe('Origin, Accept');
+    expect(answer.headers.get('X-Request-Id')).toMatch(/\S/);
+    expect(answer.text).toContain('<h1>Page not found</h1>');
+    expect(answer.text).not.toContain('<script');
+    expect(JSON.parse(t.logs.at(-1)!)).toMatchObject({ status: 404, route: 'unknown', outcome: 'not_found' });
+  }
+  expect((await t.ask('HEAD', 'nowhere', { headers: { Accept: browserAccept } })).status).toBe(404);
+});
+
+test('a program gets the error object for an unknown path, and so does a browser below the paths of programs', async () => {
+  const likesHtmlLess = [
+    '',
+    '*/*',
+    'application/json',
+    'application/json, text/plain, */*',
+    'application/json, text/html',
+    'text/html, application/json',
+    'text/html;q=0.5, application/json;q=0.9',
+    'text/html;q=0.7, */*;q=0.8',
+    'text/html;q=0, */*',
+    'text/html;q=x',
+    'text/plain',
+    'xtext/html',
+  ];
+  for (const accept of likesHtmlLess)
+    expectError(await t.ask('GET', 'nowhere', { headers: { Accept: accept } }), 'not_found');
+  for (const accept of [
+    'text/html',
+    'TEXT/HTML; Q=0.1',
+    'text/*',
+    'text/html, */*',
+    '*/*;q=0.1, text/html;q=0.2',
+  ])
+    expect((await t.ask('GET', 'nowhere', { headers: { Accept: accept } })).text).toStartWith(
+      '<!doctype html>',
+    );
+  const machinePaths = [
+    'api',
+    'api/',
+    'api/v1/nowhere',
+    '%61pi/v1/x',
+    '.well-known/nowhere',
+    'assets/nowhere.js',
+  ];
+  for (const path of [...machinePaths, 'dev/nowhere.json'])
+    expectError(await t.ask('GET', path, { headers: { Accept: browserAccept } }), 'not_found');
+});
+
 test('the origin of the service itself gets CORS headers, never a star', async () => {
   const { headers } = await t.ask('GET', '/me', { token, headers: { Origin: 'http://localhost:8787' } });
   expect(headers.get('Access-Control-Allow-Origin')).toBe('http://localhost:8787');

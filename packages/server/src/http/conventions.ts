@@ -23,9 +23,15 @@ const probes = new Set(['/healthz', '/readyz']);
 
 /**
  * The way of every request: an id, its handler, the headers of the contract, a line in the log, a count. What answers
- * HEAD still has a body: the server below takes it away and keeps its length.
+ * HEAD still has a body: the server below takes it away and keeps its length. `notFoundPage` may answer an unknown
+ * path in place of the error object.
  */
-export function answering(ctx: Context, lifecycle: Lifecycle, routes: Routes): App {
+export function answering(
+  ctx: Context,
+  lifecycle: Lifecycle,
+  routes: Routes,
+  notFoundPage: (request: Request, path: string) => Response | undefined,
+): App {
   const noteForwarding = forwardingWatch(ctx);
 
   const answer = async (request: Request, env: RequestEnv): Promise<Response> => {
@@ -38,9 +44,15 @@ export function answering(ctx: Context, lifecycle: Lifecycle, routes: Routes): A
     try {
       noteForwarding(env, request.headers);
       if (lifecycle.draining && !probes.has(path)) throw draining();
-      if (!route) throw nothingHere();
-      if (route.params) exchange.params = route.params;
-      response = exchange.dress(await route.handler(exchange));
+      if (route) {
+        if (route.params) exchange.params = route.params;
+        response = exchange.dress(await route.handler(exchange));
+      } else {
+        const page = notFoundPage(request, path);
+        if (!page) throw nothingHere();
+        exchange.outcome = 'not_found';
+        response = exchange.dress(page);
+      }
     } catch (error) {
       response = answerError(ctx, exchange, error);
     }

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { nothingHere } from '../errors.ts';
+import { prefersHtml } from './accept.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
@@ -7,6 +8,8 @@ import { fileResponse, storeFile } from './stored-file.ts';
 interface Site {
   /** By path segment: the HTML. */
   readonly pages: Readonly<Record<string, string>>;
+  /** The HTML of the page for an address that leads nowhere. */
+  readonly notFound: string;
   /** By file name: the text. */
   readonly assets: Readonly<Record<string, string>>;
 }
@@ -117,4 +120,19 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
     });
   });
+}
+
+/** Paths that only programs ask for: they get the error object there whatever they accept. */
+const machinePath = /^\/(?:api|assets|\.well-known)(?:\/|$)|\.json$/;
+
+/**
+ * Answers an unknown path with a page where a person would see the answer: the client prefers HTML, as a browser does
+ * when it opens an address. Everybody else gets the error object.
+ */
+export function notFoundPage(options: PageOptions): (request: Request, path: string) => Response | undefined {
+  const headers = { ...pageHeaders(options), Vary: 'Origin, Accept' };
+  return (request, path) =>
+    machinePath.test(path) || !prefersHtml(request.headers.get('Accept'))
+      ? undefined
+      : new Response(site.notFound, { status: 404, headers });
 }

@@ -105,6 +105,13 @@ const registrationForgeries: Record<string, [RegistrationForgery, string]> = {
     'attestation_signature',
   ],
   'a format that is not taken': [{ attestation: 'tpm' }, 'attestation_format'],
+  // The verdict is our own, not what a parser of certificates says: none has seen them.
+  'a certificate that is not one': [
+    { attestation: 'packed', x5c: [Buffer.from('not a certificate')] },
+    'attestation_certificate',
+  ],
+  'certificates that are not a list': [{ attestation: 'packed', x5c: 7 }, 'attestation_certificate'],
+  'an empty list of certificates': [{ attestation: 'packed', x5c: [] }, 'attestation_certificate'],
   'CBOR that is cut': [{ attestationObject: Buffer.from([0xa3, 0x63]) }, 'verification'],
   'CBOR that is no map': [{ attestationObject: cbor('none') }, 'verification'],
   'CBOR with an endless list': [{ attestationObject: endlessArray }, 'verification'],

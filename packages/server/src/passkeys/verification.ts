@@ -24,8 +24,8 @@ const library = lazily(() => import('@simplewebauthn/server'));
 const libraryParts = lazily(() => import('@simplewebauthn/server/helpers'));
 
 /**
- * Statements that name no maker. Browsers that are asked for none send no other, and the certificates of the
- * others would be a stranger's input to parsers that nobody needs.
+ * Formats that work without a certificate; a `packed` statement that carries one (`x5c`) is refused as well. Browsers
+ * that are asked for `none` send no certificates, and parsing a stranger's would be a risk for nothing.
  */
 const attestationFormats: readonly unknown[] = ['none', 'packed'];
 
@@ -74,7 +74,9 @@ export function verifyRegistration(
     const { decodeAttestationObject, isoCBOR } = await libraryParts();
     const attestation = decodeAttestationObject(readBase64url(response.attestationObject));
     if (!attestationFormats.includes(attestation.get('fmt'))) throw ceremonyRefused('attestation_format');
-    if (!(attestation.get('attStmt') instanceof Map)) throw ceremonyRefused('attestation_statement');
+    const statement = attestation.get('attStmt');
+    if (!(statement instanceof Map)) throw ceremonyRefused('attestation_statement');
+    if (statement.has('x5c')) throw ceremonyRefused('attestation_certificate');
     const { verified, registrationInfo: info } = await verifyRegistrationResponse({
       response: {
         id,

@@ -17,11 +17,15 @@ import { verifyAuthentication, verifyRegistration } from './verification.ts';
 interface Published extends VectorKind {
   /** Of both client data, attestation object, authenticator data and signature, each by itself. */
   readonly sha256: string;
-  /** What this service says of the two ceremonies. It takes none without user verification, or from a frame. */
+  /**
+   * What this service says of the two ceremonies. It takes none without user verification, from a frame, or with a
+   * certificate, however good that is.
+   */
   readonly verdicts: readonly [registration: string, login: string];
 }
 
 const unverified = ['user_verification', 'user_verification'] as const;
+const certified = 'attestation_certificate';
 
 const published: Record<string, Published> = {
   'none.ES256': {
@@ -62,19 +66,19 @@ const published: Record<string, Published> = {
     algorithm: 'ES256',
     attestation: 'packed',
     sha256: '7226adb11c50fdbba9eabbc2415e4bc837ea11f6014614efd450582845ea881a',
-    verdicts: ['multi_device', 'verified'],
+    verdicts: [certified, 'verified'],
   },
   'packed.RS256': {
     algorithm: 'RS256',
     attestation: 'packed',
     sha256: '09af3795e672889b38ecf894ef8eae70e8390dd5bfbcb84e625ef5717689cf69',
-    verdicts: ['multi_device', 'user_verification'],
+    verdicts: [certified, 'user_verification'],
   },
   'packed.EdDSA': {
     algorithm: 'EdDSA',
     attestation: 'packed',
     sha256: 'd1126212a2f1ec22194932398580482ca35479a976397eacb1fcf4a6fc78a93e',
-    verdicts: unverified,
+    verdicts: [certified, 'user_verification'],
   },
 };
 

@@ -1,10 +1,10 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { introspectionJwtType, keySet, serverMetadata as metadataSchema } from '@latchkey/contract/services';
 import type { Context } from '../context.ts';
+import { asksFor } from '../http/accept.ts';
 import type { Api, Call } from '../http/api.ts';
 import { describeDocument } from '../http/documents.ts';
 import { keySetMaxAgeSeconds, type SigningKeys } from '../signing-keys/signing-keys.ts';
-import { asksFor } from './accept.ts';
 import { keySetPath, serverMetadata } from './metadata.ts';
 import { introspect, signIntrospection } from './services.ts';
 

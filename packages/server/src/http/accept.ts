@@ -1,0 +1,41 @@
+interface MediaRange {
+  readonly name: string;
+  readonly quality: number;
+}
+
+const rangesOf = (accept: string): MediaRange[] =>
+  accept.split(',').map((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='));
+    return { name, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 };
+  });
+
+/** Whether an `Accept` header names this media type, and does not like JSON better. @see RFC 9110 section 12.5.1 */
+export function asksFor(accept: string | null, type: string): boolean {
+  const ranges = rangesOf(accept ?? '');
+  const qualityOf = (wanted: string) => ranges.find(({ name }) => name === wanted)?.quality ?? 0;
+  const quality = qualityOf(type);
+  return quality > 0 && quality >= qualityOf('application/json');
+}
+
+/** The range that decides about a type, the most specific one, and how much it is wanted. */
+function preferenceFor(ranges: readonly MediaRange[], names: readonly string[]) {
+  for (const [rank, name] of names.entries()) {
+    const range = ranges.find((one) => one.name === name);
+    if (range) return { rank, quality: range.quality };
+  }
+  return { rank: names.length, quality: 0 };
+}
+
+/**
+ * Whether an `Accept` header prefers HTML to JSON. When both are wanted equally, the one that is named more
+ * specifically wins, and JSON when neither is: the wildcard that programs send does not ask for HTML.
+ * @see RFC 9110 section 12.5.1
+ */
+export function prefersHtml(accept: string | null): boolean {
+  const ranges = rangesOf(accept ?? '');
+  const html = preferenceFor(ranges, ['text/html', 'text/*', '*/*']);
+  const json = preferenceFor(ranges, ['application/json', 'application/*', '*/*']);
+  if (html.quality !== json.quality) return html.quality > json.quality;
+  return html.quality > 0 && html.rank < json.rank;
+}
