@@ -9,8 +9,8 @@ const count = (label: string, number: number): Fact[] =>
   number === 0 ? [] : [{ label, value: String(number) }];
 
 /** The mail to the owner about what the link of a notice undid. */
-export const disownedMail: Template = async (ctx, mail) => {
-  const [notice] = await store.findUsedNotice(ctx.db.read, { id: mail.reference });
+export const disownedMail: Template = async ({ db }, mail) => {
+  const [notice] = await store.findUsedNotice(db.read, { id: mail.reference });
   if (!notice) return undefined;
   const undone = outcomeOf(notice);
   const named = [...undone.device_names, ...undone.passkeys_removed];
@@ -31,9 +31,8 @@ export const disownedMail: Template = async (ctx, mail) => {
       : ['Words in quotes are what the program or person said. Nobody has checked them.']),
     ...(undone.email === null
       ? ['Your other logins are untouched.']
-      : ['Because the address was put back, every login of the account has ended. Sign in again.']),
-    'Now look at your account. Remove passkeys and sign out devices that you do not know:',
-    { link: `${ctx.config.baseUrl}/account`, words: 'Look at your account' },
+      : ['Because the address was put back, every login of the account has ended.']),
+    'Sign in and look at your account: remove passkeys and sign out devices that you do not know.',
     'If it was not you who pressed it, somebody else can read your mail: change the password of your mailbox.',
   ];
   return composeMessage('What was undone in your Latchkey account', parts);
