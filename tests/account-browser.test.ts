@@ -94,9 +94,38 @@ test('"this was not me" ends a device with one click, without signing in', async
   const page = await newPage();
   await page.goto(linkIn(mail));
   await page.getByRole('button', { name: 'This was not me' }).click();
-  await page.getByText('The device has been signed out').waitFor();
+  await page.getByText('The device is signed out').waitFor();
+  expect(await page.locator('#undone').innerText()).toContain('strange laptop');
   expect((await me(device.access_token)).status).toBe(401);
   expect((await me(own.access_token)).status).toBe(200);
+});
+
+test('the login that approved the device ends with one more click; after a reload the page sends people back to the mail', async () => {
+  const email = 'approver@example.com';
+  const own = await loginByMail(service.url, email);
+  await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
+  const link = linkIn(await mailAbout(email, 'A device was signed in'));
+  const page = await newPage();
+  const me = () => request(service.url, 'GET', '/me', { token: own.access_token });
+  await page.goto(link);
+  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('heading', { name: 'Who approved the device?' }).waitFor();
+  await page.reload();
+  await page.getByText('open the link in the mail again').waitFor();
+  expect(await page.getByRole('button', { name: 'End that login, too' }).count()).toBe(0);
+  expect((await me()).status).toBe(200);
+
+  await page.goto('about:blank');
+  await page.goto(link);
+  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('button', { name: 'End that login, too' }).click();
+  await page.getByText('The login that approved the device has ended, too').waitFor();
+  expect((await me()).status).toBe(401);
+  expect(await page.locator('#undone').innerText()).toContain('1 browser login was ended');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Taken care of' }).waitFor();
+  expect(await page.locator('#approver').count()).toBe(0);
+  await mailAbout(email, 'What was undone in your Latchkey account');
 });
 
 test('a link that lost a part, or that nobody made, says so and leaves a way on', async () => {
@@ -108,7 +137,7 @@ test('a link that lost a part, or that nobody made, says so and leaves a way on'
   }
   await page.goto(`${service.url}/not-me#token=lk_nm_nobody`);
   await page.getByRole('button', { name: 'This was not me' }).click();
-  await page.getByText('This link is no longer good').waitFor();
+  await page.getByText('This link has expired or is incomplete').waitFor();
 });
 
 test('a person deletes the account on the page after a question, and is signed out', async () => {

@@ -75,6 +75,7 @@ const focusOf: Record<string, string> = {
   'verify-email-kept': 'heading "Nothing has changed"',
   'not-me-kept': 'heading "Nothing has changed"',
   'not-me-done': 'heading "Taken care of"',
+  'not-me-approver-ended': 'heading "Taken care of"',
 };
 
 test.each(states.map(({ name, open }) => [name, open] as const))(

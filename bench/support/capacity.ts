@@ -35,6 +35,8 @@ const pollsOfDeviceLogin = 6;
 
 /** A session's row goes 31 days after its idle end, which comes 30 days after its last use. */
 const sessionRowDays = 75;
+/** That of a browser login by passkey goes 31 days after its longest possible end, 180 days after its start. */
+const passkeySessionRowDays = 211;
 const logins = mailLogins + passkeyLogins + deviceLogins;
 /** One of each login, one of each approval, and one of anything else. */
 const eventsOfMonth = logins + deviceLogins + 1;
@@ -49,7 +51,7 @@ const rowsOfAccount: Readonly<Record<string, number>> = {
   memberships: 1,
   passkeys: 1,
   event_chains: 1,
-  sessions: (logins * sessionRowDays) / daysOfMonth,
+  sessions: ((logins - passkeyLogins) * sessionRowDays + passkeyLogins * passkeySessionRowDays) / daysOfMonth,
   events: (eventsOfMonth * eventRetentionDays) / daysOfMonth,
 };
 

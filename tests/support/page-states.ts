@@ -503,6 +503,20 @@ const others = (url: string): PageState[] => [
     },
   },
   {
+    name: 'not-me-approver-ended',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { access_token: token } = await loginByMail(url, email);
+      const device = await startDevice(url, { device_name: 'strange laptop' });
+      await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
+      await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
+      await page.goto(await linkTo(url, email, 'A device was signed in'));
+      await pressed(page, 'This was not me');
+      await pressed(page, 'End that login, too');
+      await page.getByText('The login that approved the device has ended, too').waitFor();
+    },
+  },
+  {
     name: 'docs',
     open: async (page) => {
       await page.goto(`${url}/docs`);

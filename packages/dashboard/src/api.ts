@@ -120,6 +120,10 @@ export const verifyEmailChange = (token: string) =>
 /** End the login that a notice tells of. Needs no login. */
 export const disownNotice = (token: string) => outcomeOf(api.call('disownNotice', { body: { token } }));
 
+/** End the browser login that approved the device, too. Needs no login. */
+export const disownApprover = (token: string) =>
+  outcomeOf(api.call('disownNotice', { body: { token, approver: true } }));
+
 /** Delete the account for good. Needs a recent login. */
 export const deleteAccount = () => outcomeOf(api.call('deleteAccount'));
 

@@ -1,32 +1,62 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
 
 export const failureWords = {
-  invalid_grant:
-    'This link is no longer good: its time is over, or it is not complete. Sign in and look at your account.',
+  invalid_grant: 'This link has expired or is incomplete. Sign in and look at your account.',
   conflict:
     'Another account has your former address by now, so it could not be put back, and nothing was changed. Ask whoever runs this service.',
   unreachable: 'Latchkey could not be reached. Check your connection and try again.',
 };
 
 const ended: Record<NoticeKind, string> = {
-  new_device: 'The device has been signed out, and what it added is gone.',
-  new_browser: 'That login has been ended, and what it added is gone: passkeys and approved devices.',
+  new_device: 'The device is signed out.',
+  new_browser: 'That login has ended, and everything it added is gone.',
   passkey_added:
-    'The passkey has been removed, and every login that was made with it or that added it has been ended.',
+    'The login that added the passkey has ended, and everything it added is gone, the passkey included.',
   passkey_removed:
-    'The login that removed the passkey has been ended, and what it added is gone. The passkey itself does not come back: add it again from your account.',
-  email_changed: 'Every login of your account has been ended.',
-  theft_stopped:
-    'That login had been ended already. What it added is gone, too: passkeys and approved devices.',
+    'The login that removed the passkey has ended, and everything it added is gone. The removed passkey does not come back: add it again from your account.',
+  email_changed: 'The login that changed the address has ended, and everything it added is gone.',
+  theft_stopped: 'That login had been ended already. Everything it added is gone, too.',
 };
 
 /** What pressing the button did. */
-export const doneWords = (kind: NoticeKind, isAddressRestored: boolean): string =>
-  isAddressRestored && kind !== 'email_changed' ? `${ended[kind]} ${ended.email_changed}` : ended[kind];
+export const doneWords = ({ kind, email }: DisownedNotice): string =>
+  email === null ? ended[kind] : `${ended[kind]} Every other login of your account has ended, too.`;
 
+const count = (number: number, one: string, many: string): string =>
+  number === 1 ? `1 ${one}` : `${number} ${many}`;
+
+export const browsersWords = (number: number): string =>
+  `${count(number, 'browser login was', 'browser logins were')} ended.`;
+
+export const devicesWords = (number: number): string =>
+  `${count(number, 'device was', 'devices were')} signed out`;
+
+export const passkeysWords = (number: number): string =>
+  `${count(number, 'passkey was', 'passkeys were')} removed`;
+
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((text) => typeof text === 'string');
+
+function isApprover(value: unknown): boolean {
+  if (value === null) return true;
+  if (typeof value !== 'object' || value === undefined) return false;
+  const { created_at, disowned, ip_address, user_agent } = value as Readonly<Record<string, unknown>>;
+  const texts = [ip_address, user_agent].filter((text) => text !== null);
+  return typeof created_at === 'string' && typeof disowned === 'boolean' && isTexts(texts);
+}
+
+/** Whether this is what the service answers; the page may find what an earlier release of it has kept. */
 export function isDisownedNotice(kept: unknown): kept is DisownedNotice {
-  const { kind, email } = (kept ?? {}) as Readonly<Record<keyof DisownedNotice, unknown>>;
+  const notice = (kept ?? {}) as Readonly<Record<keyof DisownedNotice, unknown>>;
+  const { kind, email } = notice;
   return (
-    typeof kind === 'string' && Object.hasOwn(ended, kind) && (email === null || typeof email === 'string')
+    typeof kind === 'string' &&
+    Object.hasOwn(ended, kind) &&
+    (email === null || typeof email === 'string') &&
+    typeof notice.sessions_ended === 'number' &&
+    typeof notice.devices_ended === 'number' &&
+    isTexts(notice.device_names) &&
+    isTexts(notice.passkeys_removed) &&
+    isApprover(notice.approver)
   );
 }

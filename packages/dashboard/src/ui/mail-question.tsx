@@ -10,7 +10,20 @@ import { ErrorMessage } from './messages.tsx';
 import { mount } from './mount.tsx';
 
 type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
-type Step<T> = { at: 'incomplete' } | { at: 'question'; token: string } | Outcome<T>;
+type Step<T> =
+  | { at: 'incomplete' }
+  | { at: 'question'; token: string }
+  | { at: 'kept' }
+  | { at: 'done'; value: T; token?: string };
+
+/** What the last step shows. */
+export interface DoneProps<T> {
+  readonly value: T;
+  /** What the link held, for a further call; not there any more after a reload. */
+  readonly token: string | undefined;
+  /** Shows another value, and keeps it for a reload. */
+  readonly onChange: (value: T) => void;
+}
 
 interface MailQuestion<T> {
   /** Of the tokens that the link may hold. */
@@ -26,7 +39,7 @@ interface MailQuestion<T> {
   /** Whether something kept for a reload is what `carryOut` comes to. */
   readonly isValue: (kept: unknown) => kept is T;
   readonly failureWords: Words;
-  readonly Done: ComponentType<{ value: T }>;
+  readonly Done: ComponentType<DoneProps<T>>;
 }
 
 function outcomeBefore<T>(isValue: (kept: unknown) => kept is T): Step<T> {
@@ -48,16 +61,16 @@ export function mountMailQuestion<T>(question: MailQuestion<T>): void {
   const error = signal('');
   const busy = busyState();
 
-  const end = (outcome: Outcome<T>) => {
+  const end = (outcome: Outcome<T>, spent?: string) => {
     closeLink(outcome);
-    step.value = outcome;
+    step.value = outcome.at === 'done' && spent !== undefined ? { ...outcome, token: spent } : outcome;
   };
 
   const carryOut = (spent: string) =>
     busy.run(async () => {
       error.value = '';
       const result = await question.carryOut(spent);
-      if (result.ok) end({ at: 'done', value: result.value });
+      if (result.ok) end({ at: 'done', value: result.value }, spent);
       else error.value = explain(result.problem, question.failureWords);
       return undefined;
     });
@@ -105,7 +118,13 @@ export function mountMailQuestion<T>(question: MailQuestion<T>): void {
           </>
         );
       case 'done':
-        return <question.Done value={now.value} />;
+        return (
+          <question.Done
+            value={now.value}
+            token={now.token}
+            onChange={(value) => end({ at: 'done', value }, now.token)}
+          />
+        );
     }
   });
 }

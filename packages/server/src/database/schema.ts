@@ -41,6 +41,9 @@ export interface Tables {
     revoked_at: number | null;
     parent_session_id: string | null;
     passkey_id: string | null;
+    passkey_added_by: string | null;
+    email_change_id: string | null;
+    distrusted_as: 'disowned' | 'stolen' | null;
   };
   device_authorizations: {
     id: string;
@@ -179,5 +182,7 @@ export interface Tables {
     expires_at: number;
     disowned_at: number | null;
     restored_email: string | null;
+    outcome: string | null;
+    approver_disowned_at: number | null;
   };
 }

@@ -17,13 +17,13 @@ interface Words {
 }
 
 const endsLogin =
-  'signs that login out and takes back what it added: passkeys, approved devices, a changed address.';
+  'signs that login out and undoes everything it added: passkeys, approved devices, a changed address, and the logins that came of them.';
 
 const words: Record<NoticeKind, Words> = {
   new_device: {
     subject: 'A device was signed in to your Latchkey account',
     what: 'A device was signed in to your Latchkey account, after somebody who was signed in as you approved it.',
-    undo: endsLogin,
+    undo: `${endsLogin} The page then offers to end the login that approved the device, too.`,
   },
   new_browser: {
     subject: 'Your Latchkey account was signed in to from a new place',
@@ -48,7 +48,7 @@ const words: Record<NoticeKind, Words> = {
   theft_stopped: {
     subject: 'A login of your Latchkey account was ended, because its token was used twice',
     what: 'A token of one of your logins was used a second time, as happens when somebody has copied it. That login has been ended; your other ones are untouched. Sign in again where you need to.',
-    undo: 'takes back what that login added: passkeys, approved devices, a changed address.',
+    undo: 'undoes everything that login added: passkeys, approved devices, a changed address, and the logins that came of them.',
   },
 };
 
