@@ -39,9 +39,9 @@ export const time = z.iso.datetime({ precision: 3 }).meta({
 /** A body that asks for nothing; one that comes all the same must be what the interface takes. */
 export const noMembers = z.object({});
 
-/** A parameter of a query as the number that it spells; everything else as it came. */
-const numberOf = (value: unknown): unknown =>
-  typeof value === 'string' && /^(0|[1-9]\d{0,2})$/.test(value) ? Number(value) : value;
+/** The number that a parameter of a query spells, in its one spelling; not a number for everything else. */
+const numberOf = (value: unknown): number =>
+  typeof value === 'string' && /^(0|[1-9]\d{0,2})$/.test(value) ? Number(value) : Number.NaN;
 
 /** Paging of a list: how many, and where the previous page ended. */
 export const page = z.object({
