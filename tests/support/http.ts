@@ -29,11 +29,16 @@ export async function request(
   const response = await fetch(target, { method, headers, body });
   const text = await response.text();
   await requireConformance(
-    async () => (await fetch(`${url}/openapi.json`)).json() as Promise<Document>,
+    () => readDocument(url),
     { method, url: target, headers, body },
     { status: response.status, headers: response.headers, text },
   );
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+async function readDocument(url: string): Promise<Document | undefined> {
+  const answer = await fetch(`${url}/openapi.json`).catch(() => undefined);
+  return answer?.ok ? ((await answer.json()) as Document) : undefined;
 }
 
 export interface MailboxMail {
