@@ -17,6 +17,7 @@ import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
 import { createMetrics } from '../../packages/server/src/metrics/metrics.ts';
 import { createServiceKey } from '../../packages/server/src/services/services.ts';
+import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -61,6 +62,8 @@ export interface Tokens {
 
 export interface TestApp {
   readonly app: App;
+  /** Answers a request, which must be as the OpenAPI document says, and the answer, too. */
+  readonly fetch: (url: string, init: RequestInit, peer?: string) => Promise<Response>;
   readonly ctx: Context;
   readonly databaseUrl: string;
   readonly keys: string;
@@ -139,6 +142,19 @@ export async function openApp(
   const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
 
+  const fetch: TestApp['fetch'] = async (url, init, peer = '192.0.2.1') => {
+    const response = await app.fetch(new Request(url, init), { peer });
+    const { status, headers } = response;
+    const { method = 'GET', body = null } = init;
+    const known = body === null || typeof body === 'string' ? body : undefined;
+    await requireConformance(
+      () => readDocument(ctx),
+      { method, url, headers: new Headers(init.headers), body: known },
+      { status, headers, text: await response.clone().text() },
+    );
+    return response;
+  };
+
   const ask: TestApp['ask'] = async (
     method,
     path,
@@ -157,8 +173,7 @@ export async function openApp(
           ? new URLSearchParams(form).toString()
           : null);
     const url = `${config.baseUrl}${path.startsWith('/') ? `/api/v1/auth${path}` : `/${path}`}`;
-    const request = new Request(url, { method, headers: sent, body });
-    const response = await app.fetch(request, { peer: peer ?? '192.0.2.1' });
+    const response = await fetch(url, { method, headers: sent, body }, peer);
     const text = await response.text();
     const isJson = response.headers.get('Content-Type')?.startsWith('application/json');
     return {
@@ -217,6 +232,7 @@ export async function openApp(
 
   const test: TestApp = {
     app,
+    fetch,
     ctx,
     databaseUrl,
     keys,
@@ -232,8 +248,19 @@ export async function openApp(
     deviceLogin,
     serviceAuthorization,
     sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
-    close: () => db.close(),
+    close: async () => {
+      await db.close();
+      requireNoMissedComplaints();
+    },
   };
   offsets.set(test, offset);
   return test;
+}
+
+/** By an app of its own, so that logs and counts of the test's own app hold nothing of it. */
+async function readDocument(ctx: Context): Promise<Document> {
+  const silent = { ...ctx, log: pino({ enabled: false }), metrics: createMetrics() };
+  const app = createApp(silent, { draining: false, inFlight: 0 });
+  const request = new Request(`${ctx.config.baseUrl}/openapi.json`);
+  return (await (await app.fetch(request, { peer: undefined })).json()) as Document;
 }

@@ -16,8 +16,8 @@ import type { TestApp, Tokens } from './app.ts';
 /** Requests to the service in this process. */
 export const fetchOf =
   (test: TestApp): Fetch =>
-  async (url, init) =>
-    test.app.fetch(new Request(url, init), { peer: '192.0.2.1' });
+  (url, init) =>
+    test.fetch(url, init);
 
 export const apiOf = (test: TestApp, fetch: Fetch = fetchOf(test)): Api =>
   createApi({ server: test.ctx.config.baseUrl, fetch });

@@ -1,5 +1,7 @@
 // Requests to a real service, as any client would make them.
 
+import { type Document, requireConformance } from './conformance.ts';
+
 export interface HttpAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
@@ -23,9 +25,20 @@ export async function request(
   if (ask.json !== undefined) headers.set('Content-Type', 'application/json');
   if (ask.token !== undefined) headers.set('Authorization', `Bearer ${ask.token}`);
   const body = ask.json === undefined ? null : JSON.stringify(ask.json);
-  const response = await fetch(`${url}/api/v1/auth${path}`, { method, headers, body });
+  const target = `${url}/api/v1/auth${path}`;
+  const response = await fetch(target, { method, headers, body });
   const text = await response.text();
+  await requireConformance(
+    () => readDocument(url),
+    { method, url: target, headers, body },
+    { status: response.status, headers: response.headers, text },
+  );
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+async function readDocument(url: string): Promise<Document | undefined> {
+  const answer = await fetch(`${url}/openapi.json`).catch(() => undefined);
+  return answer?.ok ? ((await answer.json()) as Document) : undefined;
 }
 
 export interface MailboxMail {

@@ -60,6 +60,10 @@ export interface Endpoint {
   /** The form-encoded dialect of the same operation. */
   readonly form?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
+  /** The status that answers a form, where it differs. */
+  readonly formStatus?: 200;
+  /** The answer carries an entity tag. */
+  readonly etag?: true;
   readonly response?: z.ZodType;
   /** The media type that an `Accept` header may ask for, where the answer can also be had signed. */
   readonly signedAs?: string;
@@ -291,6 +295,7 @@ export const endpoints = {
     bodyOptional: true,
     form: revokeForm,
     status: 204,
+    formStatus: 200,
     errors: ['invalid_request'],
   }),
   logout: define({
@@ -313,6 +318,7 @@ export const endpoints = {
     access: 'bearer',
     headers: { 'If-None-Match': 'The ETag of the profile that the caller has.' },
     status: 200,
+    etag: true,
     response: profile,
     errors: [],
   }),
@@ -325,6 +331,7 @@ export const endpoints = {
     headers: { 'If-Match': 'The ETag of the profile that the change was made on.' },
     body: profilePatch,
     status: 200,
+    etag: true,
     response: profile,
     errors: ['invalid_request', 'precondition_failed'],
   }),

@@ -23,7 +23,7 @@ export const readOnly = z
   .unknown()
   .refine((value) => value === undefined, 'cannot be changed here')
   .optional()
-  .meta({ readOnly: true });
+  .meta({ readOnly: true, not: {} });
 
 /** What a client hands back as it got it; whether it is well-formed is part of whether it is good. */
 export const opaque = (max: number) => z.string().min(1).max(max);
@@ -32,20 +32,23 @@ export const opaque = (max: number) => z.string().min(1).max(max);
 export const token = opaque(limits.token);
 
 /** A moment: RFC 3339, UTC, with milliseconds. */
-export const time = z.iso.datetime({ precision: 3 });
+export const time = z.iso.datetime({ precision: 3 }).meta({
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$',
+});
 
 /** A body that asks for nothing; one that comes all the same must be what the interface takes. */
 export const noMembers = z.object({});
 
+/** The number that a parameter of a query spells, in its one spelling; not a number for everything else. */
+const numberOf = (value: unknown): number =>
+  typeof value === 'string' && /^(0|[1-9]\d{0,2})$/.test(value) ? Number(value) : Number.NaN;
+
 /** Paging of a list: how many, and where the previous page ended. */
 export const page = z.object({
   limit: z
-    .string()
-    .regex(/^\d{1,3}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(limits.pageSize))
+    .preprocess(numberOf, z.int('must be a whole number').min(1).max(limits.pageSize))
     .default(limits.defaultPageSize)
-    .meta({ description: 'How many entries at most, 1-100.' }),
+    .meta({ description: `How many entries at most, 1-${limits.pageSize}.` }),
   cursor: text(limits.cursor).optional().meta({ description: 'The next_cursor of the previous page.' }),
 });
 
@@ -67,4 +70,9 @@ export const emailAddress = z
     (address) => !/^\.|\.\.|\.@|@.*-\.|@.*\.-|@(?:.*\.)?[^.]{64}/.test(address),
     'must be one mail address, like ada@example.com',
   )
-  .meta({ description: 'A mail address. ASCII letter case does not matter.', examples: ['ada@example.com'] });
+  .meta({
+    description: 'A mail address. ASCII letter case does not matter.',
+    examples: ['ada@example.com'],
+    // Wider than the check, and in the few words that regular expressions of all languages share.
+    pattern: '^[^@\\s]{1,64}@[^@\\s]{1,252}$',
+  });

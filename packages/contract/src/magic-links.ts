@@ -18,7 +18,8 @@ export const magicLinkSent = z
 const badToken = z
   .unknown()
   .refine((value) => value === undefined, 'must be the token of a link, or be left out')
-  .optional();
+  .optional()
+  .meta({ not: {} });
 
 /**
  * Either the token of the link, or the code of the mail together with the request it belongs to. With `token`

@@ -113,3 +113,9 @@ export const passkeyPatch = z.object({
   created_at: readOnly,
   last_used_at: readOnly,
 });
+
+/** @see W3C A Well-Known URL for Relying Party Passkey Endpoints, section 2 */
+export const passkeyEndpoints = z.object({ enroll: z.url(), manage: z.url() });
+
+/** @see WebAuthn Level 3 section 5.11 */
+export const relatedOriginList = z.object({ origins: z.array(z.url()) });

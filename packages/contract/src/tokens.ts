@@ -31,6 +31,7 @@ export const refreshGrantType = 'refresh_token';
 /** Form dialect of `POST /token`. @see RFC 6749 section 6, RFC 8628 section 3.4 */
 export const grantForm = z.object({
   grant_type: text(200).meta({
+    enum: [deviceCodeGrantType, refreshGrantType],
     description: `${refreshGrantType} with refresh_token, or ${deviceCodeGrantType} with device_code.`,
   }),
   device_code: token.optional(),
@@ -38,10 +39,16 @@ export const grantForm = z.object({
 });
 
 /** Form dialect of `POST /refresh`. @see RFC 6749 section 6 */
-export const refreshForm = z.object({
-  grant_type: text(200).meta({ description: `${refreshGrantType}, with refresh_token.` }),
-  refresh_token: token.optional(),
-});
+export const refreshForm = z
+  .object({
+    grant_type: text(200).meta({
+      enum: [refreshGrantType],
+      description: `${refreshGrantType}, with refresh_token.`,
+    }),
+    refresh_token: token.optional(),
+  })
+  // A wrong grant_type is told before a missing token.
+  .meta({ required: ['grant_type', 'refresh_token'] });
 
 /** Form dialect of `POST /revoke`. @see RFC 7009 section 2.1 */
 export const revokeForm = z.object({

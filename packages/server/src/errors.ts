@@ -35,6 +35,20 @@ export class AuthError extends Error {
   }
 }
 
+/** What every refusal of a user's credential asks for. @see RFC 6750 section 3 */
+export const bearerChallenge = 'Bearer realm="latchkey"';
+
+const refusedDescription = 'The access token is malformed, expired or revoked.';
+
+/** The credential is good for nothing, or its account is gone: the same words for every reason. */
+export const credentialRefused = (detail: string): AuthError =>
+  new AuthError('invalid_token', refusedDescription, {
+    detail,
+    headers: {
+      'WWW-Authenticate': `${bearerChallenge}, error="invalid_token", error_description="${refusedDescription}"`,
+    },
+  });
+
 /** A path that names nothing at all. */
 export const nothingHere = (): AuthError => new AuthError('not_found', 'There is nothing here.');
 

@@ -3,7 +3,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
-import { AuthError } from '../errors.ts';
+import { AuthError, credentialRefused } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
 import { entityTagMatches } from '../http/entity-tag.ts';
 import { createPersonalOrganization } from '../organizations/organizations.ts';
@@ -42,7 +42,7 @@ const tagged = (row: UserRow): TaggedProfile => ({
   etag: `"${row.id}.${row.revision}"`,
 });
 
-const accountGone = () => new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+const accountGone = () => credentialRefused('gone');
 
 /** The user's profile, as a transaction or everyone sees it. */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {

@@ -3,7 +3,7 @@ import type { Context, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
-import { AuthError } from '../errors.ts';
+import { AuthError, credentialRefused } from '../errors.ts';
 import {
   type Audit,
   Auditor,
@@ -38,7 +38,7 @@ const batchSize = 500;
  */
 export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): Promise<void> {
   const chain = await lockChain(tx, event.userId);
-  if (!chain) throw new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+  if (!chain) throw credentialRefused('gone');
   await append(ctx, tx, chain, event, null);
 }
 

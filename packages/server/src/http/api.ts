@@ -1,5 +1,5 @@
 import { type Endpoint, userHeader } from '@latchkey/contract/endpoints';
-import { type ErrorCode, errorBody, errorStatus } from '@latchkey/contract/errors';
+import { type ErrorCode, errorStatus } from '@latchkey/contract/errors';
 import { limits } from '@latchkey/contract/limits';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
@@ -9,6 +9,16 @@ import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } fro
 import { clientAddress } from './client-address.ts';
 import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
 import type { Exchange } from './exchange.ts';
+import {
+  type Answer,
+  errorAnswer,
+  etag,
+  type Operation,
+  type Parameter,
+  rateLimitHeaders,
+  setCookie,
+  sometimes,
+} from './openapi.ts';
 import { requireOwnOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
 import { requireUser } from './user.ts';
@@ -44,7 +54,7 @@ export interface Reply<Body> {
   readonly body?: Body;
   /** The same answer in another form, sent in the place of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };
-  readonly status?: 200 | 304;
+  readonly status?: 304;
   readonly headers?: Record<string, string>;
   readonly cookie?: 'clear' | { readonly value: string };
   readonly detail?: string;
@@ -106,7 +116,12 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     );
   };
 
-  const answer = <Body>(exchange: Exchange, endpoint: Endpoint, reply: Reply<Body>, login?: Login) => {
+  const answer = <Body>(
+    exchange: Exchange,
+    endpoint: Pick<Endpoint, 'status'>,
+    reply: Reply<Body>,
+    login?: Login,
+  ) => {
     exchange.detail = reply.detail;
     const cookie = reply.cookie ?? (login?.renewedCookie ? { value: login.renewedCookie } : undefined);
     const clears = cookie === 'clear' && login?.credential === 'cookie';
@@ -141,7 +156,11 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         !(isEmpty && endpoint.access === 'bearer')
       ) {
         call.body = check(endpoint.form, readBody(request, taken, dialects) ?? {}, 'the body');
-        return answer(exchange, endpoint, await form(call as never));
+        return answer(
+          exchange,
+          { status: endpoint.formStatus ?? endpoint.status },
+          await form(call as never),
+        );
       }
       if (isForUsers) {
         const login = await (presented ?? authenticate(request.headers));
@@ -168,7 +187,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     };
 
     const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    routes.document.openAPIRegistry.registerPath(describe(endpoint));
+    routes.describe(describe(endpoint));
     routes.on(
       endpoint.method.toUpperCase(),
       pattern,
@@ -272,71 +291,67 @@ function idempotencyKeyOf(headers: Headers): string | undefined {
   return key;
 }
 
-type RouteConfig = Parameters<Routes['document']['openAPIRegistry']['registerPath']>[0];
-
-const field = (description: string, example: string) => ({
-  description,
-  schema: { type: 'string', example },
-});
-
-/** @see draft-ietf-httpapi-ratelimit-headers */
-const rateLimitedResponse = {
-  description: 'rate_limited, and when to come back. Other answers may carry the RateLimit fields too',
-  headers: {
-    'Retry-After': field('Whole seconds until the window ends', '42'),
-    RateLimit: field(
-      'The limit that was reached: what remains (r) and seconds to its end (t)',
-      '"refreshes";r=0;t=42',
-    ),
-    'RateLimit-Policy': field('The limit: how many (q) in how many seconds (w)', '"refreshes";q=60;w=60'),
-  },
-  content: { 'application/json': { schema: errorBody } },
-};
+const idempotencyKeyRules = { minLength: 1, maxLength: limits.idempotencyKey, pattern: '^[ -~]+$' };
 
 /** The operation in the words of OpenAPI. */
-function describe(endpoint: Endpoint): RouteConfig {
+function describe(endpoint: Endpoint): Operation {
+  const { id, method, path, summary, access, body, bodyOptional, form, status, response } = endpoint;
+  const isOfUser = access !== 'anyone' && access !== 'service';
+  const setsCookie = isOfUser || (endpoint.query !== undefined && 'session' in endpoint.query.shape);
+  const tags = endpoint.etag ? [etag] : [];
+  const headers = [
+    ...tags,
+    ...(setsCookie ? [setCookie] : []),
+    ...(endpoint.errors.includes('rate_limited') ? rateLimitHeaders.map(sometimes) : []),
+  ];
   const content = {
-    ...(endpoint.body ? { 'application/json': { schema: endpoint.body } } : {}),
-    ...(endpoint.form ? { 'application/x-www-form-urlencoded': { schema: endpoint.form } } : {}),
-  };
-  const answer = {
-    ...(endpoint.response ? { 'application/json': { schema: endpoint.response } } : {}),
-    ...(endpoint.signedAs ? { [endpoint.signedAs]: { schema: z.string() } } : {}),
+    ...(response ? { 'application/json': response } : {}),
+    ...(endpoint.signedAs ? { [endpoint.signedAs]: signedText } : {}),
   };
   return {
-    operationId: endpoint.id,
-    method: endpoint.method,
-    path: endpoint.path,
-    summary: endpoint.summary,
-    description: accessInWords[endpoint.access],
-    security: credentialsOf[endpoint.access],
-    request: {
-      ...pathParameters(endpoint.path),
-      ...(endpoint.query ? { query: endpoint.query } : {}),
-      ...headerParameters(endpoint),
-      ...(endpoint.body ? { body: { content, required: !endpoint.bodyOptional } } : {}),
-    },
+    id,
+    method,
+    path,
+    summary,
+    description:
+      isOfUser && form
+        ? `${accessInWords[access]} As a form, it needs only the token in the body.`
+        : accessInWords[access],
+    security: isOfUser && form ? [...credentialsOf[access], []] : credentialsOf[access],
+    parameters: parametersOf(endpoint),
+    ...(body
+      ? {
+          body: {
+            required: !bodyOptional,
+            content: {
+              'application/json': body,
+              ...(method === 'patch' ? { 'application/merge-patch+json': body } : {}),
+              ...(form ? { 'application/x-www-form-urlencoded': form } : {}),
+            },
+          },
+        }
+      : {}),
     responses: {
-      [endpoint.status]: {
-        description: 'Done',
-        ...(endpoint.response ? { content: answer } : {}),
-      },
+      [status]: { description: 'Done', headers, ...(response ? { content } : {}) },
+      ...(endpoint.formStatus ? { [endpoint.formStatus]: { description: 'Done, asked as a form' } } : {}),
       ...(endpoint.headers && 'If-None-Match' in endpoint.headers
-        ? { 304: { description: 'The caller has it already' } }
+        ? { 304: { description: 'The caller has it already', headers } }
         : {}),
       ...errorResponses(endpoint),
     },
-  } as RouteConfig;
+  };
 }
 
-const byUser = [{ bearer: [] }, { cookie: [] }];
+const signedText = z.string();
+
+const byUser = [['bearer'], ['cookie']] as const;
 const credentialsOf = {
   anyone: [],
   bearer: byUser,
   browser: byUser,
   recent: byUser,
-  service: [{ serviceKey: [] }],
-} satisfies Record<Endpoint['access'], object[]>;
+  service: [['serviceKey']],
+} satisfies Record<Endpoint['access'], Operation['security']>;
 
 const accessInWords = {
   anyone: 'Anyone may call this.',
@@ -363,7 +378,7 @@ const errorsOfAll: ErrorCode[] = ['server_error', 'temporarily_unavailable'];
 const errorsOfBodies: ErrorCode[] = ['invalid_request', 'payload_too_large', 'unsupported_media_type'];
 
 /** By status: the codes that this endpoint may answer with it. */
-function errorResponses(endpoint: Endpoint) {
+function errorResponses(endpoint: Endpoint): Record<number, Answer> {
   const codes = new Set<ErrorCode>([
     ...endpoint.errors,
     ...accessErrors[endpoint.access],
@@ -371,32 +386,34 @@ function errorResponses(endpoint: Endpoint) {
     ...errorsOfAll,
   ]);
   const byStatus = Map.groupBy(codes, (code) => errorStatus[code]);
-  return Object.fromEntries(
-    [...byStatus].map(([status, found]) => [
-      status,
-      found.includes('rate_limited')
-        ? rateLimitedResponse
-        : { description: found.join(', '), content: { 'application/json': { schema: errorBody } } },
-    ]),
-  );
+  return Object.fromEntries([...byStatus].map(([status, found]) => [status, errorAnswer(found)]));
 }
 
-function pathParameters(path: string): { params?: z.ZodObject } {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-  return names.length === 0
-    ? {}
-    : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
-}
-
-const userParameter = {
-  [userHeader]:
+const pathParameter = z.string();
+const userParameter = z.string().meta({
+  pattern: '^usr_[A-Za-z0-9_-]{22}$',
+  description:
     "A user's id. With a credential of anybody else the answer is precondition_failed, and nothing is done.",
-};
+});
 
-function headerParameters({ access, headers }: Endpoint): { headers?: z.ZodObject } {
+function parametersOf({ path, query, headers = {}, access }: Endpoint): Parameter[] {
   const isOfUser = access !== 'anyone' && access !== 'service';
-  const parameters = Object.entries({ ...headers, ...(isOfUser ? userParameter : {}) });
-  if (parameters.length === 0) return {};
-  const shape = parameters.map(([name, description]) => [name, z.string().optional().meta({ description })]);
-  return { headers: z.object(Object.fromEntries(shape)) };
+  const inHeader = (name: string, schema: z.ZodType) =>
+    ({ name, in: 'header', required: false, schema }) as const;
+  return [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(
+      ([, name]) => ({ name: name!, in: 'path', required: true, schema: pathParameter }) as const,
+    ),
+    ...Object.entries(query?.shape ?? {}).map(
+      ([name, schema]) =>
+        ({ name, in: 'query', required: !schema.safeParse(undefined).success, schema }) as const,
+    ),
+    ...Object.entries(headers).map(([name, description]) =>
+      inHeader(
+        name,
+        z.string().meta({ description, ...(name === 'Idempotency-Key' ? idempotencyKeyRules : {}) }),
+      ),
+    ),
+    ...(isOfUser ? [inHeader(userHeader, userParameter)] : []),
+  ];
 }

@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts';
 
 /** On https the prefix binds the cookie to this host and to secure connections. */
-const cookieName = (config: Config): string =>
+export const sessionCookieName = (config: Config): string =>
   config.https ? '__Host-latchkey_session' : 'latchkey_session';
 
 /** The session cookie of a request, if there is exactly one. */
 export function readSessionCookie(config: Config, header: string | null): string | undefined {
   if (!header) return undefined;
-  const prefix = `${cookieName(config)}=`;
+  const prefix = `${sessionCookieName(config)}=`;
   const found = header
     .split(';')
     .map((pair) => pair.trim())
@@ -19,5 +19,5 @@ export function readSessionCookie(config: Config, header: string | null): string
 export function sessionCookieHeader(config: Config, value: string | undefined): string {
   const maxAge = value === undefined ? 0 : config.refreshIdleTtlSeconds;
   const secure = config.https ? '; Secure' : '';
-  return `${cookieName(config)}=${value ?? ''}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
+  return `${sessionCookieName(config)}=${value ?? ''}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
 }

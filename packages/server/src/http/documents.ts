@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { type Answer, errorAnswer, etag, type Operation } from './openapi.ts';
 import type { Routes } from './routing.ts';
 
 interface PublicDocument {
@@ -7,17 +8,39 @@ interface PublicDocument {
   readonly summary: string;
   /** Its media type. */
   readonly type: string;
+  /** Default: a text. */
   readonly schema?: z.ZodType;
+  /** It has an entity tag, and is not sent to a caller that has it. */
+  readonly isStored?: true;
+  readonly security?: Operation['security'];
+  /** Further answers. */
+  readonly responses?: Readonly<Record<number, Answer>>;
 }
 
-/** Puts something that anybody may read by GET into the document of the interface. */
-export function describeDocument(routes: Routes, { id, path, summary, type, schema }: PublicDocument): void {
-  routes.document.openAPIRegistry.registerPath({
-    operationId: id,
+const text = z.string();
+const ifNoneMatch = z.string().meta({ description: 'The ETag of the copy that the caller has.' });
+
+/** Puts something that is read by GET into the document of the interface. */
+export function describeDocument(
+  routes: Routes,
+  { id, path, summary, type, schema = text, isStored, security = [], responses }: PublicDocument,
+): void {
+  const headers = isStored ? [etag] : [];
+  routes.describe({
+    id,
     method: 'get',
     path,
     summary,
-    security: [],
-    responses: { 200: { description: 'Done', content: { [type]: schema ? { schema } : {} } } },
+    security,
+    parameters: isStored
+      ? [{ name: 'If-None-Match', in: 'header', required: false, schema: ifNoneMatch }]
+      : [],
+    responses: {
+      200: { description: 'Done', headers, content: { [type]: schema } },
+      ...(isStored ? { 304: { description: 'The caller has it already', headers } } : {}),
+      ...responses,
+      500: errorAnswer(['server_error']),
+      503: errorAnswer(['temporarily_unavailable']),
+    },
   });
 }

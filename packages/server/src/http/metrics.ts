@@ -5,6 +5,7 @@ import { sha256 } from '../crypto/hash.ts';
 import { AuthError, nothingHere } from '../errors.ts';
 import { countWaiting } from '../mail/outbox-store.ts';
 import { describeDocument } from './documents.ts';
+import { errorAnswer } from './openapi.ts';
 import type { Routes } from './routing.ts';
 
 const greatestMailsCounted = 10_000;
@@ -39,6 +40,8 @@ export function metricsRoute(routes: Routes, ctx: Context, version: string): voi
     path: '/metrics',
     summary: 'What the process counts, for its operator (Prometheus)',
     type: 'text/plain',
+    security: [[], ['metricsToken']],
+    responses: { 401: errorAnswer(['invalid_token']), 404: errorAnswer(['not_found']) },
   });
   routes.get('/metrics', async ({ env, request }) => {
     requireOperator(ctx.config.metricsToken, env.peer, request.headers);

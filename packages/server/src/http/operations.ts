@@ -1,10 +1,13 @@
+import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { probe } from '../database/probe.ts';
 import { temporarilyUnavailable } from '../errors.ts';
 import type { Lifecycle } from './conventions.ts';
+import { sessionCookieName } from './cookie.ts';
 import { describeDocument } from './documents.ts';
+import { openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
-import { type InterfaceDocument, referencePage, referenceStyle } from './reference.ts';
+import { referencePage, referenceStyle } from './reference.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
@@ -15,6 +18,7 @@ export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle)
     path: '/healthz',
     summary: 'Whether the process lives',
     type: 'application/json',
+    schema: z.object({ status: z.literal('ok') }),
   });
   routes.get('/healthz', (exchange) => exchange.json({ status: 'ok' }));
 
@@ -23,6 +27,7 @@ export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle)
     path: '/readyz',
     summary: 'Whether it should be sent requests: 503 while the store is out of reach or the process drains',
     type: 'application/json',
+    schema: z.object({ status: z.literal('ready') }),
   });
   routes.get('/readyz', async (exchange) => {
     if (lifecycle.draining) throw temporarilyUnavailable(undefined, 'draining');
@@ -35,47 +40,44 @@ export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle)
 
 /**
  * The document of the whole interface, made from the same schemas that check requests, and the page to read it
- * on. Describes what was registered before it.
+ * on. Both are made once, at the first request for one of them.
  */
 export function documentRoutes(routes: Routes, ctx: Context, version: string): void {
-  routes.document.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
-    type: 'http',
-    scheme: 'bearer',
-  });
-  routes.document.openAPIRegistry.registerComponent('securitySchemes', 'cookie', {
-    type: 'apiKey',
-    in: 'cookie',
-    name: ctx.config.https ? '__Host-latchkey_session' : 'latchkey_session',
-  });
-  routes.document.openAPIRegistry.registerComponent('securitySchemes', 'serviceKey', {
-    type: 'http',
-    scheme: 'basic',
-    description: 'The id and secret that `latchkey-server services create` printed.',
-  });
   describeDocument(routes, {
     id: 'document',
     path: '/openapi.json',
     summary: 'This interface for programs (OpenAPI 3.1)',
     type: 'application/json',
+    schema: z.looseObject({ openapi: z.string() }),
+    isStored: true,
   });
-  describeDocument(routes, { id: 'reference', path: '/docs', summary: 'This page', type: 'text/html' });
-  const document = routes.document.getOpenAPI31Document({
-    openapi: '3.1.0',
-    info: {
-      title: 'Latchkey',
-      version,
-      description:
-        'Logins for a coding-session platform: by device code for programs, by mail and passkey for people.',
-    },
-    servers: [{ url: ctx.config.baseUrl }],
+  describeDocument(routes, {
+    id: 'reference',
+    path: '/docs',
+    summary: 'This page',
+    type: 'text/html',
+    isStored: true,
   });
-  routes.get('/openapi.json', (exchange) => exchange.json(document));
-
+  const options = { version, server: ctx.config.baseUrl, cookie: sessionCookieName(ctx.config) };
   const headers = pageHeaders(ctx.config);
-  const page = storeFile(referencePage(document as unknown as InterfaceDocument));
-  routes.get('/docs', ({ request }) => fileResponse(page, request.headers, headers));
+  const document = once(() => openApiDocument(routes.operations, options));
+  const json = once(() => storeFile(JSON.stringify(document())));
+  const page = once(() => storeFile(referencePage(document())));
+  routes.get('/openapi.json', ({ request }) =>
+    fileResponse(json(), request.headers, { 'Content-Type': 'application/json' }),
+  );
+  routes.get('/docs', ({ request }) => fileResponse(page(), request.headers, headers));
   const style = storeFile(referenceStyle.text);
   routes.get(referenceStyle.path, ({ request }) =>
     fileResponse(style, request.headers, { ...headers, 'Content-Type': 'text/css; charset=utf-8' }),
   );
+}
+
+/** Made at the first request for it, so that no start waits for what few ask for. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

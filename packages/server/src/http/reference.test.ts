@@ -67,6 +67,7 @@ test('every operation of the document is on the page, with its fields, its error
   for (const [path, operations] of Object.entries<any>(document.paths)) {
     // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
     for (const [method, operation] of Object.entries<any>(operations)) {
+      if (method === 'head') continue;
       const section = sectionOf(operation.operationId);
       expect(page).toContain(`href="#${operation.operationId}"`);
       expect(section).toContain(`${method.toUpperCase()} `);
@@ -77,10 +78,10 @@ test('every operation of the document is on the page, with its fields, its error
       for (const name of membersOf(operation.requestBody))
         expect([path, section]).toEqual([path, expect.stringContaining(name)]);
       for (const [status, answer] of Object.entries<{ description: string }>(operation.responses)) {
-        for (const name of membersOf(answer))
-          expect([path, section]).toEqual([path, expect.stringContaining(name)]);
-        if (Number(status) >= 400)
-          for (const code of answer.description.split(', ')) expect(section).toContain(code);
+        if (Number(status) < 400)
+          for (const name of membersOf(answer))
+            expect([path, section]).toEqual([path, expect.stringContaining(name)]);
+        else for (const code of answer.description.split(', ')) expect(section).toContain(code);
       }
     }
   }
@@ -94,7 +95,6 @@ function membersOf(described: unknown): string[] {
     properties = {},
     ...rest
   } = described as { $ref?: string; properties?: Record<string, { readOnly?: boolean }> };
-  if ($ref === '#/components/schemas/Error') return [];
   if ($ref) return membersOf(document.components.schemas[$ref.split('/').at(-1)!]);
   const own = Object.entries(properties).filter(([, member]) => !member.readOnly);
   return [

@@ -1,20 +1,6 @@
 import { escapeHtml } from '../mail/message.ts';
+import type { Schema } from './openapi.ts';
 import css from './reference.css' with { type: 'text' };
-
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly maxLength?: number;
-  readonly description?: string;
-  readonly examples?: readonly unknown[];
-  readonly readOnly?: boolean;
-}
 
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
 
@@ -55,11 +41,9 @@ export function referencePage(document: InterfaceDocument): string {
     schema.$ref ? (document.components.schemas[schema.$ref.split('/').at(-1)!] ?? {}) : schema;
   const server = document.servers[0]?.url ?? '';
   const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
-    Object.entries(byMethod).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      operation,
-    })),
+    Object.entries(byMethod)
+      .filter(([method]) => method !== 'head')
+      .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
   const { title, version, description } = document.info;
   return `<!doctype html>
@@ -84,7 +68,7 @@ ${operations.map(({ method, path, operation }) => `<li><a href="#${operation.ope
 <p>${escapeHtml(description)} For programs this page is <a href="/openapi.json">openapi.json</a>; standard OAuth
 clients start from <a href="/.well-known/oauth-authorization-server">their metadata</a>.</p>
 <p>The address is <code>${escapeHtml(server)}</code>. Bodies are JSON in UTF-8; unknown members are ignored. Times
-are RFC 3339 in UTC, durations whole seconds. Every answer carries <code>X-Request-Id</code>.</p>
+are RFC 3339 in UTC, durations whole seconds. Every answer carries <code>X-Request-Id</code>. Every GET has its HEAD.</p>
 <p>Every error has one shape, and its <code>error</code> never changes its meaning:</p>
 <pre><code>{"error": "invalid_grant", "error_description": "for a developer", "request_id": "…"}</code></pre>
 ${operations.map(({ method, path, operation }) => section(method, path, operation, server, resolve)).join('\n')}
@@ -136,7 +120,9 @@ function section(
       : bodyTables('Or as a form', asForm, resolve)),
     ...Object.entries(responses)
       .filter(([status]) => Number(status) < 400)
-      .flatMap(([status, { content }]) => answer(status, content, resolve)),
+      .flatMap(([status, { description: what, content }]) =>
+        answer(`Answer ${status}${what === 'Done' ? '' : `: ${what}`}`, content, resolve),
+      ),
     errors(responses),
   ];
   return `<section id="${operationId}">\n${parts.filter(Boolean).join('\n')}\n</section>`;
@@ -145,8 +131,7 @@ function section(
 const isSame = (a: Schema | undefined, b: Schema | undefined): boolean =>
   a !== undefined && JSON.stringify(a) === JSON.stringify(b);
 
-function answer(status: string, content: Content | undefined, resolve: Resolve): string[] {
-  const heading = `Answer ${status}`;
+function answer(heading: string, content: Content | undefined, resolve: Resolve): string[] {
   if (!content) return [`<h3>${heading}</h3>\n<p class="quiet">Without a body.</p>`];
   const others = Object.keys(content).filter((type) => type !== json);
   const tables = bodyTables(heading, content[json]?.schema, resolve);
@@ -189,7 +174,7 @@ function bodyTables(heading: string, schema: Schema | undefined, resolve: Resolv
 /** The members of an object by their paths; of a list, those of its entries. */
 function fieldsOf(schema: Schema, resolve: Resolve, prefix = ''): Field[] {
   return Object.entries(schema.properties ?? {})
-    .filter(([, member]) => !member.readOnly)
+    .filter(([, member]) => !member.not)
     .flatMap(([name, member]) => {
       const own = resolve(member);
       const inner = own.items ? resolve(own.items) : own;
@@ -216,6 +201,7 @@ function table(heading: string, fields: readonly Field[], resolve: Resolve): str
 const formats: Readonly<Record<string, string>> = { 'date-time': 'time', uri: 'address' };
 
 function typeOf(schema: Schema, resolve: Resolve): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (schema.anyOf) return schema.anyOf.map((one) => typeOf(resolve(one), resolve)).join(' | ');
   if (schema.items) return `list of ${typeOf(resolve(schema.items), resolve)}`;
@@ -242,10 +228,11 @@ function curl(method: string, url: string, operation: Operation, resolve: Resolv
 function exampleOf(schema: Schema, resolve: Resolve, name: string): unknown {
   const own = resolve(schema);
   if (own.examples?.length) return own.examples[0];
+  if (own.const !== undefined) return own.const;
   if (own.enum) return own.enum[0];
   if (own.anyOf) return exampleOf(own.anyOf[0]!, resolve, name);
   if (own.properties) {
-    const members = Object.entries(own.properties).filter(([, member]) => !member.readOnly);
+    const members = Object.entries(own.properties).filter(([, member]) => !member.not);
     const needed = members.filter(([member]) => own.required?.includes(member));
     const shown = needed.length > 0 ? needed : members.slice(0, 1);
     return Object.fromEntries(

@@ -1,7 +1,7 @@
-import { OpenAPIHono } from '@hono/zod-openapi';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import { getPath, tryDecode } from 'hono/utils/url';
 import type { Exchange } from './exchange.ts';
+import type { Operation } from './openapi.ts';
 
 export type Handler = (exchange: Exchange) => Response | Promise<Response>;
 
@@ -14,14 +14,23 @@ interface Route {
 }
 
 /**
- * Which handler answers a method and a path, and the document of all that was registered. Hono's router without
- * Hono's contexts: these cost as much as everything else around a handler together.
+ * Which handler answers a method and a path, and the description of each operation. Hono's router without Hono's
+ * contexts: these cost as much as everything else around a handler together.
  */
 export class Routes {
-  /** Only describes: it answers nothing. */
-  readonly document = new OpenAPIHono();
   readonly #router = new RegExpRouter<Route>();
   readonly #methods = new Map<string, Set<string>>();
+  readonly #operations: Operation[] = [];
+
+  /** What the document of the interface will say. */
+  get operations(): readonly Operation[] {
+    return this.#operations;
+  }
+
+  /** Adds to the document of the interface. It answers nothing. */
+  describe(operation: Operation): void {
+    this.#operations.push(operation);
+  }
 
   /** Adds a handler; parameters stand in the path as `:name`. What was added first wins. */
   on(method: string, pattern: string, handler: Handler): void {

@@ -333,7 +333,9 @@ test('the document tells of the refusal, and of its fields, wherever it can come
   );
   for (const path of [...limited, 'passkey/login']) {
     const { 429: refusal } = paths[`/api/v1/auth/${path}`].post.responses;
-    expect(Object.keys(refusal.headers)).toEqual(['Retry-After', 'RateLimit', 'RateLimit-Policy']);
+    expect(Object.keys(refusal.headers)).toEqual(
+      expect.arrayContaining(['Retry-After', 'RateLimit', 'RateLimit-Policy']),
+    );
   }
   expect(paths['/api/v1/auth/me'].get.responses).not.toHaveProperty('429');
   await t.close();

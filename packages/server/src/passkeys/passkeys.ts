@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
-import { AuthError, noSuchThing } from '../errors.ts';
+import { AuthError, credentialRefused, noSuchThing } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
 import { notify } from '../notices/notices.ts';
 import { requireStanding, type StartedSession, startSession } from '../sessions/sessions.ts';
@@ -54,7 +54,7 @@ export async function listPasskeys(ctx: Context, owner: { userId: string }): Pro
   return (await store.listPasskeys(ctx.db.read, { user_id: owner.userId })).map(recordOf);
 }
 
-const accountGone = () => new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
+const accountGone = () => credentialRefused('gone');
 
 /**
  * What the browser needs to make a passkey. The challenge is good in this session only. A full account learns

@@ -1,4 +1,5 @@
 import { endpoints } from '@latchkey/contract/endpoints';
+import { passkeyEndpoints, relatedOriginList } from '@latchkey/contract/passkeys';
 import { loginAnswer } from '../account/account.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
@@ -58,6 +59,7 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     path: '/.well-known/passkey-endpoints',
     summary: 'Where a person adds and manages passkeys, for password managers (passkey endpoints)',
     type: 'application/json',
+    schema: passkeyEndpoints,
   });
   api.routes.get('/.well-known/passkey-endpoints', (exchange) => exchange.json(passkeyPages(ctx.config)));
   describeDocument(api.routes, {
@@ -65,6 +67,7 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     path: '/.well-known/webauthn',
     summary: 'The origins that the passkeys of this service may be used at (WebAuthn Level 3 section 5.11)',
     type: 'application/json',
+    schema: relatedOriginList,
   });
   api.routes.get('/.well-known/webauthn', (exchange) => exchange.json(relatedOrigins(ctx.config)));
 }

@@ -36,7 +36,7 @@ export function sessionRoutes(api: Api, ctx: Context): void {
   };
   api.on(endpoints.revoke, end, async ({ body, requester }) => {
     await revokeByToken(ctx, body.token, requester);
-    return { status: 200 as const };
+    return {};
   });
   api.on(endpoints.logout, end);
 

@@ -4,7 +4,7 @@ import type { Context, Login, Requester } from '../context.ts';
 import { type ReadHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
-import { AuthError, noSuchThing } from '../errors.ts';
+import { AuthError, bearerChallenge, credentialRefused, noSuchThing } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
 import { notify } from '../notices/notices.ts';
 import { isFamiliar } from './familiar.ts';
@@ -161,22 +161,11 @@ export interface Credential {
   readonly value: string;
 }
 
-const challenge = 'Bearer realm="latchkey"';
-
 /** The answer to a request without any credential. @see RFC 6750 section 3 */
 export const credentialMissing = (): AuthError =>
   new AuthError('invalid_token', 'An access token is needed.', {
     detail: 'no_credential',
-    headers: { 'WWW-Authenticate': challenge },
-  });
-
-const refusedDescription = 'The access token is malformed, expired or revoked.';
-const credentialRefused = (detail: string): AuthError =>
-  new AuthError('invalid_token', refusedDescription, {
-    detail,
-    headers: {
-      'WWW-Authenticate': `${challenge}, error="invalid_token", error_description="${refusedDescription}"`,
-    },
+    headers: { 'WWW-Authenticate': bearerChallenge },
   });
 
 /** Made once: floods of garbage are answered with it. */
@@ -261,7 +250,7 @@ export function requireBrowserLogin(ctx: Context, login: Login): void {
 const loginInsufficient = (description: string, maxAge: number): AuthError =>
   new AuthError('insufficient_user_authentication', description, {
     headers: {
-      'WWW-Authenticate': `${challenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
+      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
     },
   });
 

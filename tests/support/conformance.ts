@@ -1,0 +1,233 @@
+// Holds every request and every answer of the tests to the OpenAPI document of the service.
+
+import type { ValidateFunction } from 'ajv/dist/2020';
+import { Ajv2020 } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+
+export interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  /** Null: none. Undefined: it cannot be looked at, since it is a stream or not text. */
+  readonly body: string | null | undefined;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: { readonly type?: string };
+}
+
+type Content = Readonly<Record<string, { readonly schema: object }>>;
+
+interface Answer {
+  readonly headers: Readonly<Record<string, { readonly $ref: string }>>;
+  readonly content?: Content;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, unknown>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<string, Answer>>;
+}
+
+export interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly headers: Readonly<Record<string, { readonly required: boolean; readonly schema: object }>>;
+    readonly responses: Readonly<Record<'NotFound' | 'MethodNotAllowed', Answer>>;
+  };
+}
+
+/** Headers of the transport, of CORS and of browser policy: the same for every answer, and no matter of one operation. */
+const commonHeaders =
+  /^(content-(type|length|encoding|security-policy)|date|connection|transfer-encoding|vary|x-content-type-options|x-frame-options|referrer-policy|permissions-policy|cross-origin-(opener|resource)-policy|strict-transport-security|access-control-.*)$/;
+
+const mediaType = (headers: Headers): string =>
+  headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+
+/** Undeclared members of an answer are mistakes, though clients take them. */
+const closed = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
+  const isOpen = 'properties' in inner && !('$ref' in inner) && !('additionalProperties' in inner);
+  return isOpen && inner['type'] === 'object' ? { ...inner, additionalProperties: false } : inner;
+};
+
+type Side = 'requests' | 'answers';
+
+export class Conformance {
+  readonly #document: Document;
+  readonly #ajv = new Ajv2020({ strict: true, strictTypes: false });
+  readonly #validators = new Map<object, ValidateFunction>();
+  readonly #paths: readonly { readonly pattern: RegExp; readonly template: string }[];
+
+  constructor(document: Document) {
+    this.#document = document;
+    addFormats(this.#ajv, ['date-time', 'uri']);
+    for (const side of ['requests', 'answers'] as const)
+      this.#ajv.addSchema({ $id: side, $defs: this.#on(side, document.components.schemas) as object });
+    // A path without parameters wins over one with them.
+    this.#paths = Object.keys(document.paths)
+      .sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
+      .map((template) => ({
+        template,
+        pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+      }));
+  }
+
+  /** What the document does not say of this request and its answer. */
+  complaints(sent: Sent, received: Received): string[] {
+    const { pathname } = new URL(sent.url);
+    const template = this.#paths.find(({ pattern }) => pattern.test(pathname))?.template;
+    const operation = template ? this.#document.paths[template]![sent.method.toLowerCase()] : undefined;
+    const complaints = operation
+      ? [...this.#ofRequest(operation, sent, received), ...this.#ofAnswer(operation, sent, received)]
+      : this.#ofNoOperation(template !== undefined, pathname, sent, received);
+    const name = operation?.operationId ?? pathname;
+    return complaints.map((complaint) => `${sent.method} ${name} ${received.status}: ${complaint}`);
+  }
+
+  #ofNoOperation(isKnownPath: boolean, pathname: string, sent: Sent, received: Received): string[] {
+    const { NotFound, MethodNotAllowed } = this.#document.components.responses;
+    // Pages are not part of the interface, and a preflight is one of CORS.
+    if (!isKnownPath && !pathname.startsWith('/api/')) return [];
+    if (sent.method === 'OPTIONS' && received.status === 204) return [];
+    if (received.status >= 500) return [];
+    const expected = isKnownPath ? 405 : 404;
+    if (received.status !== expected) return [`must be ${expected}`];
+    return this.#ofDescribed(isKnownPath ? MethodNotAllowed : NotFound, sent, received);
+  }
+
+  /** Only what was done must have been allowed: tests send wrong requests, too, which must be refused. */
+  #ofRequest(operation: Operation, sent: Sent, received: Received): string[] {
+    if (received.status >= 300) return [];
+    return [
+      ...this.#ofSecurity(operation, sent),
+      ...(operation.parameters ?? []).flatMap((parameter) => this.#ofParameter(parameter, sent)),
+      ...this.#ofRequestBody(operation, sent),
+    ];
+  }
+
+  #ofSecurity({ security }: Operation, { headers }: Sent): string[] {
+    const authorization = headers.get('Authorization') ?? '';
+    const isThere: Readonly<Record<string, boolean>> = {
+      bearer: /^bearer /i.test(authorization),
+      metricsToken: /^bearer /i.test(authorization),
+      serviceKey: /^basic /i.test(authorization),
+      cookie: /latchkey_session=/.test(headers.get('Cookie') ?? ''),
+    };
+    const isMet =
+      security.length === 0 ||
+      security.some((schemes) => Object.keys(schemes).every((name) => isThere[name]));
+    return isMet ? [] : ['done without a credential that the document asks for'];
+  }
+
+  #ofParameter({ name, in: place, required, schema }: Parameter, { url, headers }: Sent): string[] {
+    if (place === 'path') return [];
+    const value = place === 'query' ? new URL(url).searchParams.get(name) : headers.get(name);
+    if (value === null) return required ? [`${name} is missing`] : [];
+    const typed = schema.type === 'integer' && /^-?\d+$/.test(value) ? Number(value) : value;
+    return this.#ofValue('requests', schema, typed, name);
+  }
+
+  #ofRequestBody({ requestBody }: Operation, { headers, body }: Sent): string[] {
+    if (!requestBody || body === undefined) return [];
+    if (body === null || body === '') return requestBody.required ? ['done without the body'] : [];
+    const type = mediaType(headers);
+    const described = requestBody.content[type];
+    if (!described) return [`done with a body of the undeclared type ${type}`];
+    const value = type.endsWith('json')
+      ? JSON.parse(body)
+      : Object.fromEntries([...new URLSearchParams(body)].filter(([, text]) => text !== ''));
+    return this.#ofValue('requests', described.schema, value, 'the request body');
+  }
+
+  #ofAnswer(operation: Operation, sent: Sent, received: Received): string[] {
+    const answer = operation.responses[received.status];
+    return answer ? this.#ofDescribed(answer, sent, received) : ['an undeclared status'];
+  }
+
+  #ofDescribed(answer: Answer, sent: Sent, { headers, text }: Received): string[] {
+    const declared = Object.entries(answer.headers).map(([name, { $ref }]) => ({
+      name: name.toLowerCase(),
+      ...this.#document.components.headers[$ref.split('/').at(-1)!]!,
+    }));
+    const undeclared = [...headers.keys()].filter(
+      (name) => !commonHeaders.test(name) && !declared.some((header) => header.name === name),
+    );
+    return [
+      ...undeclared.map((name) => `the undeclared header ${name}`),
+      ...declared.flatMap(({ name, required, schema }) => {
+        const value = headers.get(name);
+        if (value === null) return required ? [`no ${name}`] : [];
+        return this.#ofValue('answers', schema, value, name);
+      }),
+      ...(sent.method === 'HEAD' ? [] : this.#ofAnswerBody(answer, headers, text)),
+    ];
+  }
+
+  #ofAnswerBody({ content }: Answer, headers: Headers, text: string): string[] {
+    if (!content) return text === '' ? [] : ['an undeclared body'];
+    const type = mediaType(headers);
+    const described = content[type];
+    if (!described) return [`the undeclared type ${type}`];
+    const value = type === 'application/json' ? JSON.parse(text) : text;
+    return this.#ofValue('answers', described.schema, value, 'the body');
+  }
+
+  #ofValue(side: Side, schema: object, value: unknown, what: string): string[] {
+    let validate = this.#validators.get(schema);
+    if (!validate) {
+      validate = this.#ajv.compile(this.#on(side, schema) as object);
+      this.#validators.set(schema, validate);
+    }
+    return validate(value) ? [] : [`${what}${this.#ajv.errorsText(validate.errors, { dataVar: '' })}`];
+  }
+
+  #on(side: Side, schema: object): unknown {
+    const text = JSON.stringify(schema).replaceAll('"#/components/schemas/', `"${side}#/$defs/`);
+    return side === 'answers' ? closed(JSON.parse(text)) : JSON.parse(text);
+  }
+}
+
+let conformance: Conformance | undefined;
+/** Complaints that no test has failed by yet: a client under test may take the error for one of its network. */
+const missed: string[] = [];
+
+/**
+ * Throws what the document does not say of this request and its answer. `read` is asked once in a process; where
+ * it finds no document, because the service has ended since, nothing is checked this time.
+ */
+export async function requireConformance(
+  read: () => Promise<Document | undefined>,
+  sent: Sent,
+  received: Received,
+): Promise<void> {
+  if (!conformance) {
+    const document = await read();
+    if (!document) return;
+    conformance ??= new Conformance(document);
+  }
+  const complaints = conformance.complaints(sent, received);
+  if (complaints.length === 0) return;
+  missed.push(...complaints);
+  throw new Error(`not as the OpenAPI document says: ${complaints.join('; ')}`);
+}
+
+/** Fails for complaints that were thrown where something else caught them. */
+export function requireNoMissedComplaints(): void {
+  const complaints = missed.splice(0);
+  if (complaints.length > 0) throw new Error(`not as the OpenAPI document says: ${complaints.join('; ')}`);
+}
