@@ -219,7 +219,7 @@ export const endpoints = {
     body: passkeyPatch,
     status: 200,
     response: passkey,
-    errors: ['invalid_request', 'not_found'],
+    errors: ['invalid_request', 'not_found', 'rate_limited'],
   }),
   removePasskey: define({
     id: 'removePasskey',
@@ -326,7 +326,7 @@ export const endpoints = {
     body: profilePatch,
     status: 200,
     response: profile,
-    errors: ['invalid_request', 'precondition_failed'],
+    errors: ['invalid_request', 'precondition_failed', 'rate_limited'],
   }),
   deleteAccount: define({
     id: 'deleteAccount',
