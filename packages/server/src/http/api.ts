@@ -15,7 +15,11 @@ import { requireUser } from './user.ts';
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
 type ServiceOf<E extends Endpoint> = E['access'] extends 'service' ? Service : undefined;
-type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' | 'service' ? undefined : Login;
+type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' | 'service'
+  ? undefined
+  : E['access'] extends 'optional'
+    ? Login | undefined
+    : Login;
 type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParametersOf<Rest>
   : unknown;
@@ -106,6 +110,21 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     );
   };
 
+  /**
+   * The login of a credential that may be left out. A cookie without a login counts as none: browsers keep sending it
+   * after the login has ended. A bearer token is sent on purpose, so one that is not good is refused.
+   */
+  const authenticateIfPresented = async (headers: Headers): Promise<Login | undefined> => {
+    const hasBearer = /^bearer\b/i.test(headers.get('Authorization') ?? '');
+    if (!hasBearer && readSessionCookie(ctx.config, headers.get('Cookie')) === undefined) return undefined;
+    try {
+      return await authenticate(headers);
+    } catch (error) {
+      if (!hasBearer && error instanceof AuthError && error.code === 'invalid_token') return undefined;
+      throw error;
+    }
+  };
+
   const answer = <Body>(exchange: Exchange, endpoint: Endpoint, reply: Reply<Body>, login?: Login) => {
     exchange.detail = reply.detail;
     const cookie = reply.cookie ?? (login?.renewedCookie ? { value: login.renewedCookie } : undefined);
@@ -125,7 +144,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       ...(endpoint.body ? (['json'] as const) : []),
       ...(form ? (['form'] as const) : []),
     ];
-    const isForUsers = endpoint.access !== 'anyone' && endpoint.access !== 'service';
+    const isForUsers = !['anyone', 'optional', 'service'].includes(endpoint.access);
     const takesBody = dialects.length > 0;
     const answerCall = async (exchange: Exchange, presented?: Promise<Login>): Promise<Response> => {
       const { request } = exchange;
@@ -149,6 +168,10 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         if (endpoint.access === 'browser') access.requireBrowserLogin(login);
         if (endpoint.access === 'recent') access.requireRecentLogin(login);
         call.login = login;
+      }
+      if (endpoint.access === 'optional') {
+        call.login = await authenticateIfPresented(request.headers);
+        if (call.login) requireUser(request.headers, call.login.userId);
       }
       if (endpoint.query) {
         const parameters = readQuery(request.url);
@@ -332,6 +355,7 @@ function describe(endpoint: Endpoint): RouteConfig {
 const byUser = [{ bearer: [] }, { cookie: [] }];
 const credentialsOf = {
   anyone: [],
+  optional: [...byUser, {}],
   bearer: byUser,
   browser: byUser,
   recent: byUser,
@@ -340,6 +364,8 @@ const credentialsOf = {
 
 const accessInWords = {
   anyone: 'Anyone may call this.',
+  optional:
+    'Anyone may call this. An access token, or the session cookie of a page, counts where it is sent.',
   bearer: 'Needs an access token, or the session cookie of a page.',
   browser: 'Needs the access token or cookie of a login in a browser.',
   recent: 'Needs the access token or cookie of a recent login by passkey or mail.',
@@ -352,6 +378,7 @@ const errorsOfUser: ErrorCode[] = ['invalid_request', 'precondition_failed'];
 /** What checking who calls may answer. */
 const accessErrors = {
   anyone: [],
+  optional: ['invalid_token', 'origin_not_allowed', ...errorsOfUser],
   bearer: ['invalid_token', 'origin_not_allowed', ...errorsOfUser],
   browser: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...errorsOfUser],
   recent: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...errorsOfUser],
