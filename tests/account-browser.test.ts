@@ -73,7 +73,7 @@ test('a person changes the address on the pages, and takes it back by the notice
   await confirm('');
   await elsewhere.getByText('That does not look like a mail address').waitFor();
   await confirm('stranger@example.com');
-  await elsewhere.getByText('it must be the one that the account has now').waitFor();
+  await elsewhere.getByText('it must be the current one of the account').waitFor();
   expect(await elsewhere.locator('main').innerText()).not.toMatch(/before@|after@/);
   await confirm('BEFORE@example.com');
   await elsewhere.getByRole('heading', { name: 'Your address is changed' }).waitFor();
@@ -106,7 +106,7 @@ test('who is signed in sees both addresses and needs one click; who is signed in
   await stranger.goto(link);
   await stranger.getByLabel('Current mail address').fill('somebody.else@example.com');
   await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
-  await stranger.getByText('it must be the one that the account has now').waitFor();
+  await stranger.getByText('it must be the current one of the account').waitFor();
   expect(await stranger.locator('main').innerText()).not.toContain('mine@');
   await page.goto(link);
   await page.getByText('changes from mine@example.com to mine@new.example').waitFor();

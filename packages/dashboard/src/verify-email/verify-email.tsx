@@ -53,8 +53,8 @@ const Question = () => {
     </>
   ) : (
     <>
-      Only go on if you asked for this yourself. To confirm that the account is yours, type the address that
-      it has now. If you are signed in to the account in another browser, you can open the link there instead.
+      Only go on if you asked for this yourself. To confirm that the account is yours, type its current mail
+      address. Or open the link in a browser where you are signed in to the account.
     </>
   );
 };
@@ -98,13 +98,13 @@ const failureWords: Words = {
 const ownerWords: Words = {
   ...failureWords,
   invalid_grant:
-    'This link no longer works: it has been used or has expired, a newer link has replaced it, or you have been signed out. Your account shows the address that it has now.',
+    'This link no longer works: it has been used or has expired, a newer link has replaced it, or you have been signed out. Your account page shows your current address.',
 };
 const anybodyWords: Words = {
   ...failureWords,
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
   invalid_grant:
-    'This did not work. Check the address: it must be the one that the account has now. If it is right, the link has been used, has expired or was replaced by a newer one, or the session that asked for it has ended. A link stops working after 5 wrong addresses.',
+    'This did not work. Check the address: it must be the current one of the account. If it is, the link has been used, has expired or was replaced by a newer one, or the session that asked for it has ended. A link stops working after 5 wrong addresses.',
 };
 
 mountMailQuestion({
