@@ -66,15 +66,24 @@ test('a person changes the address on the pages, and takes it back by the notice
   const link = linkIn(await mailAbout('after@example.com', 'Confirm your new address'));
   const elsewhere = await newPage();
   await elsewhere.goto(link);
-  await elsewhere.getByRole('button', { name: 'Yes, use this address' }).click();
+  const confirm = async (address: string) => {
+    await elsewhere.getByLabel('Current mail address').fill(address);
+    await elsewhere.getByRole('button', { name: 'Yes, use this address' }).click();
+  };
+  await confirm('');
+  await elsewhere.getByText('That does not look like a mail address').waitFor();
+  await confirm('stranger@example.com');
+  await elsewhere.getByText('it must be the current one of the account').waitFor();
+  expect(await elsewhere.locator('main').innerText()).not.toMatch(/before@|after@/);
+  await confirm('BEFORE@example.com');
   await elsewhere.getByRole('heading', { name: 'Your address is changed' }).waitFor();
   expect(await elsewhere.locator('#new-email').innerText()).toBe('after@example.com');
   expect(elsewhere.url()).toBe(`${service.url}/verify-email`);
   await page.reload();
   expect(await page.locator('#profile-email').innerText()).toBe('after@example.com');
   await elsewhere.goto(link);
-  await elsewhere.getByRole('button', { name: 'Yes, use this address' }).click();
-  await elsewhere.getByText('This link did not work').waitFor();
+  await confirm('after@example.com');
+  await elsewhere.getByText('the link has been used').waitFor();
 
   const undo = linkIn(await mailAbout('before@example.com', 'address of your Latchkey account was changed'));
   await elsewhere.goto(undo);
@@ -83,6 +92,37 @@ test('a person changes the address on the pages, and takes it back by the notice
   expect(await elsewhere.locator('#restored-email').innerText()).toBe('before@example.com');
   await page.reload();
   await page.waitForURL(/\/login/);
+});
+
+test('who is signed in sees both addresses and needs one click; who is signed in as somebody else does not', async () => {
+  const page = await newPage();
+  await signIn(page, 'mine@example.com');
+  const { access_token: token } = await loginByMail(service.url, 'mine@example.com');
+  const ask = (email: string) => request(service.url, 'POST', '/me/email', { token, json: { email } });
+  await ask('mine@new.example');
+  const link = linkIn(await mailAbout('mine@new.example', 'Confirm your new address'));
+  const stranger = await newPage();
+  await signIn(stranger, 'somebody.else@example.com');
+  await stranger.goto(link);
+  await stranger.getByLabel('Current mail address').fill('somebody.else@example.com');
+  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
+  await stranger.getByText('it must be the current one of the account').waitFor();
+  expect(await stranger.locator('main').innerText()).not.toContain('mine@');
+  await page.goto(link);
+  await page.getByText('changes from mine@example.com to mine@new.example').waitFor();
+  expect(await page.getByRole('textbox').count()).toBe(0);
+  await page.getByRole('button', { name: 'Yes, use this address' }).click();
+  await page.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  expect(await page.locator('#new-email').innerText()).toBe('mine@new.example');
+  await ask('mine@third.example');
+  const third = linkIn(await mailAbout('mine@third.example', 'Confirm your new address'));
+  await stranger.goto('about:blank');
+  await stranger.goto(third);
+  await stranger.getByLabel('Current mail address').fill('mine@new.example');
+  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
+  await stranger.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await stranger.goto(`${service.url}/account`);
+  expect(await stranger.locator('#profile-email').innerText()).toBe('somebody.else@example.com');
 });
 
 test('"this was not me" ends a device with one click, without signing in', async () => {

@@ -55,7 +55,7 @@ async function changedAddress(from: string, to: string): Promise<{ token: string
   const { access_token: token } = await loginByMail(service.url, from);
   await call('POST', '/me/email', { token, json: { email: to } });
   const link = await linkTo(service.url, to, subjects.confirmAddress);
-  await call('POST', '/me/email/verify', { json: { token: tokenOf(link) } });
+  await call('POST', '/me/email/verify', { token, json: { token: tokenOf(link) } });
   return { token, undo: await linkTo(service.url, from, subjects.emailChanged) };
 }
 
@@ -175,10 +175,12 @@ test(
 
     // All of them are still good, each for what it is for.
     const linkAbout = (subject: string) => linksIn(mails.find((mail) => mail.subject === subject)!)[0] ?? '';
-    const use = (path: string, subject: string) =>
-      call('POST', path, { json: { token: tokenOf(linkAbout(subject)) } });
+    const use = (path: string, subject: string, proof: object = {}) =>
+      call('POST', path, { json: { token: tokenOf(linkAbout(subject)), ...proof } });
     expect((await use('/magic_link/verify', 'Sign in to Latchkey')).token_type).toBe('Bearer');
-    expect((await use('/me/email/verify', subjects.confirmAddress)).email).toBe('owner@new.example');
+    expect((await use('/me/email/verify', subjects.confirmAddress, { current_email: owner })).email).toBe(
+      'owner@new.example',
+    );
     expect((await use('/notices/disown', subjects.newDevice)).kind).toBe('new_device');
     expect((await request(service.url, 'GET', '/me', { token: deviceToken })).status).toBe(401);
     expect((await use('/notices/disown', subjects.emailChanged)).email).toBe('mover@example.com');

@@ -70,7 +70,7 @@ const focusOf: Record<string, string> = {
   'device-done': 'heading "Approved"',
   'device-denied': 'heading "Denied"',
   'account-confirm': 'heading "Confirm it is you"',
-  'verify-email-expired': 'button "Yes, use this address"',
+  'verify-email-expired': 'textbox "Current mail address"',
   'verify-email-done': 'heading "Your address is changed"',
   'verify-email-kept': 'heading "Nothing has changed"',
   'not-me-kept': 'heading "Nothing has changed"',

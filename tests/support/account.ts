@@ -1,5 +1,6 @@
 // What a person does with an account: passkeys, notices and changes of address, in the service of openApp.
 
+import { readHandle } from '../../packages/server/src/crypto/handle.ts';
 import type { Answer, Mail, TestApp, Tokens } from './app.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 
@@ -63,5 +64,17 @@ export async function askForAddress(app: TestApp, tokens: Tokens, email: string)
   return tokenIn((await mailsTo(app, email, subjects.confirmAddress)).at(0));
 }
 
-export const verifyAddress = (app: TestApp, token: string): Promise<Answer> =>
-  app.ask('POST', '/me/email/verify', { json: { token } });
+/** Confirms a change of address as the owner of the account can: by the address that it has now. */
+export async function verifyAddress(app: TestApp, token: string): Promise<Answer> {
+  const current_email = await addressBehind(app, token);
+  return app.ask('POST', '/me/email/verify', { json: { token, current_email } });
+}
+
+async function addressBehind(app: TestApp, token: string): Promise<string> {
+  const id = readHandle(app.ctx.keys, 'emailChange', token)?.subject.toString('base64url') ?? '';
+  const [user] = await app.ctx.db.read.run<{ email: string }>(
+    `SELECT u.email FROM users u JOIN email_changes c ON c.user_id = u.id WHERE c.id = '${id}'`,
+    [],
+  );
+  return user?.email ?? 'nobody@example.com';
+}

@@ -430,15 +430,27 @@ const others = (url: string): PageState[] => [
     name: 'verify-email',
     open: async (page) => {
       await page.goto(`${url}/verify-email#token=lk_ec_some`);
-      await headed(page, 'Use this address for Latchkey?');
+      await page.getByLabel('Current mail address').waitFor();
     },
   },
   {
     name: 'verify-email-expired',
     open: async (page) => {
       await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await page.getByLabel('Current mail address').fill('ada@example.com');
       await pressed(page, 'Yes, use this address');
-      await page.getByText('This link did not work').waitFor();
+      await page.getByText('This did not work').waitFor();
+    },
+  },
+  {
+    name: 'verify-email-signed-in',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      await signIn(page, url, `former-${email}`);
+      const { access_token: token } = await loginByMail(url, `former-${email}`);
+      await request(url, 'POST', '/me/email', { token, json: { email } });
+      await page.goto(await linkTo(url, email, 'Confirm your new address'));
+      await page.getByText('changes from').waitFor();
     },
   },
   {
@@ -448,6 +460,7 @@ const others = (url: string): PageState[] => [
       const { access_token: token } = await loginByMail(url, `former-${email}`);
       await request(url, 'POST', '/me/email', { token, json: { email } });
       await page.goto(await linkTo(url, email, 'Confirm your new address'));
+      await page.getByLabel('Current mail address').fill(`former-${email}`);
       await pressed(page, 'Yes, use this address');
       await headed(page, 'Your address is changed');
     },

@@ -29,6 +29,7 @@ export const operations = {
   deleteAccount: { method: 'delete', path: '/api/v1/auth/me' },
   requestEmailChange: { method: 'post', path: '/api/v1/auth/me/email' },
   verifyEmailChange: { method: 'post', path: '/api/v1/auth/me/email/verify' },
+  previewEmailChange: { method: 'post', path: '/api/v1/auth/me/email/preview' },
   disownNotice: { method: 'post', path: '/api/v1/auth/notices/disown' },
   listOrganizations: { method: 'get', path: '/api/v1/auth/organizations' },
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },

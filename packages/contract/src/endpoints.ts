@@ -7,7 +7,13 @@ import {
   pendingDevice,
   userCodeRequest,
 } from './device.ts';
-import { emailChangeRequest, emailChangeSent, emailChangeVerification } from './email-change.ts';
+import {
+  emailChangePreview,
+  emailChangeRequest,
+  emailChangeSent,
+  emailChangeToken,
+  emailChangeVerification,
+} from './email-change.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventList } from './events.ts';
 import { noMembers, page } from './fields.ts';
@@ -37,10 +43,11 @@ import {
 } from './tokens.ts';
 
 /**
- * Who may call: anyone; a valid access token or cookie (`bearer`); one of a browser login (`browser`); and
- * either of the two with a recent login, which only a browser login can be. Or a sibling service with its key.
+ * Who may call: anyone; anyone, with an access token or cookie that counts if it is there (`optional`); a valid access
+ * token or cookie (`bearer`); one of a browser login (`browser`); and either of the two with a recent login, which only
+ * a browser login can be. Or a sibling service with its key.
  */
-export type Access = 'anyone' | 'bearer' | 'browser' | 'recent' | 'service';
+export type Access = 'anyone' | 'optional' | 'bearer' | 'browser' | 'recent' | 'service';
 
 /** One operation of the interface: validation, types, clients and the OpenAPI document all follow from it. */
 export interface Endpoint {
@@ -223,7 +230,7 @@ export const endpoints = {
     body: passkeyPatch,
     status: 200,
     response: passkey,
-    errors: ['invalid_request', 'not_found'],
+    errors: ['invalid_request', 'not_found', 'rate_limited'],
   }),
   removePasskey: define({
     id: 'removePasskey',
@@ -333,7 +340,7 @@ export const endpoints = {
     status: 200,
     etag: true,
     response: profile,
-    errors: ['invalid_request', 'precondition_failed'],
+    errors: ['invalid_request', 'precondition_failed', 'rate_limited'],
   }),
   deleteAccount: define({
     id: 'deleteAccount',
@@ -360,12 +367,25 @@ export const endpoints = {
     id: 'verifyEmailChange',
     method: 'post',
     path: `${auth}/me/email/verify`,
-    summary: 'Change the address with the token of the link; the old address gets a notice with an undo',
-    access: 'anyone',
+    summary:
+      'Change the address with the token of the link, and a session of the account or its current address. The old address gets a notice with an undo',
+    access: 'optional',
     body: emailChangeVerification,
     status: 200,
     response: profile,
-    errors: ['invalid_request', 'invalid_grant', 'conflict', 'account_disabled'],
+    errors: ['invalid_request', 'invalid_grant', 'conflict', 'account_disabled', 'rate_limited'],
+  }),
+  previewEmailChange: define({
+    id: 'previewEmailChange',
+    method: 'post',
+    path: `${auth}/me/email/preview`,
+    summary:
+      'See which address the link would replace by which, in a session of the account. Changes nothing',
+    access: 'bearer',
+    body: emailChangeToken,
+    status: 200,
+    response: emailChangePreview,
+    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
   }),
   disownNotice: define({
     id: 'disownNotice',

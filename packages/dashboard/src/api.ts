@@ -113,9 +113,17 @@ const tagged = ({ body, headers }: { body: Profile; headers: Headers }) => ({
 export const requestEmailChange = (email: string) =>
   outcomeOf(api.call('requestEmailChange', { body: { email } }));
 
-/** Change the address, once, by the token of the link. Needs no login. */
-export const verifyEmailChange = (token: string) =>
-  outcomeOf(api.call('verifyEmailChange', { body: { token } }));
+/** See what the link to a new address would change, in a session of its account. Changes nothing. */
+export const previewEmailChange = (token: string) =>
+  outcomeOf(api.call('previewEmailChange', { body: { token } }));
+
+/** Change the address, once, by the token of the link. Needs a session of the account, or its current address. */
+export const verifyEmailChange = (token: string, currentEmail?: string) =>
+  outcomeOf(
+    api.call('verifyEmailChange', {
+      body: { token, ...(currentEmail === undefined ? {} : { current_email: currentEmail }) },
+    }),
+  );
 
 /** End the login that a notice tells of. Needs no login. */
 export const disownNotice = (token: string) => outcomeOf(api.call('disownNotice', { body: { token } }));

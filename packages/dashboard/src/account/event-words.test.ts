@@ -31,6 +31,13 @@ test('a name in an event ends no quote and moves no word', () => {
   );
 });
 
+test('renamed passkeys are told by the new name of one, and without names where there were several', () => {
+  expect(eventWords(event('passkey_renamed', { passkey_id: 'pk_a', name: 'laptop' }))).toBe(
+    'A passkey was renamed to “\u2068laptop\u2069”',
+  );
+  expect(eventWords(event('passkey_renamed', { passkey_ids: 'pk_a pk_b' }))).toBe('Passkeys were renamed');
+});
+
 test('details that nobody knows yet do no harm', () => {
   expect(eventWords(event('session_revoked', { reason: 'moon' }))).toBe('A login was ended');
   expect(eventWords(event('login', { method: 'moon', kind: 'moon' }))).toBe('Signed in');

@@ -37,7 +37,8 @@ const sentences = {
   passkey_added: (detail) => `The passkey${named(detail)} was added`,
   passkey_removed: (detail) =>
     `The passkey${named(detail)} was removed${detail['reason'] === 'disowned' ? ', by “this was not me” in a mail' : ''}`,
-  passkey_renamed: (detail) => `A passkey was renamed to${named(detail)}`,
+  passkey_renamed: (detail) =>
+    detail['name'] === undefined ? 'Passkeys were renamed' : `A passkey was renamed to${named(detail)}`,
   passkey_clone_suspected: (detail) =>
     `The passkey${named(detail)} may exist as a copy; the login with it was ${detail['login'] === 'refused' ? 'refused' : 'let in'}`,
   refresh_race: 'Two programs renewed the same login at the same time',

@@ -155,6 +155,6 @@ mountMailQuestion({
   act: 'This was not me',
   carryOut: disownNotice,
   isValue: isDisownedNotice,
-  failureWords,
+  failureWords: () => failureWords,
   Done,
 });

@@ -1,13 +1,14 @@
-import { signal } from '@preact/signals';
-import type { ComponentType } from 'preact';
+import { type ReadonlySignal, signal } from '@preact/signals';
+import type { ComponentChildren, ComponentType } from 'preact';
 import type { Result } from '../api.ts';
 import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
 import { explain, type Words } from '../words.ts';
 import { busyState } from './busy.ts';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
-import { ErrorMessage } from './messages.tsx';
+import { ErrorMessage, StatusMessage } from './messages.tsx';
 import { mount } from './mount.tsx';
+import { Later } from './waiting.tsx';
 
 type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
 type Step<T> =
@@ -29,7 +30,11 @@ interface MailQuestion<T> {
   /** Of the tokens that the link may hold. */
   readonly prefix: string;
   readonly heading: string;
-  readonly text: string;
+  readonly text: ComponentChildren;
+  /** What the answer needs to be typed, given the message about it. */
+  readonly fields?: (error: string) => ComponentChildren;
+  /** False until the question is known. */
+  readonly isReady?: ReadonlySignal<boolean>;
   /** The answer that changes nothing, and what is said after it. */
   readonly harmless: string;
   readonly keptText: string;
@@ -38,7 +43,8 @@ interface MailQuestion<T> {
   readonly carryOut: (token: string) => Promise<Result<T>>;
   /** Whether something kept for a reload is what `carryOut` comes to. */
   readonly isValue: (kept: unknown) => kept is T;
-  readonly failureWords: Words;
+  /** Looked up when something fails. */
+  readonly failureWords: () => Words;
   readonly Done: ComponentType<DoneProps<T>>;
 }
 
@@ -71,7 +77,7 @@ export function mountMailQuestion<T>(question: MailQuestion<T>): void {
       error.value = '';
       const result = await question.carryOut(spent);
       if (result.ok) end({ at: 'done', value: result.value }, spent);
-      else error.value = explain(result.problem, question.failureWords);
+      else error.value = explain(result.problem, question.failureWords());
       return undefined;
     });
 
@@ -81,6 +87,7 @@ export function mountMailQuestion<T>(question: MailQuestion<T>): void {
       <p>{question.text}</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => carryOut(spent)}>
+        {question.fields?.(error.value)}
         <div class="choice">
           <button type="button" disabled={busy.now.value} onClick={() => end({ at: 'kept' })}>
             {question.harmless}
@@ -107,7 +114,16 @@ export function mountMailQuestion<T>(question: MailQuestion<T>): void {
           </>
         );
       case 'question':
-        return <Question spent={now.token} />;
+        return question.isReady?.value === false ? (
+          <>
+            <Heading key="question">{question.heading}</Heading>
+            <StatusMessage>
+              <Later>One moment…</Later>
+            </StatusMessage>
+          </>
+        ) : (
+          <Question spent={now.token} />
+        );
       case 'kept':
         return (
           <>

@@ -4,8 +4,9 @@ import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError, credentialRefused } from '../errors.ts';
-import { recordEvent } from '../events/events.ts';
+import { type EventDetail, notingLimits, recordChange, recordEvent } from '../events/events.ts';
 import { entityTagMatches } from '../http/entity-tag.ts';
+import { accountChange } from '../limits/by-client.ts';
 import { createPersonalOrganization } from '../organizations/organizations.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../sessions/sessions.ts';
 import * as store from './store.ts';
@@ -79,15 +80,42 @@ export const updateProfile = (
     if (changed.length === 0) return tagged(row);
     const [updated] = await store.updateProfile(tx, { id: userId, ...next, now: ctx.clock() });
     if (!updated) throw new Error('a locked row is gone');
-    await recordEvent(ctx, tx, {
-      type: 'profile_changed',
-      userId,
-      sessionId,
-      requester,
-      detail: { fields: changed.join(' ') },
-    });
+    const detail = { fields: changed.join(' ') };
+    await recordChange(
+      ctx,
+      tx,
+      { type: 'profile_changed', userId, sessionId, requester, detail },
+      fieldsOfBoth,
+    );
     return tagged(updated);
   });
+
+/** The fields that either of two changes of a profile names. */
+const fieldsOfBoth = ({ fields: earlier = '' }: EventDetail, { fields: later = '' }: EventDetail) => ({
+  fields: [...new Set([...earlier.split(' '), ...later.split(' ')])].join(' '),
+});
+
+/**
+ * Counts one change of an account and makes it; a change that is refused does not count. `headers` tell where the
+ * caller stands with the limit.
+ * @throws {AuthError} `rate_limited`; what `change` throws
+ */
+export async function limitingChanges<Changed>(
+  ctx: Context,
+  login: Login,
+  requester: Requester,
+  change: () => Promise<Changed>,
+): Promise<{ changed: Changed; headers: Record<string, string> }> {
+  const counted = await notingLimits(ctx, { ...login, requester }, () =>
+    ctx.limiter.take(accountChange(login.userId)),
+  );
+  try {
+    return { changed: await change(), headers: counted.headers };
+  } catch (error) {
+    await counted.giveBack();
+    throw error;
+  }
+}
 
 /** Whether a new account may be made for this address. */
 function maySignUp(ctx: Context, email: string): boolean {

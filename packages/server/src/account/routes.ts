@@ -2,7 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
 import { callerHas } from '../http/entity-tag.ts';
-import { getProfile, type TaggedProfile, updateProfile } from './account.ts';
+import { getProfile, limitingChanges, type TaggedProfile, updateProfile } from './account.ts';
 
 const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
 
@@ -13,7 +13,11 @@ export function accountRoutes(api: Api, ctx: Context): void {
     return unchanged ? { status: 304, headers } : { body, headers };
   });
 
-  api.on(endpoints.updateProfile, async ({ login, body, ifMatch, requester }) =>
-    reply(await updateProfile(ctx, login, body, ifMatch, requester)),
-  );
+  api.on(endpoints.updateProfile, async ({ login, body, ifMatch, requester }) => {
+    const { changed, headers } = await limitingChanges(ctx, login, requester, () =>
+      updateProfile(ctx, login, body, ifMatch, requester),
+    );
+    const answer = reply(changed);
+    return { ...answer, headers: { ...headers, ...answer.headers } };
+  });
 }

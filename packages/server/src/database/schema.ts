@@ -165,6 +165,7 @@ export interface Tables {
     changed_at: number | null;
     voided_at: number | null;
     undone_at: number | null;
+    wrong_addresses: number;
   };
   notices: {
     id: string;

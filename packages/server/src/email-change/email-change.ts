@@ -1,6 +1,7 @@
 import type { Profile } from '@latchkey/contract/account';
 import {
   emailKeyOf,
+  getProfile,
   isTaken,
   lockAccount,
   replaceAddress,
@@ -11,7 +12,7 @@ import { readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
 import { notingLimits, recordEvent } from '../events/events.ts';
-import { mailTo } from '../limits/by-client.ts';
+import { byClient, mailTo } from '../limits/by-client.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { noticeTtlSeconds, notify } from '../notices/notices.ts';
 import { requireStanding } from '../sessions/sessions.ts';
@@ -68,27 +69,68 @@ export async function requestEmailChange(ctx: Context, login: Login, email: stri
   return { sent, headers: counted.headers };
 }
 
-const refused = (detail: string) =>
-  new AuthError('invalid_grant', 'The link is unknown, expired or already used, or its login was ended.', {
-    detail,
-  });
+/** The link of a change ends with this many wrong addresses. */
+const maxWrongAddresses = 5;
 
-/**
- * Changes the address by the token of a link, once, and tells the old address. Whoever holds the token has shown
- * that the new address is theirs, so they may be told that an account has it.
- * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` where another account has the address
- */
-export async function verifyEmailChange(ctx: Context, token: string, requester: Requester): Promise<Profile> {
+const refused = (detail: string) =>
+  new AuthError(
+    'invalid_grant',
+    'The link is unknown, expired or already used, its login was ended, or neither a session of its account nor the current address came with it.',
+    { detail },
+  );
+
+/** The id of the change that a link is for. Only links that were really issued count against the limit. */
+async function readLink(ctx: Context, token: string, requester: Requester) {
   const handle = readHandle(ctx.keys, 'emailChange', token);
   if (!handle) throw refused('malformed');
-  const id = handle.subject.toString('base64url');
-  return ctx.db.transaction(async (tx) => {
+  const { headers } = await ctx.limiter.take(byClient('link_logins', requester));
+  return { id: handle.subject.toString('base64url'), headers };
+}
+
+/** Whether the link of a change can still be used. */
+const isOpen = (change: ChangeRow, now: number): boolean =>
+  change.changed_at === null &&
+  change.voided_at === null &&
+  change.expires_at > now &&
+  change.wrong_addresses < maxWrongAddresses;
+
+type ChangeRow = Awaited<ReturnType<typeof store.findChange>>[number];
+
+/** What a link would change, for a session of the account that asked for it. Spends nothing. */
+export async function previewEmailChange(ctx: Context, token: string, login: Login, requester: Requester) {
+  const { id, headers } = await readLink(ctx, token, requester);
+  const [change] = await store.findChange(ctx.db.read, { id });
+  if (!change || !isOpen(change, ctx.clock())) throw refused('over');
+  if (change.user_id !== login.userId) throw refused('unproven');
+  const { profile } = await getProfile(ctx.db.read, login.userId);
+  return { preview: { email: profile.email, new_email: change.new_email }, headers };
+}
+
+/**
+ * Changes the address by the token of a link, once, and tells the old address. The link may have gone to somebody else
+ * by a slip of the keyboard, so it counts only with a session of the account, or with the address that the account has
+ * now. Whoever has both may be told that another account has the new address.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` where another account has the address;
+ * `invalid_token` when the session ends meanwhile; `rate_limited`
+ */
+export async function verifyEmailChange(
+  ctx: Context,
+  link: { readonly token: string; readonly current_email?: string | undefined },
+  login: Login | undefined,
+  requester: Requester,
+): Promise<{ profile: Profile; headers: Record<string, string> }> {
+  const { id, headers } = await readLink(ctx, link.token, requester);
+  const result = await ctx.db.transaction(async (tx) => {
     const now = ctx.clock();
     const [change] = await store.findChange(tx, { id });
-    if (!change || change.changed_at !== null || change.voided_at !== null || change.expires_at <= now) {
-      throw refused('over');
-    }
+    if (!change || !isOpen(change, now)) return 'over';
     const account = await lockAccount(tx, change.user_id);
+    if (login?.userId === change.user_id) await requireStanding(ctx, tx, login);
+    else if (link.current_email === undefined) return 'unproven';
+    else if (emailKeyOf(link.current_email) !== account.email_key) {
+      await store.countWrongAddress(tx, { id, max_wrong_addresses: maxWrongAddresses, now });
+      return 'wrong_address';
+    }
     if (account.disabled_at !== null) {
       throw new AuthError('account_disabled', 'This account has been disabled.');
     }
@@ -97,10 +139,11 @@ export async function verifyEmailChange(ctx: Context, token: string, requester: 
       id,
       old_email: account.email,
       old_email_key: account.email_key,
+      max_wrong_addresses: maxWrongAddresses,
       now,
       undo_until: now + noticeTtlSeconds * 1000,
     });
-    if (!spent) throw refused('over');
+    if (!spent) return 'over';
     const profile = await replaceAddress(ctx, tx, change.user_id, change.new_email);
     if (!profile) throw addressTaken();
     if (account.email === change.new_email) return profile;
@@ -117,6 +160,9 @@ export async function verifyEmailChange(ctx: Context, token: string, requester: 
     await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, requester });
     return profile;
   });
+  // What was counted is committed before the refusal leaves.
+  if (typeof result === 'string') throw refused(result);
+  return { profile: result, headers };
 }
 
 const addressTaken = () => new AuthError('conflict', 'Another account has this address.');

@@ -25,7 +25,7 @@ export const emailChangeMail: Template = async (ctx, mail) => {
   const subject = Buffer.from(change.id, 'base64url');
   const token = mintHandle(ctx.keys, 'emailChange', { subject, value: change.expires_at });
   return composeMessage('Confirm your new address for Latchkey', [
-    'Somebody asked to use this mail address for their Latchkey account. If that was you, open this link and press the button there:',
+    'Somebody asked to use this mail address for their Latchkey account. If that was you, open this link and press the button there. In a browser where you are not signed in, have your current address ready:',
     { link: `${ctx.config.baseUrl}/verify-email#token=${token}`, words: 'Use this address' },
     `It works once, until ${utcMinute(change.expires_at)}. From then on sign-in mails come here.`,
     'If it was not you, ignore this mail: nothing happens unless somebody uses the link.',

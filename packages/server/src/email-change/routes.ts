@@ -1,7 +1,7 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
-import { requestEmailChange, verifyEmailChange } from './email-change.ts';
+import { previewEmailChange, requestEmailChange, verifyEmailChange } from './email-change.ts';
 
 export function emailChangeRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.requestEmailChange, async ({ login, body, requester }) => {
@@ -9,7 +9,13 @@ export function emailChangeRoutes(api: Api, ctx: Context): void {
     return { body: sent, headers };
   });
 
-  api.on(endpoints.verifyEmailChange, async ({ body, requester }) => ({
-    body: await verifyEmailChange(ctx, body.token, requester),
-  }));
+  api.on(endpoints.verifyEmailChange, async ({ login, body, requester }) => {
+    const { profile, headers } = await verifyEmailChange(ctx, body, login, requester);
+    return { body: profile, headers };
+  });
+
+  api.on(endpoints.previewEmailChange, async ({ login, body, requester }) => {
+    const { preview, headers } = await previewEmailChange(ctx, body.token, login, requester);
+    return { body: preview, headers };
+  });
 }

@@ -30,6 +30,7 @@ export const insertChange = statement<{
     new_email_key: p.new_email_key,
     created_at: p.now,
     expires_at: p.expires_at,
+    wrong_addresses: 0,
   }),
 );
 
@@ -37,14 +38,29 @@ export const findChange = statement<{ id: string }>()((db, p) =>
   db.selectFrom('email_changes').selectAll().where('id', '=', p.id),
 );
 
+/** Counts a wrong address given with an open link; a row while the link has not had that many. */
+export const countWrongAddress = statement<{ id: string; max_wrong_addresses: number; now: number }>()(
+  (db, p) =>
+    db
+      .updateTable('email_changes')
+      .set((e) => ({ wrong_addresses: e('wrong_addresses', '+', 1) }))
+      .where('id', '=', p.id)
+      .where('changed_at', 'is', null)
+      .where('voided_at', 'is', null)
+      .where('expires_at', '>', p.now)
+      .where('wrong_addresses', '<', p.max_wrong_addresses)
+      .returning('id'),
+);
+
 /**
- * Spends the link of a change; a row for exactly one of those who use it, and only while nobody has ended the
- * login that asked for it. From here on `expires_at` is the end of the undo.
+ * Spends the link of a change; a row for exactly one of those who use it, only before too many wrong addresses were
+ * given with it, and only while nobody has ended the login that asked for it. From here on `expires_at` is the end of the undo.
  */
 export const spendChange = statement<{
   id: string;
   old_email: string;
   old_email_key: string;
+  max_wrong_addresses: number;
   now: number;
   undo_until: number;
 }>()((db, p) =>
@@ -60,6 +76,7 @@ export const spendChange = statement<{
     .where('changed_at', 'is', null)
     .where('voided_at', 'is', null)
     .where('expires_at', '>', p.now)
+    .where('wrong_addresses', '<', p.max_wrong_addresses)
     .where((e) =>
       e.exists(
         e

@@ -3,7 +3,16 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { generateKey, type KeyRing, parseKeyRing } from '../crypto/key-ring.ts';
-import { type Audit, Auditor, type ChainRow, type EventRow, noMac, sealChain, sealEvent } from './chain.ts';
+import {
+  type Audit,
+  Auditor,
+  amendEvent,
+  type ChainRow,
+  type EventRow,
+  noMac,
+  sealChain,
+  sealEvent,
+} from './chain.ts';
 
 const keyTexts = [generateKey(), generateKey()] as const;
 const older = parseKeyRing(keyTexts[1]);
@@ -212,4 +221,59 @@ test('two different events never have the same bytes under the MAC', () => {
     event({ ip_address: '', user_agent: 'a' }),
   ];
   expect(new Set(spellings).size).toBe(spellings.length);
+});
+
+/** The log after `amendEvent` of the event at an index; the log as it was where that is refused. */
+function amended(log: Log, index: number, keys = both): { log: Log; refused: boolean } {
+  const macBefore = log.events[index - 1]?.mac ?? log.chain.base_mac;
+  const next = amendEvent(keys, log.chain, macBefore, log.events.slice(index), '{"fields":"all"}');
+  if (!next) return { log, refused: true };
+  const events = [...log.events.slice(0, index), ...next.events];
+  return {
+    log: { chain: { ...next.chain, seal: sealChain(keys, next.chain) }, events },
+    refused: false,
+  };
+}
+
+test('a log is whole after an event of it was amended, and only that event tells something else', () => {
+  fc.assert(
+    fc.property(size, fc.nat(), ({ count, swept }, at) => {
+      const log = makeLog(count, swept);
+      const index = at % log.events.length;
+      const { log: after, refused } = amended(log, index);
+      expect(refused).toBe(false);
+      expect(audit(after)).toMatchObject({ findings: [], events: count - swept, retired: 0 });
+      const without = (events: readonly EventRow[]) => events.map(({ mac, ...event }) => event);
+      expect(without(after.events)).toEqual(
+        without(log.events.with(index, { ...log.events[index]!, detail: '{"fields":"all"}' })),
+      );
+    }),
+  );
+});
+
+test('amending never covers up a change: what does not hold, and what nobody can check, is not sealed anew', () => {
+  const whole = makeLog(8, 2);
+  const change = (index: number, field: Partial<EventRow>): Log => ({
+    ...whole,
+    events: whole.events.with(index, { ...whole.events[index]!, ...field }),
+  });
+  const logs = [
+    change(2, { type: 'logout' }),
+    change(3, { detail: null }),
+    change(5, { mac: noMac }),
+    change(4, { mac: whole.events[3]!.mac }),
+    { ...whole, events: whole.events.toSpliced(3, 1) },
+    { ...whole, events: whole.events.slice(0, -1) },
+    { ...whole, chain: { ...whole.chain, base_seq: 1 } },
+    { ...whole, chain: { ...whole.chain, seal: noMac } },
+  ];
+  for (const log of logs) {
+    const { log: after, refused } = amended(log, 2);
+    expect(refused).toBe(true);
+    expect(problems(after)).not.toEqual([]);
+  }
+  // What was changed before the event stays where it is and is found.
+  expect(problems(amended(change(0, { type: 'logout' }), 2).log)).toContain('changed');
+  expect(amended(makeLog(8, 0), 1, newer).refused).toBe(true);
+  expect(amended(whole, whole.events.length).refused).toBe(true);
 });

@@ -87,6 +87,35 @@ export function macBeforeNext(keys: KeyRing, chain: ChainRow): string {
   return ends === 'retired' ? unchecked(chain.head_mac) : chain.head_mac;
 }
 
+/**
+ * Gives an event another detail and seals it anew, with every event after it. `events` are the ones from it to the head,
+ * oldest first; `macBefore` is the MAC of the event before them. Undefined where anything there, or the seal of the
+ * chain, does not hold under a key of the ring: what somebody may have changed never gets a fresh seal.
+ */
+export function amendEvent(
+  keys: KeyRing,
+  chain: ChainRow,
+  macBefore: string,
+  events: readonly EventRow[],
+  detail: string,
+): { readonly chain: ChainRow; readonly events: readonly EventRow[] } | undefined {
+  if (checkEnds(keys, chain) !== 'good') return undefined;
+  let before = macBefore;
+  for (const [index, event] of events.entries()) {
+    if (event.seq !== chain.head_seq - events.length + 1 + index) return undefined;
+    if (check(keys, eventLabel, eventBytes(event, before), event.mac) !== 'good') return undefined;
+    before = event.mac;
+  }
+  if (events.length === 0 || before !== chain.head_mac) return undefined;
+  let mac = macBefore;
+  const sealed = events.map((event, index) => {
+    const next = index === 0 ? { ...event, detail } : event;
+    mac = sealEvent(keys, next, mac);
+    return { ...next, mac };
+  });
+  return { chain: { ...chain, head_mac: mac }, events: sealed };
+}
+
 /** What an audit found in one log; `where` names the events by their numbers. */
 export interface Finding {
   readonly problem: 'changed' | 'removed' | 'added' | 'end changed' | 'no chain';

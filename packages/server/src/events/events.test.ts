@@ -218,19 +218,125 @@ onBothDatabases('the security log', (open) => {
     const t = await open();
     const other = await open({ beside: t });
     const tokens = await t.login();
-    const answers = await together(60, (n) =>
-      (n % 2 ? t : other).ask('PATCH', '/me', { token: tokens.access_token, json: { name: `Ada ${n}` } }),
-    );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    const devices = await together(20, (n) => (n % 2 ? t : other).deviceLogin(tokens));
+    const people = [tokens, await t.login()];
+    const [devices, answers] = await Promise.all([
+      together(20, (n) => (n % 2 ? t : other).deviceLogin(tokens)),
+      together(60, (n) =>
+        (n % 2 ? t : other).ask('PATCH', '/me', {
+          token: people[(n >> 1) % 2]!.access_token,
+          json: (n >> 2) % 2 ? { name: `Ada ${n}` } : { avatar_url: `https://example.com/${n}` },
+        }),
+      ),
+    ]);
     expect(devices).toHaveLength(20);
-    expect(await countOf(t, 'profile_changed')).toBe(60);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const rows = await t.ctx.db.read.run<{ seq: number }>('SELECT seq FROM events ORDER BY seq', []);
     expect(rows.map(({ seq }) => Number(seq))).toEqual(rows.map((_, n) => n + 1));
-    expect(await audit(t)).toMatchObject({ problems: [], events: 102 });
+    const { events } = await list(t, tokens, '?limit=100');
+    const changed = events.filter(({ type }) => type === 'profile_changed');
+    expect(new Set(changed.map(({ session_id }) => session_id)).size).toBe(2);
+    for (const { detail } of changed)
+      expect(detail['fields']?.split(' ').toSorted()).toEqual(['avatar_url', 'name']);
+    expect(changed).toHaveLength(2);
+    expect(await audit(t)).toEqual({ problems: [], events: 45, unsealed: 0 });
     await other.close();
     await t.close();
   }, 30_000);
+
+  test('changes of one type by one session within a minute are one event, which tells of all of them', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const other = await t.login();
+    const patch = (json: object, { access_token: token }: Tokens = tokens) =>
+      t.ask('PATCH', '/me', { token, json });
+    const told = async () =>
+      (await list(t, tokens)).events
+        .toReversed()
+        .flatMap(({ type, detail }) => (type === 'profile_changed' ? [detail['fields']] : []));
+    for (let n = 0; n < 5; n++) await patch({ name: `Ada ${n}` });
+    const [first] = (await list(t, tokens)).events;
+    await patch({ locale: 'en' });
+    expect((await list(t, tokens)).events[0]).toEqual({ ...first!, detail: { fields: 'name locale' } });
+    // Another type, another session and other events come between.
+    await t.deviceLogin(tokens);
+    await patch({ name: 'Beside' }, other);
+    await patch({ time_zone: 'Europe/Zurich', name: 'Ada' });
+    expect(await told()).toEqual(['name locale time_zone', 'name']);
+    await whole(t);
+    t.pass(59);
+    await patch({ avatar_url: 'https://example.com/a.png' });
+    expect(await told()).toEqual(['name locale time_zone avatar_url', 'name']);
+    t.pass(1);
+    await patch({ name: 'Ada again' });
+    expect(await told()).toEqual(['name locale time_zone avatar_url', 'name', 'name']);
+    expect(await audit(t)).toMatchObject({ problems: [], events: 8 });
+    await t.close();
+  });
+
+  test('renaming one passkey again and again within a minute is one event with its last name, of several one with their ids', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const token = tokens.access_token;
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      const { body: options } = await t.ask('POST', '/passkey/register/challenge', { token });
+      const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
+      ids.push((await t.ask('POST', '/passkey/register', { token, json })).body.id);
+    }
+    const rename = (id: string | undefined, name: string) =>
+      t.ask('PATCH', `/passkeys/${id}`, { token, json: { name } });
+    const told = async () =>
+      (await list(t, tokens)).events
+        .filter(({ type }) => type === 'passkey_renamed')
+        .map(({ detail }) => detail);
+    for (let n = 0; n < 5; n++) expect((await rename(ids[0], `key ${n}`)).status).toBe(200);
+    expect(await told()).toEqual([{ passkey_id: ids[0]!, name: 'key 4' }]);
+    await rename(ids[1], 'other');
+    await rename(ids[0], 'last');
+    expect(await told()).toEqual([{ passkey_ids: ids.join(' ') }]);
+    t.pass(60);
+    await rename(ids[1], 'later');
+    expect((await told())[0]).toEqual({ passkey_id: ids[1]!, name: 'later' });
+    await whole(t);
+    await t.close();
+  });
+
+  test('a change covers up nothing: where the log was changed since, it gets an event of its own', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const patch = (json: object) => t.ask('PATCH', '/me', { token: tokens.access_token, json });
+    await patch({ name: 'B' });
+    await t.deviceLogin(tokens);
+    await run(t, "UPDATE events SET ip_address = '198.51.100.1' WHERE seq = 5");
+    await patch({ locale: 'en' });
+    expect(await countOf(t, 'profile_changed')).toBe(2);
+    expect((await audit(t)).problems).toEqual(['changed: event 5']);
+    // The new event is whole, and takes the changes that follow.
+    await patch({ time_zone: 'Europe/Zurich' });
+    expect(await countOf(t, 'profile_changed')).toBe(2);
+    expect((await audit(t)).problems).toEqual(['changed: event 5']);
+    await t.close();
+  });
+
+  test('a change that is far behind in a busy log gets an event of its own', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
+    const patch = (json: object) => t.ask('PATCH', '/me', { token: tokens.access_token, json });
+    const others = (count: number) =>
+      t.ctx.db.transaction(async (tx) => {
+        for (let n = 0; n < count; n++) await recordEvent(t.ctx, tx, { type: 'login', userId: me.id });
+      });
+    await patch({ name: 'B' });
+    await others(100);
+    await patch({ locale: 'en' });
+    expect(await countOf(t, 'profile_changed')).toBe(1);
+    await others(1);
+    await patch({ time_zone: 'Europe/Zurich' });
+    expect(await countOf(t, 'profile_changed')).toBe(2);
+    await whole(t);
+    await t.close();
+  });
 
   test('an event goes with its cause: what is rolled back was never told', async () => {
     const t = await open();
@@ -254,8 +360,11 @@ onBothDatabases('the security log', (open) => {
   test('is read in pages that stay where they are while events come in, and shows nobody else’s', async () => {
     const t = await open();
     const [ada, eve] = [await t.login(), await t.login('eve@example.com')];
-    for (let n = 0; n < 9; n++)
-      await t.ask('PATCH', '/me', { token: ada.access_token, json: { name: `A${n}` } });
+    const change = async (name: string) => {
+      t.pass(61);
+      await t.ask('PATCH', '/me', { token: ada.access_token, json: { name } });
+    };
+    for (let n = 0; n < 9; n++) await change(`A${n}`);
     const all = (await list(t, ada)).events;
     expect(all).toHaveLength(11);
     const seen: Listed[] = [];
@@ -264,7 +373,7 @@ onBothDatabases('the security log', (open) => {
       expect(page.events.length).toBeLessThanOrEqual(2);
       seen.push(...page.events);
       cursor = page.next_cursor;
-      await t.ask('PATCH', '/me', { token: ada.access_token, json: { name: `B${seen.length}` } });
+      await change(`B${seen.length}`);
     }
     expect(seen).toEqual(all);
     expect(await typesOf(t, eve)).toEqual(['account_created', 'login']);
@@ -284,6 +393,7 @@ onBothDatabases('the security log', (open) => {
     const t = await open();
     const tokens = await t.login();
     const change = async (agent: string): Promise<Listed> => {
+      t.pass(61);
       const name = crypto.randomUUID();
       const headers = { 'User-Agent': agent };
       expect(
@@ -326,8 +436,10 @@ onBothDatabases('the security log', (open) => {
   test.each(damages)('whoever %s is found', async (_, damage, finding) => {
     const t = await open();
     const tokens = await t.login();
-    for (let n = 0; n < 3; n++)
+    for (let n = 0; n < 3; n++) {
+      t.pass(61);
       await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: `A${n}` } });
+    }
     await whole(t);
     await run(t, damage);
     const { problems } = await audit(t);
@@ -342,7 +454,10 @@ onBothDatabases('the security log', (open) => {
   test('a log that was cut and set to an earlier end stays found, however many events follow', async () => {
     const t = await open();
     const tokens = await t.login();
-    const change = (name: string) => t.ask('PATCH', '/me', { token: tokens.access_token, json: { name } });
+    const change = (name: string) => {
+      t.pass(61);
+      return t.ask('PATCH', '/me', { token: tokens.access_token, json: { name } });
+    };
     for (const name of ['A', 'B', 'C']) await change(name);
     const [early] = await t.ctx.db.read.run<{ seal: string }>('SELECT seal FROM event_chains', []);
     const cut = async (seal: string) => {
@@ -383,14 +498,17 @@ onBothDatabases('the security log', (open) => {
     const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
     const other = await open({ beside: t });
     const tokens = await t.login();
-    for (let n = 0; n < 20; n++)
+    for (let n = 0; n < 20; n++) {
+      t.pass(61);
       await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: `A${n}` } });
+    }
     t.pass(86_401);
     const again = await t.login();
     const audits = together(10, () => audit(other));
     await Promise.all([
       t.sweep(),
       together(20, (n) => t.ask('PATCH', '/me', { token: again.access_token, json: { name: `B${n}` } })),
+      together(5, () => t.deviceLogin(again)),
     ]);
     for (const { problems } of await audits) expect(problems).toEqual([]);
     await whole(t);
@@ -409,12 +527,12 @@ onBothDatabases('the security log', (open) => {
         for (let n = 0; n < count; n++) await recordEvent(t.ctx, tx, { type: 'login', userId: me.id });
       });
     await logged(600);
-    t.pass(86_400 - 1);
+    t.pass(86_400 - 60);
     await t.sweep();
     expect((await audit(t)).events).toBe(604);
     const tokens = await t.login();
     await logged(3);
-    t.pass(2);
+    t.pass(61);
     await Promise.all([t.sweep(), other.sweep()]);
     await t.sweep();
     expect(await audit(t)).toEqual({ problems: [], events: 4, unsealed: 0 });

@@ -7,9 +7,11 @@ import { AuthError, credentialRefused } from '../errors.ts';
 import {
   type Audit,
   Auditor,
+  amendEvent,
   type ChainRow,
   type EventRow,
   macBeforeNext,
+  noMac,
   sealChain,
   sealEvent,
 } from './chain.ts';
@@ -17,16 +19,26 @@ import * as store from './store.ts';
 
 export type EventType = (typeof eventTypes)[number];
 
+export type EventDetail = Readonly<Record<string, string>>;
+
 export interface NewEvent {
   readonly type: EventType;
   readonly userId: string;
   readonly sessionId?: string;
   readonly requester?: Requester;
-  readonly detail?: Readonly<Record<string, string>>;
+  readonly detail?: EventDetail;
 }
+
+/** Changes of one type that a session makes this soon after the first one are told of in the event of the first. */
+const changeWindowMs = 60_000;
+
+/** An event with more events than this after it is left alone: the next change gets an event of its own. */
+const maxEventsAfterChange = 100;
 
 /** Of events that strangers or busy clients can repeat at will, the log takes the first in each of these. */
 const repeatIntervalMs = 3_600_000;
+
+const accountGone = () => new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
 
 /** Rows in memory at a time where a whole log is read. */
 const batchSize = 500;
@@ -40,6 +52,58 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): 
   const chain = await lockChain(tx, event.userId);
   if (!chain) throw credentialRefused('gone');
   await append(ctx, tx, chain, event, null);
+}
+
+/**
+ * Records a change that a person may repeat at will: all changes of one type that one session makes within a minute are one
+ * event. `merge` says in one detail what both details tell; where that is nothing new, nothing is written.
+ *
+ * The log is a chain, so a changed event is sealed anew together with the few events after it. That happens only under
+ * the lock of the log and only where all of them still hold; otherwise the change gets an event of its own. The time,
+ * address and user agent of the event stay those of the first change.
+ * @throws {AuthError} `invalid_token` when the account is gone
+ */
+export async function recordChange(
+  ctx: Context,
+  tx: Executor,
+  change: NewEvent & { readonly sessionId: string; readonly detail: EventDetail },
+  merge: (earlier: EventDetail, later: EventDetail) => EventDetail,
+): Promise<void> {
+  const chain = await lockChain(tx, change.userId);
+  if (!chain) throw accountGone();
+  const events = await eventsSinceChange(ctx, tx, chain, change);
+  const [earlier] = events;
+  if (!earlier) return append(ctx, tx, chain, change, null);
+  const detail = JSON.stringify(merge(detailOf(earlier), change.detail));
+  if (detail === earlier.detail) return;
+  const macBefore = await macBeforeEvent(tx, chain, earlier);
+  const amended = amendEvent(ctx.keys, chain, macBefore, events, detail);
+  if (!amended) return append(ctx, tx, chain, change, null);
+  await Promise.all([
+    ...amended.events.map(({ id, detail, mac }) => store.updateEvent(tx, { id, detail, mac })),
+    store.updateChain(tx, { ...amended.chain, seal: sealChain(ctx.keys, amended.chain) }),
+  ]);
+}
+
+/** The event that a change belongs to and all after it, oldest first; none where the change is the first one. */
+async function eventsSinceChange(
+  ctx: Context,
+  tx: Executor,
+  chain: ChainRow,
+  { userId, sessionId, type }: NewEvent,
+): Promise<EventRow[]> {
+  const since = Math.max(ctx.clock(), chain.head_at) - changeWindowMs;
+  if (chain.head_at <= since) return [];
+  const after_seq = chain.head_seq - maxEventsAfterChange - 1;
+  const recent = await store.listEventsSince(tx, { user_id: userId, after_seq, since });
+  const index = recent.findLastIndex((row) => row.type === type && row.session_id === sessionId);
+  return index < 0 ? [] : recent.slice(index);
+}
+
+async function macBeforeEvent(tx: Executor, chain: ChainRow, { seq }: EventRow): Promise<string> {
+  if (seq === chain.base_seq + 1) return chain.base_mac;
+  const of = { user_id: chain.user_id, after_seq: seq - 2, limit: 1 };
+  return (await store.listEventsAfter(tx, of))[0]?.mac ?? noMac;
 }
 
 /**

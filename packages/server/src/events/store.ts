@@ -138,6 +138,22 @@ export const listEventsAfter = statement<{ user_id: string; after_seq: number; l
     .limit(p.limit),
 );
 
+/** Events of an account after a number and a moment, oldest first. */
+export const listEventsSince = statement<{ user_id: string; after_seq: number; since: number }>()((db, p) =>
+  db
+    .selectFrom('events')
+    .selectAll()
+    .where('user_id', '=', p.user_id)
+    .where('seq', '>', p.after_seq)
+    .where('created_at', '>', p.since)
+    .orderBy('seq'),
+);
+
+/** Replaces what an event tells, and its MAC. Only under the lock of its chain. */
+export const updateEvent = statement<{ id: string; detail: string | null; mac: string }>()((db, p) =>
+  db.updateTable('events').set({ detail: p.detail, mac: p.mac }).where('id', '=', p.id),
+);
+
 /** Events of an account before a number, newest first. */
 export const listEventsBefore = statement<{ user_id: string; before_seq: number; limit: number }>()((db, p) =>
   db

@@ -25,7 +25,11 @@ import { requireUser } from './user.ts';
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
 type ServiceOf<E extends Endpoint> = E['access'] extends 'service' ? Service : undefined;
-type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' | 'service' ? undefined : Login;
+type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' | 'service'
+  ? undefined
+  : E['access'] extends 'optional'
+    ? Login | undefined
+    : Login;
 type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParametersOf<Rest>
   : unknown;
@@ -116,6 +120,21 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     );
   };
 
+  /**
+   * The login of a credential that may be left out. A cookie without a login counts as none: browsers keep sending it
+   * after the login has ended. A bearer token is sent on purpose, so one that is not good is refused.
+   */
+  const authenticateIfPresented = async (headers: Headers): Promise<Login | undefined> => {
+    const hasBearer = /^bearer\b/i.test(headers.get('Authorization') ?? '');
+    if (!hasBearer && readSessionCookie(ctx.config, headers.get('Cookie')) === undefined) return undefined;
+    try {
+      return await authenticate(headers);
+    } catch (error) {
+      if (!hasBearer && error instanceof AuthError && error.code === 'invalid_token') return undefined;
+      throw error;
+    }
+  };
+
   const answer = <Body>(
     exchange: Exchange,
     endpoint: Pick<Endpoint, 'status'>,
@@ -140,7 +159,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       ...(endpoint.body ? (['json'] as const) : []),
       ...(form ? (['form'] as const) : []),
     ];
-    const isForUsers = endpoint.access !== 'anyone' && endpoint.access !== 'service';
+    const isForUsers = !['anyone', 'optional', 'service'].includes(endpoint.access);
     const takesBody = dialects.length > 0;
     const answerCall = async (exchange: Exchange, presented?: Promise<Login>): Promise<Response> => {
       const { request } = exchange;
@@ -168,6 +187,10 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         if (endpoint.access === 'browser') access.requireBrowserLogin(login);
         if (endpoint.access === 'recent') access.requireRecentLogin(login);
         call.login = login;
+      }
+      if (endpoint.access === 'optional') {
+        call.login = await authenticateIfPresented(request.headers);
+        if (call.login) requireUser(request.headers, call.login.userId);
       }
       if (endpoint.query) {
         const parameters = readQuery(request.url);
@@ -347,6 +370,7 @@ const signedText = z.string();
 const byUser = [['bearer'], ['cookie']] as const;
 const credentialsOf = {
   anyone: [],
+  optional: [...byUser, []],
   bearer: byUser,
   browser: byUser,
   recent: byUser,
@@ -355,6 +379,8 @@ const credentialsOf = {
 
 const accessInWords = {
   anyone: 'Anyone may call this.',
+  optional:
+    'Anyone may call this. An access token, or the session cookie of a page, counts where it is sent.',
   bearer: 'Needs an access token, or the session cookie of a page.',
   browser: 'Needs the access token or cookie of a login in a browser.',
   recent: 'Needs the access token or cookie of a recent login by passkey or mail.',
@@ -367,6 +393,7 @@ const errorsOfUser: ErrorCode[] = ['invalid_request', 'precondition_failed'];
 /** What checking who calls may answer. */
 const accessErrors = {
   anyone: [],
+  optional: ['invalid_token', 'origin_not_allowed', ...errorsOfUser],
   bearer: ['invalid_token', 'origin_not_allowed', ...errorsOfUser],
   browser: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...errorsOfUser],
   recent: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...errorsOfUser],

@@ -36,6 +36,7 @@ const fields: [string, Endpoint, string, number, Record<string, string>][] = [
   ['email beside token', endpoints.verifyMagicLink, 'email', limits.emailAddress, { token: 'x' }],
   ['request', endpoints.verifyMagicLink, 'request', limits.token, { code: 'x' }],
   ['code', endpoints.verifyMagicLink, 'code', limits.emailCode, { request: 'x' }],
+  ['current_email', endpoints.verifyEmailChange, 'current_email', limits.emailAddress, { token: 'x' }],
   ['refresh_token', endpoints.refresh, 'refresh_token', limits.token, {}],
   ['name', endpoints.updateProfile, 'name', limits.profileName, {}],
   ['avatar_url', endpoints.updateProfile, 'avatar_url', limits.avatarUrl, {}],

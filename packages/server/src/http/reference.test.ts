@@ -44,6 +44,10 @@ test('every endpoint is in the document, with its credentials, bodies and every 
     const operation = document.paths[path][method];
     expect(operation.operationId).toBe(id);
     expect([id, operation.security.length > 0]).toEqual([id, access !== 'anyone']);
+    expect([id, operation.security.some((one: object) => Object.keys(one).length === 0)]).toEqual([
+      id,
+      access === 'optional',
+    ]);
     const types = Object.keys(operation.requestBody?.content ?? {});
     expect([id, types.includes('application/json')]).toEqual([id, body !== undefined]);
     expect([id, types.includes('application/x-www-form-urlencoded')]).toEqual([id, form !== undefined]);

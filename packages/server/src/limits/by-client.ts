@@ -10,6 +10,13 @@ export const byClient = (limit: LimitName, requester: Requester): Demand => ({
   told: true,
 });
 
+/** Counts one change of an account, whichever of its sessions makes it. */
+export const accountChange = (userId: string): Demand => ({
+  limit: 'account_changes',
+  key: userId,
+  told: true,
+});
+
 /**
  * What every mail that somebody asks for counts against. By the address written to nothing is told unless it is
  * refused: the rest would say how much mail others ask for.

@@ -10,6 +10,7 @@ import {
   type TestApp,
   type Tokens,
 } from '../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../tests/support/authenticator.ts';
 import { randomCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { greatestKeysInMemory, memoryCounter } from './counter.ts';
@@ -197,6 +198,49 @@ onBothDatabases('limits', (open, dialect) => {
     expect(t.ctx.limiter.take(counter)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
+  test('60 changes a minute of one account: of its profile and of the names of its passkeys together', async () => {
+    const other = await loginOf(freshEmail());
+    const ask = () => ({ token: ada.access_token, peer: freshAddress() });
+    const options = (await t.ask('POST', '/passkey/register/challenge', ask())).body;
+    const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
+    const { id } = (await t.ask('POST', '/passkey/register', { ...ask(), json })).body;
+    const first = await t.ask('PATCH', '/me', { token: other.access_token, json: { name: 'x' } });
+    expect(first.headers.get('RateLimit')).toBe('"account_changes";r=59;t=60');
+    await expectLimit('account_changes', (index) =>
+      t.ask('PATCH', index % 2 ? '/me' : `/passkeys/${id}`, { ...ask(), json: { name: `name ${index}` } }),
+    );
+    const beside = { token: other.access_token, json: { name: 'y' } };
+    expect((await t.ask('PATCH', '/me', beside)).status).toBe(200);
+    const { events } = (await t.ask('GET', '/events', ask())).body;
+    expect(events.filter(({ type }: { type: string }) => type === 'limit_reached')).toHaveLength(1);
+  });
+
+  test('a change that is refused does not count, and the 61st in parallel is refused on whichever node', async () => {
+    const beside = await open({ settings, beside: t });
+    const ask = { token: ada.access_token, peer: freshAddress() };
+    const headers = { 'If-Match': '"stale"' };
+    const refused: [string, Ask, number][] = [
+      ['/me', { json: { name: '' } }, 400],
+      ['/me', { json: { name: 'x' }, headers }, 412],
+      ['/passkeys/pk_none', { json: { name: 'x' } }, 404],
+      ['/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { json: { name: 'x' } }, 404],
+    ];
+    for (let index = 0; index < 80; index++) {
+      const [path, wrong, status] = refused[index % refused.length]!;
+      expect((await t.ask('PATCH', path, { ...ask, ...wrong })).status).toBe(status);
+    }
+    // In memory each node counts for itself; there is one of them on SQLite.
+    const nodes = dialect === 'postgres' ? [t, beside] : [t];
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, (_, n) =>
+        nodes[n % nodes.length]!.ask('PATCH', '/me', { ...ask, json: { name: `n${n}` } }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+    await beside.close();
+  });
+
   test('64 guesses in parallel get past the limit no more than 10 at a time', async () => {
     const ask = { token: ada.access_token, peer: freshAddress() };
     const answers = await Promise.all(Array.from({ length: 64 }, () => guess('verify', ask)));
@@ -337,15 +381,22 @@ test('the document tells of the refusal, and of its fields, wherever it can come
       expect.arrayContaining(['Retry-After', 'RateLimit', 'RateLimit-Policy']),
     );
   }
+  for (const path of ['me', 'passkeys/{id}'])
+    expect(paths[`/api/v1/auth/${path}`].patch.responses).toHaveProperty('429');
   expect(paths['/api/v1/auth/me'].get.responses).not.toHaveProperty('429');
   await t.close();
 });
 
 test('limits that are off count nothing', async () => {
   const t = await openApp('sqlite');
-  for (let index = 0; index < 60; index++) {
-    const answer = await t.ask('POST', '/device');
-    expect([answer.status, answer.headers.get('RateLimit')]).toEqual([200, null]);
+  const { access_token: token } = await t.login();
+  for (let index = 0; index < 70; index++) {
+    const answers = [
+      await t.ask('POST', '/device'),
+      await t.ask('PATCH', '/me', { token, json: { name: `n${index}` } }),
+    ];
+    for (const { status, headers } of answers)
+      expect([status, headers.get('RateLimit')]).toEqual([200, null]);
   }
   await t.close();
 });

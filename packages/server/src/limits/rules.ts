@@ -17,6 +17,8 @@ export const limitRules = {
   mails_by_client: { quota: 30, windowSeconds: 3600, shared: true },
   /** Links to a new address asked for, by account; they count as mails, too. */
   email_changes: { quota: 10, windowSeconds: 3600, shared: true },
+  /** Changes of a profile, of the names of passkeys and of keys, by account. */
+  account_changes: { quota: 60, windowSeconds: 60, shared: true },
   /** Wrong user codes (verify, approve and deny together): by signed-in user, by client address. */
   user_codes_by_user: { quota: 10, windowSeconds: 600, shared: true },
   user_codes_by_client: { quota: 30, windowSeconds: 600, shared: true },

@@ -11,7 +11,7 @@ import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError, credentialRefused, noSuchThing } from '../errors.ts';
-import { recordEvent } from '../events/events.ts';
+import { type EventDetail, recordChange, recordEvent } from '../events/events.ts';
 import { notify } from '../notices/notices.ts';
 import { requireStanding, type StartedSession, startSession } from '../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
@@ -271,17 +271,25 @@ export async function renamePasskey(
   const renamed = await ctx.db.transaction(async (tx) => {
     const [row] = await store.renamePasskey(tx, { id, user_id: login.userId, name });
     if (!row) return undefined;
-    await recordEvent(ctx, tx, {
-      type: 'passkey_renamed',
-      userId: login.userId,
-      sessionId: login.sessionId,
-      requester,
-      detail: { passkey_id: id, name },
-    });
+    const { userId, sessionId } = login;
+    const detail = { passkey_id: id, name };
+    await recordChange(
+      ctx,
+      tx,
+      { type: 'passkey_renamed', userId, sessionId, requester, detail },
+      renamingsOfBoth,
+    );
     return row;
   });
   if (!renamed) throw noSuchThing();
   return recordOf(renamed);
+}
+
+/** One passkey with the name it got last, or the ids of several. */
+function renamingsOfBoth(earlier: EventDetail, later: EventDetail): EventDetail {
+  const idsOf = ({ passkey_id, passkey_ids = passkey_id ?? '' }: EventDetail) => passkey_ids.split(' ');
+  const ids = new Set([...idsOf(earlier), ...idsOf(later)]);
+  return ids.size === 1 ? later : { passkey_ids: [...ids].join(' ') };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { passkeyEndpoints, relatedOriginList } from '@latchkey/contract/passkeys';
-import { loginAnswer } from '../account/account.ts';
+import { limitingChanges, loginAnswer } from '../account/account.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
 import { describeDocument } from '../http/documents.ts';
@@ -45,9 +45,12 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     body: { passkeys: await listPasskeys(ctx, login) },
   }));
 
-  api.on(endpoints.renamePasskey, async ({ login, params, body, requester }) => ({
-    body: await renamePasskey(ctx, login, params.id, body.name, requester),
-  }));
+  api.on(endpoints.renamePasskey, async ({ login, params, body, requester }) => {
+    const { changed, headers } = await limitingChanges(ctx, login, requester, () =>
+      renamePasskey(ctx, login, params.id, body.name, requester),
+    );
+    return { body: changed, headers };
+  });
 
   api.on(endpoints.removePasskey, async ({ login, params, requester }) => {
     await removePasskey(ctx, login, params.id, requester);

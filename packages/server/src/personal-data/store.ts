@@ -202,6 +202,7 @@ export const exportEmailChanges = statement<{ user_id: string }>()((db, p) =>
       'changed_at',
       'voided_at',
       'undone_at',
+      'wrong_addresses',
     ])
     .where('user_id', '=', p.user_id)
     .orderBy('created_at'),
