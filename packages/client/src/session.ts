@@ -189,7 +189,7 @@ export function openSession({
       await store.lockForRefresh(
         async () => {
           const stored = await store.read();
-          if (stored?.logged_in_at === login.logged_in_at) await store.replace(stored.refresh_token, null);
+          if (stored?.logged_in_at === login.logged_in_at) await store.replace(stored, null);
         },
         { signal },
       );

@@ -127,7 +127,7 @@ async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Pro
     .catch((error: unknown) => (error instanceof LatchkeyError ? error : Promise.reject(error)));
   if (!(profile instanceof LatchkeyError)) {
     const { id, email } = profile;
-    await store.replace(next.refresh_token, { ...next, user: { id, email } });
+    await store.replace(next, { ...next, user: { id, email } });
   }
   if (former) await endLogin(connection, former).catch((error: unknown) => tellFormer(ctx, error));
   tell(ctx, server, profile);
