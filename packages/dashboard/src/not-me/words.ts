@@ -18,6 +18,8 @@ const ended: Record<NoticeKind, string> = {
   email_changed: 'Every login of your account has been ended.',
   theft_stopped:
     'That login had been ended already. What it added is gone, too: passkeys and approved devices.',
+  refresh_repeated_elsewhere:
+    'That login has been signed out, and what it added is gone: passkeys and approved devices. Sign in again where you need to.',
 };
 
 /** What pressing the button did. */

@@ -41,6 +41,8 @@ export interface Tables {
     revoked_at: number | null;
     parent_session_id: string | null;
     passkey_id: string | null;
+    rotated_network: string | null;
+    rotated_program: string | null;
   };
   device_authorizations: {
     id: string;
