@@ -308,7 +308,7 @@ function describe(endpoint: Endpoint): RouteConfig {
     method: endpoint.method,
     path: endpoint.path,
     summary: endpoint.summary,
-    description: accessInWords[endpoint.access],
+    description: [accessInWords[endpoint.access], endpoint.notes ?? []].flat().join(' '),
     security: credentialsOf[endpoint.access],
     request: {
       ...pathParameters(endpoint.path),
