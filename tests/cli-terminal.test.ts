@@ -111,9 +111,7 @@ test('Ctrl-C ends a login with 130, takes its progress away and leaves the termi
   await terminal.shows(/Waiting for you/);
   terminal.type(interrupt);
   expect(await terminal.exited).toBe(130);
-  expect(terminal.screen()).toEndWith(
-    '\r\u001b[2Klatchkey: Interrupted.\r\nWhat the server had been asked by then, it may have done. Nothing is lost.\r\n',
-  );
+  expect(terminal.screen()).toEndWith('\r\u001b[2Klatchkey: Login cancelled. Nothing was changed.\r\n');
   // Neither a hidden cursor nor another screen, and no colour left on.
   expect(terminal.screen()).not.toContain('\u001b[?');
   expect(terminal.screen().split('\u001b[1m').length).toBe(terminal.screen().split('\u001b[22m').length);

@@ -58,7 +58,7 @@ function listener(answer: (request: Request) => Response | Promise<Response>) {
 
 describe('a token', () => {
   test('that is good is printed without a call to anybody', async () => {
-    const counting = listener(() => new Response(null, { status: 500 }));
+    const counting = listener(() => new Response(null, { status: 503 }));
     const home = newHome({ LATCHKEY_SERVER: counting.url, HTTP_PROXY: counting.url });
     await storeLogin(home, service.url, 'ada@example.com', counting.url);
     const stored = await storeOf(home, counting.url).read();
@@ -234,7 +234,7 @@ test('nothing in the directory it is run in changes what it does: no .env, bunfi
   await counting.stop();
 });
 
-test('a proxy carries the requests, except to those that NO_PROXY names', async () => {
+test('a proxy carries the requests that may go by plain http, except to those that NO_PROXY names', async () => {
   const proxy = listener((request) => {
     const { pathname } = new URL(request.url);
     return fetch(service.url + pathname, { headers: request.headers });
@@ -242,13 +242,16 @@ test('a proxy carries the requests, except to those that NO_PROXY names', async 
   const address = 'http://latchkey.invalid';
   const home = newHome({ HTTP_PROXY: proxy.url, LATCHKEY_SERVER: address });
   await storeLogin(home, service.url, 'proxied@example.com', address);
-  const through = await latchkey(home, 'whoami');
+  const refused = await latchkey(home, 'whoami');
+  expect([refused.code, refused.stdout, proxy.heard]).toEqual([2, '', []]);
+  const through = await latchkey(home, 'whoami', '--insecure-http');
   expect(through.stdout).toContain('proxied@example.com');
   expect(proxy.heard).toHaveLength(1);
   expect(proxy.heard[0]?.host).toBe('latchkey.invalid');
   const around = await runIn({ ...home, env: { ...home.env, NO_PROXY: 'latchkey.invalid' } }, [
     program,
     'whoami',
+    '--insecure-http',
   ]);
   expect(around.code).toBe(4);
   expect(proxy.heard).toHaveLength(1);
@@ -316,10 +319,13 @@ describe('completion', () => {
     ]);
   const cases: [string, string[]][] = [
     ['latchkey log', ['login', 'logout']],
-    ["latchkey login ''", ['--no-browser', '--device-name', '--server', '--json', '--help']],
+    [
+      "latchkey login ''",
+      ['--no-browser', '--device-name', '--server', '--insecure-http', '--json', '--help'],
+    ],
     ['latchkey --server https://login.example sessions r', ['revoke']],
     ['latchkey sessions revoke --j', ['--json']],
-    ["latchkey completion ''", ['bash', 'zsh', 'fish', '--server', '--json', '--help']],
+    ["latchkey completion ''", ['bash', 'zsh', 'fish', '--server', '--insecure-http', '--json', '--help']],
     ['latchkey profile set --t', ['--time-zone']],
     ["latchkey login --server ''", ['']],
     ['latchkey --server login whoa', ['whoami']],

@@ -32,6 +32,25 @@ test('finds a sound service sound, and an untrusted proxy and an open key file w
   await service.stop();
 });
 
+test('prints its findings as one JSON object with --json, also where a setting is wrong', async () => {
+  const service = await startService();
+  const sound = await runOperator(service.env, 'doctor', '--json');
+  expect(sound).toMatchObject({ code: 0, stderr: '' });
+  const report = JSON.parse(sound.stdout);
+  expect(report.failed).toBe(0);
+  expect(report.findings).toContainEqual({ state: 'ok', text: 'all migrations are applied' });
+  expect(report.findings).toContainEqual({ state: 'ok', text: 'the service runs' });
+  chmodSync(join(service.directory, 'latchkey.keys'), 0o644);
+  const wrong = await runOperator(service.env, 'doctor', '--json');
+  expect([wrong.code, JSON.parse(wrong.stdout).failed]).toEqual([1, 1]);
+  await service.stop();
+
+  const env = { ...service.env, LATCHKEY_SIGNUP: 'sometimes, maybe' };
+  const { code, stdout } = await runOperator(env, 'doctor', '--json');
+  const text = expect.stringContaining('LATCHKEY_SIGNUP must be');
+  expect([code, JSON.parse(stdout)]).toEqual([1, { failed: 1, findings: [{ state: 'failed', text }] }]);
+});
+
 test('changes nothing, and says what is out of reach', async () => {
   const directory = temporaryDirectory();
   const database = join(directory, 'latchkey.db');

@@ -5,7 +5,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { loginByMail, request } from './support/http.ts';
 import { startPostgres } from './support/postgres.ts';
-import { runOperator, startService, type TestService } from './support/service.ts';
+import { runOperator, startService, type TestService, temporaryDirectory } from './support/service.ts';
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
   describe(`the operator (${dialect})`, () => {
@@ -215,6 +215,34 @@ test('what the service writes is for its own user only', async () => {
     expect([name, mode.toString(8)]).toEqual([name, '600']);
   }
   await service.stop();
+});
+
+test('wrong usage ends with status 2 and says what is wrong; help is no error', async () => {
+  const env = { DATABASE_URL: `sqlite:${join(temporaryDirectory(), 'latchkey.db')}` };
+  const wrong: [string[], string][] = [
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['serv'], 'Did you mean serve?'],
+    [['users', 'explode'], "unknown command 'explode'"],
+    [['serve', '--forever'], "unknown option '--forever'"],
+    [['users', 'disable'], "missing required argument 'address'"],
+    [['organizations', 'create', '--slug', 'acme'], "required option '--name <name>' not specified"],
+    [['users', 'sign-out'], 'either an address or --everybody'],
+    [['users'], 'Usage: latchkey-server users'],
+  ];
+  for (const [args, sentence] of wrong) {
+    const { code, stdout, stderr } = await runOperator(env, ...args);
+    expect([args, code, stdout]).toEqual([args, 2, '']);
+    expect(stderr).toContain(sentence);
+  }
+  const help = await runOperator(env, '--help');
+  expect(help).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining('Usage: latchkey-server'),
+  });
+  for (const args of [[], ['help']]) expect(await runOperator(env, ...args)).toEqual(help);
+  expect((await runOperator(env, 'help', 'users')).stdout).toStartWith('Usage: latchkey-server users');
+  expect((await runOperator(env, '--version')).code).toBe(0);
 });
 
 test('a wrong setting stops the start with a sentence that names it', async () => {

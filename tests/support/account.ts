@@ -39,6 +39,7 @@ export const subjects = {
   passkeyRemoved: 'A passkey was removed from your Latchkey account',
   emailChanged: 'The address of your Latchkey account was changed',
   theft: 'A login of your Latchkey account was ended, because its token was used twice',
+  repeatedElsewhere: 'A login of your Latchkey account was refreshed twice, from two different places',
   confirmAddress: 'Confirm your new address for Latchkey',
   taken: 'Somebody asked for your address',
   undone: 'What was undone in your Latchkey account',

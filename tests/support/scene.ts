@@ -19,6 +19,8 @@ export async function setScene(): Promise<Scene> {
   const brief = await startService({ env: { LATCHKEY_REFRESH_IDLE_TTL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
   const strangers = {
     WEBSITE: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
+    STATIC: ({ method }: Request) =>
+      new Response(html, { status: method === 'GET' ? 404 : 501, headers: { 'Content-Type': 'text/html' } }),
     OTHER_API: () => Response.json({ message: 'Not Found' }, { status: 404 }),
     REDIRECTING: () => Response.redirect('https://login.example/welcome', 302),
     OVERLOADED: () => new Response(html, { status: 503, headers: { 'Retry-After': '7' } }),

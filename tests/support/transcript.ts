@@ -38,9 +38,9 @@ export async function play(transcript: string, { addresses, service }: Servers):
   let decision: { verb: 'approve' | 'deny'; email: string } | undefined;
   let last: Outcome = { code: 0, stdout: '', stderr: '' };
 
-  const addressOf = (name: string | undefined) => addresses[name ?? 'SERVER'] ?? '';
+  const addressOf = (name: string | undefined) => addresses[name ?? 'SERVER'] ?? name ?? '';
   const preparations: Record<string, (...words: string[]) => unknown> = {
-    /** `login ADDRESS [SERVER [STORED-FOR]]`: a login is there. */
+    /** `login ADDRESS [SERVER [STORED-FOR]]`: a login is there; STORED-FOR may be an address, too. */
     login: (email = '', name = 'SERVER', storedFor = name) =>
       storeLogin(home, addressOf(name), email, addressOf(storedFor)),
     /** The same person on another device. */

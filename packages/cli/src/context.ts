@@ -9,4 +9,6 @@ export interface Context {
   readonly signal: AbortSignal;
   /** `--server` */
   readonly server: string | undefined;
+  /** `--insecure-http` */
+  readonly insecureHttp: boolean;
 }

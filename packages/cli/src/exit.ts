@@ -1,4 +1,4 @@
-import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
+import { hasCode, LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 
 /** What a script learns from the exit status. `packages/cli/README.md` says it to people. */
 export const exitStatus = {
@@ -30,13 +30,29 @@ export class AlreadyTold extends Error {
   }
 }
 
+/** The person pressed Ctrl-C. The message says in one sentence what is true of that. */
+class Cancelled extends Error {}
+
+/** Does the work. Where the person stops it, that is told in this sentence. */
+export async function cancellable<T>(
+  sentence: string | (() => Promise<string>),
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!hasCode(error, 'aborted')) throw error;
+    throw new Cancelled(typeof sentence === 'string' ? sentence : await sentence());
+  }
+}
+
 /** Why a command failed, for people and for programs. */
 export interface Failure {
   readonly status: number;
   readonly code: LatchkeyErrorCode | 'usage' | 'output_failed' | 'unexpected';
   readonly message: string;
-  /** What to do next. */
-  readonly hint: string;
+  /** What to do next, where there is something. */
+  readonly hint?: string | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
@@ -45,6 +61,8 @@ export interface Failure {
 export interface Called {
   /** `latchkey login`, with `--server` where that was named. */
   readonly login: string;
+  /** It is `latchkey doctor` that tells of the failure. */
+  readonly isDoctor?: boolean;
 }
 
 /** One failure for every error. */
@@ -53,10 +71,15 @@ export function failureOf(error: unknown, called: Called): Failure {
     const hint = error.hint ?? 'Run `latchkey --help` to see what there is.';
     return { status: exitStatus.usage, code: 'usage', message: error.message, hint };
   }
+  if (error instanceof Cancelled || hasCode(error, 'aborted')) {
+    const message = error instanceof Cancelled ? error.message : 'Cancelled. Nothing was changed.';
+    return { status: exitStatus.interrupted, code: 'aborted', message };
+  }
   if (!(error instanceof LatchkeyError)) {
     const message = `Something unexpected happened: ${error instanceof Error ? error.message : String(error)}`;
-    const hint =
-      'This is a mistake in the program. Run `latchkey doctor`, and report it with what that says.';
+    const hint = called.isDoctor
+      ? 'This is a bug. Report it with this output.'
+      : 'This is a bug. Report it with the output of `latchkey doctor`.';
     return { status: exitStatus.refused, code: 'unexpected', message, hint };
   }
   const { code, message, requestId, retryAfterSeconds } = error;
@@ -78,8 +101,6 @@ function statusOf(error: LatchkeyError): number {
     case 'login_over':
     case 'invalid_token':
       return exitStatus.notLoggedIn;
-    case 'aborted':
-      return exitStatus.interrupted;
     default:
       return exitStatus.refused;
   }
@@ -91,10 +112,9 @@ const sentences: Partial<Record<LatchkeyErrorCode, string>> = {
   expired_token: 'The code has expired before anybody approved it.',
   account_disabled: 'This account has been disabled.',
   invalid_token: 'The server takes this login no more.',
-  aborted: 'Interrupted.',
 };
 
-function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login }: Called): string {
+function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login, isDoctor = false }: Called): string {
   const kept = 'Stored logins are kept.';
   switch (code) {
     case 'not_logged_in':
@@ -110,7 +130,7 @@ function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login }: Called): 
       return `Start again with \`${login}\`.`;
     case 'unreachable':
     case 'timeout':
-      return `Check the address, the network and the proxy settings with \`latchkey doctor\`, and try again. ${kept}`;
+      return `Check the address, the network and the proxy settings${isDoctor ? '' : ' with `latchkey doctor`'}, and try again. ${kept}`;
     case 'not_latchkey':
       return `Check the address: --server, LATCHKEY_SERVER, or the server last logged in to. ${kept}`;
     case 'rate_limited':
@@ -120,15 +140,13 @@ function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login }: Called): 
     case 'lock_timeout':
       return `Another latchkey is at work and has not finished. Try again. ${kept}`;
     case 'store_failed':
-      return 'Make the place writable or make room, then try again; `latchkey doctor` shows where it is. Nothing was lost.';
+      return `Make the place writable or make room, then try again${isDoctor ? '' : '; `latchkey doctor` shows where it is'}. Nothing was lost.`;
     case 'store_corrupt':
       return 'Your login may still be in it: look before you remove it.';
     case 'not_found':
       return '`latchkey sessions` lists the logins that there are.';
     case 'insufficient_user_authentication':
       return 'Do this in the browser, after signing in there.';
-    case 'aborted':
-      return 'What the server had been asked by then, it may have done. Nothing is lost.';
     default:
       return 'Nothing was changed. Correct it, and try again; `--help` behind a command says what it takes.';
   }

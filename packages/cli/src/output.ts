@@ -28,7 +28,7 @@ export interface Output {
   message(value: object, lines: () => readonly Line[]): void;
   /** Lines made of nothing but our own characters, for terminals. */
   drawing(lines: readonly string[]): void;
-  /** One line that the next one replaces; without a line it is taken away. */
+  /** One line that the next one replaces, written when it changes; without a line it is taken away. */
   progress(line?: string): void;
   /**
    * Resolves when all is written.
@@ -50,10 +50,11 @@ const rewriteLine = '\r\u001b[2K';
 
 export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: OutputOptions): Output {
   const interactive = stderr.isTTY === true && !json && !dumbTerminal;
-  const columns = stderr.columns || defaultColumns;
+  // Asked for each time: a window may be resized at any moment.
+  const columns = () => stderr.columns || defaultColumns;
   let written = Promise.resolve();
   let failure: unknown;
-  let hasProgress = false;
+  let shown: string | undefined;
 
   const write = (stream: TextStream, text: string): void => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -73,15 +74,18 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
       })
       .join('');
   const progress = (line?: string): void => {
-    if (!interactive || (line === undefined && !hasProgress)) return;
-    hasProgress = line !== undefined;
-    write(stderr, rewriteLine + visible(line ?? '').slice(0, columns - 1));
+    const next = line === undefined ? undefined : visible(line).slice(0, columns() - 1);
+    if (!interactive || next === shown) return;
+    shown = next;
+    write(stderr, rewriteLine + (next ?? ''));
   };
 
   return {
     json,
     interactive,
-    columns,
+    get columns() {
+      return columns();
+    },
     result: (value, lines) => {
       progress();
       write(stdout, json ? `${visibleJson(value, 2)}\n` : render(stdout, lines()));

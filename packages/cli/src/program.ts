@@ -19,6 +19,7 @@ export interface Surroundings {
 interface GlobalOptions {
   readonly json?: boolean;
   readonly server?: string;
+  readonly insecureHttp?: boolean;
 }
 
 type Perform = (command: Command, work: (ctx: Context) => Promise<void>) => Promise<void>;
@@ -29,9 +30,10 @@ export async function run({ args, config, stdout, stderr, signal }: Surroundings
   const json = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const output = createOutput({ stdout, stderr, json, ...config });
   let server: string | undefined;
+  let insecureHttp = false;
   const program = createProgram(output, async (command, work) => {
-    ({ server } = command.optsWithGlobals<GlobalOptions>());
-    await work({ config, output, signal, server });
+    ({ server, insecureHttp = false } = command.optsWithGlobals<GlobalOptions>());
+    await work({ config, output, signal, server, insecureHttp });
   });
   let status: number = exitStatus.done;
   try {
@@ -39,8 +41,10 @@ export async function run({ args, config, stdout, stderr, signal }: Surroundings
   } catch (error) {
     if (error instanceof AlreadyTold) {
       status = error.status;
+    } else if (error instanceof CommanderError && error.code === 'commander.help') {
+      program.outputHelp();
     } else if (!(error instanceof CommanderError && error.exitCode === 0)) {
-      const failure = failureOf(usageOf(error), { login: loginCommand({ server }) });
+      const failure = failureOf(usageOf(error), { login: loginCommand({ server, insecureHttp }) });
       tell(output, failure);
       status = failure.status;
     }
@@ -56,6 +60,7 @@ function createProgram(output: Output, perform: Perform): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     .option('--server <url>', 'the server to talk to (default: the one last logged in to)')
+    .option('--insecure-http', 'allow an unencrypted connection to a server on another machine')
     .option('--json', 'print results as JSON, and everything else as JSON lines')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -150,13 +155,26 @@ function createProgram(output: Output, perform: Perform): Command {
         (await import('./commands/completion.ts')).completion(ctx, shell, program),
       ),
     );
+  program
+    .command('help')
+    .description('print this help, or that of a command')
+    .argument('[command...]', 'the command, like `sessions revoke`')
+    .action((names: readonly string[]) => commandNamed(program, names).outputHelp());
   return program;
 }
 
-/** What commander refuses is a wrong use; its help without a command is one, too. */
+/** @throws {UsageError} */
+function commandNamed(program: Command, names: readonly string[]): Command {
+  return names.reduce((command, name) => {
+    const found = command.commands.find((one) => one.name() === name);
+    if (!found) throw new UsageError(`Unknown command '${names.join(' ')}'.`);
+    return found;
+  }, program);
+}
+
+/** What commander refuses is a wrong use. */
 function usageOf(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
-  if (error.code === 'commander.help') return new UsageError('Say what to do.');
   const [first = '', suggestion] = error.message.split('\n');
   const sentence = first.replace(/^error: (.)/, (_, letter: string) => letter.toUpperCase());
   return new UsageError(`${sentence.replace(/\.$/, '')}.${suggestion ? ` ${suggestion}` : ''}`);
@@ -167,12 +185,12 @@ function tell(output: Output, failure: Failure): void {
   const said = {
     error: code,
     error_description: message,
-    hint,
+    ...(hint === undefined ? {} : { hint }),
     exit_status: status,
     ...(requestId === undefined ? {} : { request_id: requestId }),
     ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
   };
-  output.message(said, () => [`latchkey: ${message}`, hint]);
+  output.message(said, () => [`latchkey: ${message}`, ...(hint === undefined ? [] : [hint])]);
 }
 
 /** Waits for all output. A reader who has gone away has had enough; any other failure counts. */

@@ -3,9 +3,13 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../tests/support/app.ts';
 import { apiOf, codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
+import { credentialStore } from './credentials.ts';
 import type { LatchkeyError } from './errors.ts';
+import { memoryStorage } from './memory-storage.ts';
 import { operations } from './operations.ts';
+import { openSession } from './session.ts';
 import { longestAnswerBytes } from './transport.ts';
+import { createVerifier } from './verify.ts';
 
 /** A real server that answers as no Latchkey does. */
 const strange = Bun.serve({
@@ -163,6 +167,67 @@ test('calls for a user are refused with the credential of another, from the mome
 test('every operation of the contract is here, with its method and path', () => {
   const known = Object.values(endpoints).map(({ id, method, path }) => [id, { method, path }]);
   expect(operations).toEqual(Object.fromEntries(known));
+});
+
+test('nothing is sent by plain http to another machine, unless the caller allows it', async () => {
+  const sent: string[] = [];
+  const fetch = async (url: string) => {
+    sent.push(new URL(url).origin);
+    return new Response(null, { status: 204, headers: { 'X-Request-Id': 'r' } });
+  };
+  const exposed = [
+    'http://login.example',
+    'http://192.0.2.1:8787',
+    'http://[2001:db8::1]',
+    'http://127.evil.example',
+  ];
+  for (const server of exposed) {
+    expect(() => createApi({ server, fetch })).toThrow('https://');
+    expect(() => createVerifier({ server, serviceKey: 'svc_a:secret', fetch })).toThrow('https://');
+  }
+  expect(sent).toEqual([]);
+  const encrypted = [
+    'https://login.example',
+    'http://localhost:8787',
+    'http://app.localhost',
+    'http://127.0.0.9',
+    'http://[::1]:1',
+  ];
+  for (const server of encrypted)
+    await createApi({ server, fetch }).call('logout', { accessToken: 'lk_at_a' });
+  for (const server of exposed)
+    await createApi({ server, fetch, insecureHttp: true }).call('logout', { accessToken: 'lk_at_a' });
+  expect(sent).toEqual([...encrypted, ...exposed]);
+});
+
+test('a session sends no token by plain http to a further origin on another machine, unless that is allowed', () => {
+  const store = credentialStore(memoryStorage(), 'https://login.example');
+  const open = (insecureHttp: boolean) =>
+    openSession({
+      api: createApi({ server: 'https://login.example', insecureHttp }),
+      store,
+      origins: ['http://files.example'],
+    });
+  expect(() => open(false)).toThrow('http://files.example');
+  expect(open(true).server).toBe('https://login.example');
+});
+
+test('an error that only a proxy gives for a server out of reach may be tried again; any other is no Latchkey', async () => {
+  const outcome = async (status: number, body: string, type = 'text/html') => {
+    const fetch = async () => new Response(body, { status, headers: { 'Content-Type': type } });
+    const error = await failing(createApi({ server: 'https://login.example', fetch }), '/');
+    return [status, error.code, error.retryable];
+  };
+  const html = '<!doctype html><title>Error</title>';
+  for (const status of [502, 503, 504, 522])
+    expect(await outcome(status, html)).toEqual([status, 'temporarily_unavailable', true]);
+  for (const status of [400, 403, 404, 405, 500, 501, 505])
+    expect(await outcome(status, html)).toEqual([status, 'not_latchkey', false]);
+  expect(await outcome(500, '{"message":"Internal server error"}', 'application/json')).toEqual([
+    500,
+    'not_latchkey',
+    false,
+  ]);
 });
 
 test('a server is named by its origin', () => {

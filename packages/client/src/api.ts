@@ -15,6 +15,11 @@ export interface ApiOptions {
    * another user's credential, by `precondition_failed`. For pages: the cookie is of whoever signed in last.
    */
   readonly userId?: () => string | undefined;
+  /**
+   * Allows plain http to another machine, where anybody on the way can read the tokens. Without it only a loopback
+   * host, or the origin of the page this runs in, may be reached by plain http.
+   */
+  readonly insecureHttp?: boolean;
 }
 
 export interface CallInput<Id extends OperationId> {
@@ -47,6 +52,8 @@ export interface Api {
   send(path: string, init: RequestInit, timeoutMilliseconds?: number): Promise<ReceivedAnswer>;
   /** What carries the requests. */
   readonly fetch: Fetch;
+  /** Whether tokens may go to another machine by plain http. */
+  readonly insecureHttp: boolean;
 }
 
 const userHeader: typeof contractUserHeader = 'Latchkey-User';
@@ -59,8 +66,10 @@ export function createApi({
   timeoutMilliseconds = requestTimeoutMilliseconds,
   userAgent,
   userId,
+  insecureHttp = false,
 }: ApiOptions): Api {
   const origin = serverOrigin(server);
+  if (!insecureHttp) requireEncrypted(origin);
 
   const send: Api['send'] = (path, init, limit = timeoutMilliseconds) =>
     within(limit, init.signal ?? undefined, origin, async (signal) => {
@@ -101,7 +110,21 @@ export function createApi({
     callWithHeaders,
     send,
     fetch,
+    insecureHttp,
   };
+}
+
+/** Whether a host, as `URL` names it, is this machine: what is sent there crosses no network. */
+export const isLoopbackHost = (hostname: string): boolean =>
+  /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** @throws {TypeError} for plain http to another machine */
+export function requireEncrypted(origin: string): void {
+  const { protocol, hostname } = new URL(origin);
+  if (protocol !== 'http:' || isLoopbackHost(hostname) || origin === globalThis.location?.origin) return;
+  throw new TypeError(
+    `${origin} is not encrypted: anybody on the way can read the tokens. Use an https:// address, or allow it with insecureHttp.`,
+  );
 }
 
 /**

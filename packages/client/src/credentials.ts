@@ -14,7 +14,10 @@ export interface Login {
   readonly access_token_expires_at: number;
   readonly access_token_lifetime_seconds: number;
   readonly refresh_token: string;
-  /** Goes with every request that spends this refresh token, so that whoever sends it gets the same successor. */
+  /**
+   * Sent with every request that spends this refresh token, so that each of them gets the same successor. Random
+   * for each token: with a copy of the credentials nobody can compute the key of the next one.
+   */
   readonly idempotency_key: string;
   /** Milliseconds since 1970; there while an exchange is under way or its answer got lost. */
   readonly refresh_started_at?: number;
@@ -65,10 +68,10 @@ export interface CredentialStore {
   /** Stores a new login over whatever was there, and makes its server the current one. */
   put(login: Login): Promise<void>;
   /**
-   * Stores `next`, or removes the login, if the stored refresh token is still the expected one (`null`: if there
-   * is no login). False, and nothing changed, if somebody else was faster.
+   * Stores `next`, or removes the login, if the stored login still has the refresh token and the key of the
+   * expected one (`null`: if there is no login). False, and nothing changed, if somebody else was faster.
    */
-  replace(expectedRefreshToken: string | null, next: Login | null): Promise<boolean>;
+  replace(expected: Login | null, next: Login | null): Promise<boolean>;
   /** One at a time over all processes that share the stored login. */
   lockForRefresh<T>(work: () => Promise<T>, options?: LockOptions): Promise<T>;
 }
@@ -96,10 +99,10 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
         const logins = { ...document.logins, [server]: login };
         await storage.write({ ...document, current_server: server, logins });
       }),
-    replace: (expectedRefreshToken, next) =>
+    replace: (expected, next) =>
       change(async () => {
         const document = await storage.read();
-        if ((loginIn(document)?.refresh_token ?? null) !== expectedRefreshToken) return false;
+        if (!isSameGrant(loginIn(document), expected)) return false;
         const { [server]: _, ...others } = document.logins;
         await storage.write({ ...document, logins: next ? { ...others, [server]: next } : others });
         return true;
@@ -109,20 +112,18 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
   };
 }
 
-const hex = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+/**
+ * Whether two logins would send the same refresh request. Two processes without a working lock may store one
+ * token with two keys; only one of these keys gets an answer from the service.
+ */
+export const isSameGrant = (one: Login | null, other: Login | null): boolean =>
+  one?.refresh_token === other?.refresh_token && one?.idempotency_key === other?.idempotency_key;
 
 /** A key that nobody can guess, for one request and its repetitions. */
-export const newIdempotencyKey = (): string => hex(crypto.getRandomValues(new Uint8Array(16)));
-
-/**
- * The key that goes with a successor. It follows from the key before, so that two who store one successor without
- * sharing a lock store one key; who has only the token cannot know it.
- */
-export async function nextIdempotencyKey(key: string, refreshToken: string): Promise<string> {
-  const bytes = new TextEncoder().encode(`${key} ${refreshToken}`);
-  return hex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
-}
+export const newIdempotencyKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
 
 /** No access token lives this long, and every date that is counted from it can be written down. */
 const longestLifetimeSeconds = 2 ** 31;
@@ -146,7 +147,10 @@ export function checkedTokens(answer: unknown): TokenSet {
   return answer as TokenSet;
 }
 
-/** What a token answer becomes in the store. `askedAt`: this machine's clock when it was asked for. */
+/**
+ * What a token answer becomes in the store, with a new idempotency key: store both in one write, and use nothing
+ * of it where somebody else has stored the same token before. `askedAt`: this machine's clock at the request.
+ */
 export const tokenMembers = (tokens: TokenSet, askedAt: number) => ({
   access_token: tokens.access_token,
   access_token_expires_at: askedAt + tokens.expires_in * 1000,

@@ -1,12 +1,6 @@
 import type { Api } from './api.ts';
 import type { Clock } from './clock.ts';
-import {
-  type CredentialStore,
-  checkedTokens,
-  type Login,
-  nextIdempotencyKey,
-  tokenMembers,
-} from './credentials.ts';
+import { type CredentialStore, checkedTokens, isSameGrant, type Login, tokenMembers } from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 
 export interface RefreshParts {
@@ -43,8 +37,8 @@ export const earlyEffort: Effort = {
 const longestPauseMilliseconds = 5_000;
 /** Before a refused login is given up: somebody who does not share the lock may be about to store its successor. */
 const secondLookMilliseconds = 1_000;
-/** A repeated answer may bring a token that has run out since. */
-const greatestRounds = 3;
+/** A repeated answer may bring a token that has run out since, and another process may have stored another key. */
+const maxRounds = 3;
 
 /**
  * The stored login, with another access token than the unwanted one. One process at a time exchanges; who waited
@@ -64,9 +58,10 @@ export const renewLogin = (
       let login = await storedLogin(parts.store);
       const isOver = () => login.access_token_expires_at <= parts.clock.now();
       if (login.access_token !== unwantedAccessToken && !isOver()) return login;
-      for (let round = 0; round < greatestRounds; round++) {
+      const { refresh_token: spent } = login;
+      for (let round = 0; round < maxRounds; round++) {
         login = await exchange(parts, login, effort, signal);
-        if (!isOver()) break;
+        if (login.refresh_token !== spent && !isOver()) break;
       }
       return login;
     },
@@ -88,7 +83,7 @@ async function exchange(
 ): Promise<Login> {
   const { store, clock } = parts;
   const started = { ...login, refresh_started_at: clock.now() };
-  if (!(await store.replace(login.refresh_token, started))) return storedLogin(store);
+  if (!(await store.replace(login, started))) return storedLogin(store);
   let successor: Successor | undefined;
   try {
     successor = await send(parts, login, effort, signal);
@@ -99,15 +94,15 @@ async function exchange(
   if (!successor) return storedLogin(store);
   const { refresh_started_at: _, ...lasting } = login;
   const next: Login = { ...lasting, ...successor };
-  return (await store.replace(login.refresh_token, next)) ? next : storedLogin(store);
+  return (await store.replace(login, next)) ? next : storedLogin(store);
 }
 
 type Successor = ReturnType<typeof tokenMembers>;
 
 /**
  * The same request with the same key is the same exchange, however often it is sent. Undefined when somebody who
- * does not share the lock has stored another token between two tries: the one at hand may be two exchanges old by
- * then, and the service takes such a one for stolen.
+ * does not share the lock has stored another token or key between two tries: the token at hand may be two
+ * exchanges old by then, and the service takes such a token for stolen.
  */
 async function send(
   { api, store, clock }: RefreshParts,
@@ -116,7 +111,7 @@ async function send(
   signal: AbortSignal,
 ): Promise<Successor | undefined> {
   for (let tries = 0; ; tries++) {
-    if (tries > 0 && (await storedLogin(store)).refresh_token !== login.refresh_token) return undefined;
+    if (tries > 0 && !isSameGrant(await storedLogin(store), login)) return undefined;
     const askedAt = clock.now();
     try {
       const answer = await api.call('refresh', {
@@ -125,11 +120,7 @@ async function send(
         signal,
         timeoutMilliseconds,
       });
-      const tokens = checkedTokens(answer);
-      return {
-        ...tokenMembers(tokens, askedAt),
-        idempotency_key: await nextIdempotencyKey(login.idempotency_key, tokens.refresh_token),
-      };
+      return tokenMembers(checkedTokens(answer), askedAt);
     } catch (error) {
       const pause = pausesMilliseconds[tries];
       if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;
@@ -140,14 +131,17 @@ async function send(
   }
 }
 
-/** The service knows this refresh token no more. Either somebody has renewed the login, or it is over. */
+/**
+ * The service refused this refresh token with this key. Either somebody has renewed the login, or stored the key
+ * that the token was really spent with, or the login is over.
+ */
 async function refused({ store, clock }: RefreshParts, login: Login, cause: LatchkeyError): Promise<Login> {
   for (const pause of [0, secondLookMilliseconds]) {
     await clock.sleep(pause);
     const stored = await storedLogin(store);
-    if (stored.refresh_token !== login.refresh_token) return stored;
+    if (!isSameGrant(stored, login)) return stored;
   }
-  if (!(await store.replace(login.refresh_token, null))) return storedLogin(store);
+  if (!(await store.replace(login, null))) return storedLogin(store);
   throw new LatchkeyError('login_over', `The login at ${store.server} is over.`, {
     status: cause.status,
     requestId: cause.requestId,

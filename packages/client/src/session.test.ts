@@ -2,6 +2,8 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
 import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy, storeWith } from '../../../tests/support/client.ts';
 import { setDisabled } from '../../server/src/account/account.ts';
+import { credentialStore } from './credentials.ts';
+import { memoryStorage } from './memory-storage.ts';
 import { openSession, standingOf } from './session.ts';
 
 const fourHours = 14_400;
@@ -70,6 +72,62 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
+  test('a copy of the credentials follows the login no further than its next refresh', async () => {
+    const service = await open();
+    const { open: session, store, works } = await loggedIn(service);
+    const copy = credentialStore(memoryStorage(), store.server);
+    await copy.put((await store.read())!);
+    const thief = openSession({ api: apiOf(service), store: copy, clock: clockOf(service) });
+    service.pass(fourHours);
+    const token = await session().accessToken();
+    expect(await thief.accessToken()).toBe(token);
+
+    service.pass(fourHours);
+    const next = await session().accessToken();
+    expect(await codeOf(thief.accessToken())).toBe('login_over');
+    expect(await works(next)).toBe(true);
+    expect(await session().accessToken()).toBe(next);
+    await service.close();
+  });
+
+  test('credentials of an earlier release, whose keys followed from one another, are refreshed as they are', async () => {
+    const service = await open();
+    const { open: session, wire, store, works } = await loggedIn(service);
+    const derived = 'b3d1c5a0f2e49786'.repeat(4);
+    const stored = (await store.read())!;
+    await store.put({ ...stored, idempotency_key: derived });
+    service.pass(fourHours);
+    wire.loseNext(1);
+    expect(await works(await session().accessToken())).toBe(true);
+    expect(wire.sent.map((request) => request.headers.get('Idempotency-Key'))).toEqual([derived, derived]);
+    expect((await store.read())!.idempotency_key).toMatch(/^[0-9a-f]{32}$/);
+    await service.close();
+  });
+
+  test('a refused request is sent again with the key that somebody else has stored for the same token', async () => {
+    const service = await open();
+    const { open: session, wire, store, works } = await loggedIn(service);
+    const before = (await store.read())!;
+    service.pass(fourHours);
+    // Without a working lock two processes may store one token with two keys, each in the place of the other.
+    wire.before = async () => {
+      wire.before = async () => {};
+      const other = { ...before, idempotency_key: 'stored last' };
+      await store.put(other);
+      await service.ask('POST', '/refresh', {
+        json: { refresh_token: before.refresh_token },
+        headers: { 'Idempotency-Key': other.idempotency_key },
+      });
+    };
+    expect(await works(await session().accessToken())).toBe(true);
+    expect(wire.sent.map((request) => request.headers.get('Idempotency-Key'))).toEqual([
+      before.idempotency_key,
+      'stored last',
+    ]);
+    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race', 'retry']);
+    await service.close();
+  });
+
   test('a process that dies before it has the answer leaves all that the next one needs', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
@@ -120,8 +178,7 @@ onBothDatabases('a session of the SDK', (open) => {
     wire.before = async () => {
       wire.before = async () => {};
       const answer = await service.ask('POST', '/refresh', { json: before });
-      const { server, refresh_token } = before;
-      await store.replace(refresh_token, loginOf(server, answer.body, service.ctx.clock()));
+      await store.replace(before, loginOf(before.server, answer.body, service.ctx.clock()));
     };
     const token = await session().accessToken();
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race']);

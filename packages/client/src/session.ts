@@ -1,4 +1,4 @@
-import type { AnswerWithHeaders, Api, CallInput } from './api.ts';
+import { type AnswerWithHeaders, type Api, type CallInput, requireEncrypted } from './api.ts';
 import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
 import type { CredentialStore, Login } from './credentials.ts';
 import { hasCode } from './errors.ts';
@@ -10,7 +10,10 @@ export interface SessionOptions {
   readonly api: Api;
   readonly store: CredentialStore;
   readonly clock?: Clock;
-  /** Further origins whose requests `fetch` may send the access token with. The service's own always may. */
+  /**
+   * Further origins whose requests `fetch` may send the access token with. The service's own always may. Plain http
+   * to another machine needs an api with `insecureHttp`.
+   */
   readonly origins?: readonly string[];
   /** For the beginning of an answer to `fetch`; how long its body takes is the caller's to say. */
   readonly fetchTimeoutMilliseconds?: number;
@@ -89,6 +92,7 @@ export function openSession({
   fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds,
 }: SessionOptions): Session {
   const parts = { api, store, clock };
+  if (!api.insecureHttp) origins.forEach(requireEncrypted);
   const trusted = new Set([api.server, ...origins]);
   /** By the unwanted access token. */
   const renewals = new Map<string, Shared>();
@@ -189,7 +193,7 @@ export function openSession({
       await store.lockForRefresh(
         async () => {
           const stored = await store.read();
-          if (stored?.logged_in_at === login.logged_in_at) await store.replace(stored.refresh_token, null);
+          if (stored?.logged_in_at === login.logged_in_at) await store.replace(stored, null);
         },
         { signal },
       );

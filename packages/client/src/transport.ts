@@ -107,6 +107,13 @@ function parsed(text: string): unknown {
   }
 }
 
+/**
+ * Whether a status is what a proxy says when the server behind it does not answer: 502 to 504, and Cloudflare's own
+ * from 520 on. A web server that is no Latchkey says any other.
+ */
+const isOfProxy = (status: number): boolean =>
+  (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+
 function refusal(status: number, headers: Headers, body: unknown, origin: string): LatchkeyError {
   const retryAfter = headers.get('Retry-After') ?? '';
   const retryAfterSeconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined;
@@ -120,7 +127,7 @@ function refusal(status: number, headers: Headers, body: unknown, origin: string
     });
   }
   const code: LatchkeyErrorCode =
-    status === 429 ? 'rate_limited' : status >= 500 ? 'temporarily_unavailable' : 'not_latchkey';
+    status === 429 ? 'rate_limited' : isOfProxy(status) ? 'temporarily_unavailable' : 'not_latchkey';
   const message =
     code === 'not_latchkey'
       ? `What answers at ${origin} is no Latchkey server (status ${status}).`

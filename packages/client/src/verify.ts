@@ -13,6 +13,8 @@ export interface VerifierOptions {
   /** How many answers are kept at most; the least recently used goes first. Default 10,000. */
   readonly maxEntries?: number;
   readonly timeoutMilliseconds?: number;
+  /** Allows plain http to another machine, where anybody on the way can read tokens and the service key. */
+  readonly insecureHttp?: boolean;
   readonly fetch?: Fetch;
   readonly clock?: Clock;
 }
@@ -61,6 +63,7 @@ export function createVerifier({
   cacheSeconds = defaultCacheSeconds,
   maxEntries = defaultMaxEntries,
   timeoutMilliseconds = defaultTimeoutMilliseconds,
+  insecureHttp = false,
   fetch,
   clock = systemClock,
 }: VerifierOptions): Verifier {
@@ -68,7 +71,7 @@ export function createVerifier({
     throw new RangeError(`cacheSeconds is 0-${greatestCacheSeconds}`);
   if (!/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(serviceKey))
     throw new TypeError('A service key looks like id:secret.');
-  const api = createApi({ server, timeoutMilliseconds, ...(fetch ? { fetch } : {}) });
+  const api = createApi({ server, timeoutMilliseconds, insecureHttp, ...(fetch ? { fetch } : {}) });
   const authorization = `Basic ${btoa(serviceKey)}`;
   /** By the hash of the token, least recently used first: what is kept lets nobody in. */
   const kept = new Map<string, Kept>();

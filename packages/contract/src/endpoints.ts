@@ -56,6 +56,8 @@ export interface Endpoint {
   /** Parameters in braces, as in OpenAPI. */
   readonly path: string;
   readonly summary: string;
+  /** What else a caller must know, in sentences. */
+  readonly notes?: string;
   readonly access: Access;
   readonly query?: z.ZodObject;
   /** Request headers that change what happens, and how. All may be left out. */
@@ -276,6 +278,8 @@ export const endpoints = {
     method: 'post',
     path: `${auth}/refresh`,
     summary: 'Spend a refresh token for its one successor',
+    notes:
+      'Send an Idempotency-Key, a random one for each refresh token, and store both together before you send them. If the answer is lost, the same request gets the same tokens again. Without a key a lost answer cannot be repeated: the token is spent, and the person has to log in again. A request that is repeated from another network or program is answered all the same, and the owner of the account is told.',
     access: 'anyone',
     headers: repeatable(600),
     body: refreshRequest,

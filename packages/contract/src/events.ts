@@ -13,6 +13,7 @@ export const eventTypes = [
   'passkey_clone_suspected',
   'refresh_race',
   'refresh_retry',
+  'refresh_retry_elsewhere',
   'refresh_theft',
   'session_revoked',
   'all_sessions_revoked',

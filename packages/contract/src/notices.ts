@@ -9,6 +9,7 @@ export const noticeKinds = [
   'passkey_removed',
   'email_changed',
   'theft_stopped',
+  'refresh_repeated_elsewhere',
 ] as const;
 export type NoticeKind = (typeof noticeKinds)[number];
 

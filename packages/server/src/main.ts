@@ -16,6 +16,9 @@ import { serve } from './operator/serve.ts';
 import { serviceCommands } from './operator/services.ts';
 import { userCommands } from './operator/users.ts';
 
+/** The exit status of a command that was not understood; of one that failed it is 1. */
+const wrongUsage = 2;
+
 // What it makes is for nobody else on the machine: the store holds addresses.
 process.umask(0o077);
 
@@ -57,7 +60,9 @@ const program = new Command('latchkey-server')
     'The Latchkey service and its operator’s commands. Settings come from the environment and .env.',
   )
   .version(manifest.version)
-  .showHelpAfterError();
+  .showHelpAfterError()
+  // Every other end than help or version is wrong usage.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : wrongUsage));
 
 program
   .command('serve')
@@ -75,6 +80,7 @@ doctorCommand(program, print, hasGivenKeys);
 serviceCommands(program, run);
 
 try {
+  if (process.argv.length === 2) program.help();
   await program.parseAsync();
   process.exit();
 } catch (error) {

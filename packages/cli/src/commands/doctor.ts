@@ -13,7 +13,7 @@ interface Finding {
   readonly name: string;
   readonly state: State;
   readonly text: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 const marks: Record<State, string> = { ok: 'ok', note: '-', warning: '!', problem: 'X' };
@@ -35,7 +35,7 @@ export async function doctor(ctx: Context): Promise<void> {
   const failures: Failure[] = [];
   const failed = (error: unknown): Failure => {
     if (hasCode(error, 'aborted')) throw error;
-    const failure = failureOf(error, { login: loginCommand(ctx) });
+    const failure = failureOf(error, { login: loginCommand(ctx), isDoctor: true });
     failures.push(failure);
     return failure;
   };
@@ -104,10 +104,14 @@ interface ServerReport {
 }
 
 /** Asks what only a Latchkey refuses in the right words. */
-async function askServer({ signal }: Context, { server, api: own }: Connection): Promise<ServerReport> {
+async function askServer(
+  { signal, insecureHttp }: Context,
+  { server, api: own }: Connection,
+): Promise<ServerReport> {
   let date = Number.NaN;
   const api = createApi({
     server,
+    insecureHttp,
     fetch: async (url, init) => {
       const response = await own.fetch(url, init);
       date = Date.parse(response.headers.get('Date') ?? '');

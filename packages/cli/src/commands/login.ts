@@ -8,6 +8,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import { hasBrowser, openBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
+import { cancellable } from '../exit.ts';
 import { countdown, visible } from '../text.ts';
 
 export interface LoginOptions {
@@ -25,9 +26,23 @@ const progressMilliseconds = 1_000;
 
 /** `latchkey login`: by device flow. A login to the same server that was there before is ended when the new one is kept. */
 export async function login(ctx: Context, options: LoginOptions): Promise<void> {
-  const { signal } = ctx;
   const connection = await connect(ctx);
-  const { api, place } = connection;
+  const tokens = await cancellable(
+    async () =>
+      (await connection.store.read().catch(() => null))
+        ? 'Login cancelled. Your existing login is unchanged.'
+        : 'Login cancelled. Nothing was changed.',
+    () => obtainTokens(ctx, connection, options),
+  );
+  await keep(ctx, connection, tokens);
+}
+
+async function obtainTokens(
+  ctx: Context,
+  { api, place }: Connection,
+  options: LoginOptions,
+): Promise<TokenSet> {
+  const { signal } = ctx;
   // Nobody should approve a login that then cannot be kept.
   await place.storage.lock('document', async () => place.storage.write(await place.storage.read()), {
     signal,
@@ -39,8 +54,7 @@ export async function login(ctx: Context, options: LoginOptions): Promise<void> 
     ...(deviceName === '' ? {} : { deviceName }),
   });
   await invite(ctx, started, options);
-  const tokens = await approval(ctx, started);
-  await keep(ctx, connection, tokens);
+  return approval(ctx, started);
 }
 
 /** This machine's name, without what the service would refuse. */
@@ -127,7 +141,7 @@ async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Pro
     .catch((error: unknown) => (error instanceof LatchkeyError ? error : Promise.reject(error)));
   if (!(profile instanceof LatchkeyError)) {
     const { id, email } = profile;
-    await store.replace(next.refresh_token, { ...next, user: { id, email } });
+    await store.replace(next, { ...next, user: { id, email } });
   }
   if (former) await endLogin(connection, former).catch((error: unknown) => tellFormer(ctx, error));
   tell(ctx, server, profile);

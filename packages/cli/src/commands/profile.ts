@@ -2,7 +2,7 @@ import type { Body } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { UsageError } from '../exit.ts';
+import { cancellable, UsageError } from '../exit.ts';
 import { localTime, table } from '../text.ts';
 
 export interface ProfileOptions {
@@ -32,7 +32,10 @@ export async function setProfile(ctx: Context, { name, locale, timeZone }: Profi
     throw new UsageError('Say what to set: --name, --locale or --time-zone.', hint);
   }
   const { session } = await connect(ctx);
-  show(ctx, await session.call('updateProfile', { body, signal: ctx.signal }));
+  const profile = await cancellable('Cancelled, but the server may already have changed your profile.', () =>
+    session.call('updateProfile', { body, signal: ctx.signal }),
+  );
+  show(ctx, profile);
 }
 
 const show = (ctx: Context, profile: Profile): void =>

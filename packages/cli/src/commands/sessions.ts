@@ -3,6 +3,7 @@ import type { Session } from '@latchkey/client/session';
 import type { Session as Listed } from '@latchkey/contract/sessions';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
+import { cancellable } from '../exit.ts';
 import { allPages, moreLines } from '../pages.ts';
 import { localTime, table } from '../text.ts';
 
@@ -31,8 +32,9 @@ export async function revokeSession(ctx: Context, id: string): Promise<void> {
   const { session, server } = await connect(ctx);
   const { entries } = await allSessions(session, ctx.signal);
   const current = entries.find((listed) => listed.current)?.id === id;
-  if (current) await session.logout({ signal: ctx.signal });
-  else await endOther(session, id, ctx.signal);
+  await cancellable('Cancelled, but the server may already have ended that login.', () =>
+    current ? session.logout({ signal: ctx.signal }) : endOther(session, id, ctx.signal),
+  );
   ctx.output.result({ id, current }, () => [
     current
       ? `That was the login in use here: you are logged out of ${server}.`

@@ -41,6 +41,9 @@ test('renamed passkeys are told by the new name of one, and without names where 
 test('details that nobody knows yet do no harm', () => {
   expect(eventWords(event('session_revoked', { reason: 'moon' }))).toBe('A login was ended');
   expect(eventWords(event('login', { method: 'moon', kind: 'moon' }))).toBe('Signed in');
+  expect(eventWords(event('refresh_retry_elsewhere', { changed: 'moon' }))).toBe(
+    'The renewal of a login was repeated from another place',
+  );
   expect(eventWords(event('profile_changed', { fields: 'name moon time_zone' }))).toBe(
     'The profile was changed: name, time zone',
   );

@@ -25,6 +25,12 @@ const profileFields: Detail = {
   time_zone: 'time zone',
 };
 
+const elsewhere: Detail = {
+  network: 'network',
+  program: 'program',
+  'network program': 'network and another program',
+};
+
 /** Isolated, so that a name written from right to left moves no word around it. */
 const named = ({ name }: Detail) => (name === undefined ? '' : ` “\u2068${foreignText(name)}\u2069”`);
 
@@ -43,6 +49,8 @@ const sentences = {
     `The passkey${named(detail)} may exist as a copy; the login with it was ${detail['login'] === 'refused' ? 'refused' : 'let in'}`,
   refresh_race: 'Two programs renewed the same login at the same time',
   refresh_retry: 'A program asked again for a renewal whose answer it had lost',
+  refresh_retry_elsewhere: ({ changed = '' }) =>
+    `The renewal of a login was repeated from another ${elsewhere[changed] ?? 'place'}`,
   refresh_theft: 'A login was ended because its token was used twice: it may have been stolen',
   session_revoked: ({ reason = '' }) => endings[reason] ?? 'A login was ended',
   all_sessions_revoked: ({ by }) =>
@@ -63,6 +71,7 @@ const sentences = {
 /** The events that a person should look at twice. */
 const alarming: ReadonlySet<Event['type']> = new Set([
   'passkey_clone_suspected',
+  'refresh_retry_elsewhere',
   'refresh_theft',
   'session_disowned',
   'email_change_undone',

@@ -16,6 +16,8 @@ const ended: Record<NoticeKind, string> = {
     'The login that removed the passkey has ended, and everything it added is gone. The removed passkey does not come back: add it again from your account.',
   email_changed: 'The login that changed the address has ended, and everything it added is gone.',
   theft_stopped: 'That login had been ended already. Everything it added is gone, too.',
+  refresh_repeated_elsewhere:
+    'That login has ended, and everything it added is gone. Sign in again where you need to.',
 };
 
 /** What pressing the button did. */

@@ -51,6 +51,9 @@ export function hmacUnder(secret: Uint8Array): (label: string, ...parts: Uint8Ar
   };
 }
 
+/** What is stored of a program's user agent: enough to tell whether another request comes from the same program. */
+export const programHash = (program: string): string => sha256('program', program).toString('base64url');
+
 /** What is stored of an idempotency key: enough to know it again together with the token it came with. */
 export const idempotencyHash = (secret: Uint8Array, key: string | undefined): string | null =>
   key === undefined ? null : sha256('idempotency key', secret, key).toString('base64url');

@@ -7,6 +7,7 @@ import { up as rateLimits } from './migrations/0005-rate-limits.ts';
 import { up as accountChanges } from './migrations/0006-account-changes.ts';
 import { up as deviceSession } from './migrations/0007-device-session.ts';
 import { up as lineage } from './migrations/0008-lineage.ts';
+import { up as refreshOrigin } from './migrations/0010-refresh-origin.ts';
 import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
@@ -19,6 +20,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0006-account-changes': { up: accountChanges },
   '0007-device-session': { up: deviceSession },
   '0008-lineage': { up: lineage },
+  '0010-refresh-origin': { up: refreshOrigin },
   '0011-email-change-tries': { up: emailChangeTries },
 };
 

@@ -44,6 +44,8 @@ export interface Tables {
     passkey_added_by: string | null;
     email_change_id: string | null;
     distrusted_as: 'disowned' | 'stolen' | null;
+    rotated_network: string | null;
+    rotated_program: string | null;
   };
   device_authorizations: {
     id: string;

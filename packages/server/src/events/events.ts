@@ -54,6 +54,9 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): 
   await append(ctx, tx, chain, event, null);
 }
 
+/** Rolls back what a repetition wrote before the log could tell that it was one. */
+class AlreadyRecorded extends Error {}
+
 /**
  * Records a change that a person may repeat at will: all changes of one type that one session makes within a minute are one
  * event. `merge` says in one detail what both details tell; where that is nothing new, nothing is written.
@@ -108,15 +111,26 @@ async function macBeforeEvent(tx: Executor, chain: ChainRow, { seq }: EventRow):
 
 /**
  * Writes down the first of something that may happen again and again: one event an hour for each type and
- * `subject` (a session, a limit) of the account. A repetition costs one look-up and writes nothing.
+ * `subject` (a session, a limit) of the account. A repetition costs one look-up and writes nothing. `cause` is
+ * carried out in the same transaction, so as often as the event is written.
  */
-export async function recordFirst(ctx: Context, event: NewEvent, subject: string): Promise<void> {
+export async function recordFirst(
+  ctx: Context,
+  event: NewEvent,
+  subject: string,
+  cause: (tx: Executor) => Promise<void> = async () => {},
+): Promise<void> {
   const once = `${event.type} ${subject} ${Math.floor(ctx.clock() / repeatIntervalMs)}`;
   const one = { user_id: event.userId, once };
   if ((await store.findOnce(ctx.db.read, one)).length > 0) return;
-  await ctx.db.transaction(async (tx) => {
+  const recorded = ctx.db.transaction(async (tx) => {
+    await cause(tx);
     const chain = await lockChain(tx, event.userId);
-    if (chain && (await store.findOnce(tx, one)).length === 0) await append(ctx, tx, chain, event, once);
+    if (!chain || (await store.findOnce(tx, one)).length > 0) throw new AlreadyRecorded();
+    await append(ctx, tx, chain, event, once);
+  });
+  await recorded.catch((error: unknown) => {
+    if (!(error instanceof AlreadyRecorded)) throw error;
   });
 }
 

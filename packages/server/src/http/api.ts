@@ -336,10 +336,11 @@ function describe(endpoint: Endpoint): Operation {
     method,
     path,
     summary,
-    description:
-      isOfUser && form
-        ? `${accessInWords[access]} As a form, it needs only the token in the body.`
-        : accessInWords[access],
+    description: [
+      accessInWords[access],
+      ...(isOfUser && form ? ['As a form, it needs only the token in the body.'] : []),
+      ...(endpoint.notes === undefined ? [] : [endpoint.notes].flat()),
+    ].join(' '),
     security: isOfUser && form ? [...credentialsOf[access], []] : credentialsOf[access],
     parameters: parametersOf(endpoint),
     ...(body

@@ -39,6 +39,14 @@ const sectionOf = (id: string): string => {
     .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
 };
 
+test('the page and the document say what a refresh without an Idempotency-Key costs, and how to avoid it', () => {
+  const { description } = document.paths['/api/v1/auth/refresh'].post;
+  for (const text of [description, sectionOf('refresh')]) {
+    expect(text).toContain('Without a key a lost answer cannot be repeated');
+    expect(text).toContain('store both together before you send them');
+  }
+});
+
 test('every endpoint is in the document, with its credentials, bodies and every error it names', () => {
   for (const { id, method, path, access, body, form, status, response, errors } of all) {
     const operation = document.paths[path][method];

@@ -50,6 +50,11 @@ const words: Record<NoticeKind, Words> = {
     what: 'A token of one of your logins was used a second time, as happens when somebody has copied it. That login has been ended; your other ones are untouched. Sign in again where you need to.',
     undo: 'undoes everything that login added: passkeys, approved devices, a changed address, and the logins that came of them.',
   },
+  refresh_repeated_elsewhere: {
+    subject: 'A login of your Latchkey account was refreshed twice, from two different places',
+    what: 'A program refreshed one of your logins, and the same request came again from another network or another program. This happens when a device changes networks at that moment, or when somebody has copied the credentials of that login. The details below are those of the second request.',
+    undo: endsLogin,
+  },
 };
 
 const claimed = (label: string, text: string | null): Fact[] =>

@@ -83,23 +83,35 @@ async function inspectService(config: Config): Promise<Finding[]> {
   }
 }
 
+async function inspect(hasKeys: () => boolean): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = readConfig();
+  } catch (error) {
+    if (error instanceof ConfigError) return [failed(error.message)];
+    throw error;
+  }
+  return [
+    ok('the settings can be used'),
+    ...settingsWarnings(config, unknownSettings()).map(warning),
+    ...(await inspectStore(config)),
+    inspectKeys(config, hasKeys()),
+    ...(await inspectMail(config)),
+    ...(await inspectService(config)),
+  ];
+}
+
 /** `doctor`: says what is wrong with settings and surroundings. Changes nothing. */
 export function doctorCommand(program: Command, print: (text: string) => void, hasKeys: () => boolean): void {
   program
     .command('doctor')
     .description('check settings, store, keys, mail, proxies and clock; changes nothing')
-    .action(async () => {
-      const config = readConfig();
-      const findings = [
-        ok('the settings can be used'),
-        ...settingsWarnings(config, unknownSettings()).map(warning),
-        ...(await inspectStore(config)),
-        inspectKeys(config, hasKeys()),
-        ...(await inspectMail(config)),
-        ...(await inspectService(config)),
-      ];
-      for (const { state, text } of findings) print(`${state.padEnd(7)}  ${text}`);
+    .option('--json', 'print the findings as one JSON object')
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const findings = await inspect(hasKeys);
       const wrong = findings.filter(({ state }) => state === 'failed').length;
+      if (json) print(JSON.stringify({ failed: wrong, findings }, null, 2));
+      else for (const { state, text } of findings) print(`${state.padEnd(7)}  ${text}`);
       if (wrong > 0) throw new ConfigError(`${wrong === 1 ? '1 check' : `${wrong} checks`} failed.`);
     });
 }

@@ -131,6 +131,7 @@ export const exportSessions = statement<{ user_id: string }>()((db, p) =>
       'created_at',
       'last_used_at',
       'rotated_at',
+      'rotated_network',
       'idle_expires_at',
       'expires_at',
       'revoked_at',

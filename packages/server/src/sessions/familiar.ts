@@ -6,13 +6,13 @@ interface Origin {
   readonly user_agent: string | null;
 }
 
-/** A browser by its words without the numbers in them, which change with every update. */
-const browserOf = (userAgent: string | null): string => (userAgent ?? '').replace(/[\d._]+/g, '');
+/** A program by the words of its user agent without the numbers, which change with every update. */
+export const programOf = (userAgent: string | null): string => (userAgent ?? '').replace(/[\d._]+/g, '');
 
 /** Whether one of the earlier logins came from the same network (/24 or /64) with the same browser. */
 export const isFamiliar = ({ ipAddress, userAgent }: Requester, earlier: readonly Origin[]): boolean =>
   earlier.some(
     (login) =>
-      browserOf(login.user_agent) === browserOf(userAgent) &&
+      programOf(login.user_agent) === programOf(userAgent) &&
       (login.ip_address === ipAddress || sameNetwork(login.ip_address, ipAddress)),
   );

@@ -1,10 +1,12 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Requester } from '../context.ts';
 import { readHandle } from '../crypto/handle.ts';
-import { idempotencyHash } from '../crypto/hash.ts';
+import { idempotencyHash, programHash } from '../crypto/hash.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent, recordFirst } from '../events/events.ts';
+import { networkKey } from '../http/client-address.ts';
 import { notify } from '../notices/notices.ts';
+import { programOf } from './familiar.ts';
 import { type SessionState, standingOf } from './standing.ts';
 import * as store from './store.ts';
 import { sessionIdOf, tokenSetOf } from './tokens.ts';
@@ -53,6 +55,26 @@ const sameRequestAsLast = (
   presented.idempotencyHash !== null &&
   presented.idempotencyHash === session.idempotency_hash;
 
+/** Where a refresh request comes from, as far as it is remembered with the generation that it made. */
+interface RefreshOrigin {
+  readonly network: string;
+  readonly program: string;
+}
+
+const originOf = ({ ipAddress, userAgent }: Requester): RefreshOrigin => ({
+  network: networkKey(ipAddress),
+  program: programHash(programOf(userAgent)),
+});
+
+/** What a repeated request does not share with the first one. Nothing, where that is not known. */
+const changesOfOrigin = (
+  { network, program }: RefreshOrigin,
+  first: { rotated_network: string | null; rotated_program: string | null },
+): ('network' | 'program')[] => [
+  ...(first.rotated_network === null || first.rotated_network === network ? [] : (['network'] as const)),
+  ...(first.rotated_program === null || first.rotated_program === program ? [] : (['program'] as const)),
+];
+
 const refused = (detail: string) =>
   new AuthError('invalid_grant', 'The refresh token is unknown, expired, revoked or already used.', {
     detail,
@@ -82,10 +104,12 @@ export async function refresh(
     generation: handle.value,
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
   };
+  const origin = originOf(requester);
   const [rotated] = await store.rotate(ctx.db.single, {
     id,
     generation: presented.generation,
     idempotency_hash: presented.idempotencyHash,
+    ...origin,
     now,
     idle_expires_at: now + ctx.config.refreshIdleTtlSeconds * 1000,
   });
@@ -103,7 +127,7 @@ export async function refresh(
   const event = { userId: session.user_id, sessionId: id, requester };
   switch (refusal) {
     case 'retry':
-      await recordFirst(ctx, { ...event, type: 'refresh_retry' }, id);
+      await recordRetry(ctx, event, origin.network, changesOfOrigin(origin, session));
       return { tokens: tokenSetOf(ctx, handle.subject, session), detail: 'retry' };
     case 'disabled':
       throw new AuthError('account_disabled', 'This account has been disabled.');
@@ -116,6 +140,26 @@ export async function refresh(
     default:
       throw refused(refusal);
   }
+}
+
+/**
+ * A repetition from another network or program may be a device that has moved, or a copy of the credentials: the
+ * owner is told, once an hour for each network.
+ */
+function recordRetry(
+  ctx: Context,
+  event: { readonly userId: string; readonly sessionId: string; readonly requester: Requester },
+  network: string,
+  changes: readonly string[],
+): Promise<void> {
+  if (changes.length === 0) return recordFirst(ctx, { ...event, type: 'refresh_retry' }, event.sessionId);
+  const detail = { changed: changes.join(' ') };
+  return recordFirst(
+    ctx,
+    { ...event, type: 'refresh_retry_elsewhere', detail },
+    `${event.sessionId} ${network}`,
+    (tx) => notify(ctx, tx, { ...event, kind: 'refresh_repeated_elsewhere' }),
+  );
 }
 
 /** Commits before the refusal is answered; of many who present stolen tokens at once, one records it. */

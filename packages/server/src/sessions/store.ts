@@ -119,6 +119,8 @@ export const rotate = statement<{
   id: string;
   generation: number;
   idempotency_hash: string | null;
+  network: string;
+  program: string;
   now: number;
   idle_expires_at: number;
 }>()((db, p) =>
@@ -129,6 +131,8 @@ export const rotate = statement<{
       rotated_at: p.now,
       last_used_at: p.now,
       idempotency_hash: p.idempotency_hash,
+      rotated_network: p.network,
+      rotated_program: p.program,
       idle_expires_at: extendedIdleExpiry(p.idle_expires_at),
     }))
     .where('id', '=', p.id)
@@ -180,6 +184,8 @@ export const findSession = statement<{ id: string }>()((db, p) =>
       'generation',
       'rotated_at',
       'idempotency_hash',
+      'rotated_network',
+      'rotated_program',
       'created_at',
       'last_used_at',
       'idle_expires_at',

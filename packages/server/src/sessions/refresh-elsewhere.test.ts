@@ -1,0 +1,150 @@
+// A repeated refresh request that comes from somewhere else than the first one: a device that changed networks, or
+// somebody with a copy of the credentials.
+
+import { expect, test } from 'bun:test';
+import { disown, isLive, mailsTo, subjects } from '../../../../tests/support/account.ts';
+import { type Ask, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+
+const ada = 'ada@example.com';
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const from = (peer: string, userAgent = firefox): Ask => ({ peer, headers: { 'User-Agent': userAgent } });
+const first = from('192.0.2.1');
+
+const refresh = (app: TestApp, refresh_token: string, { peer, headers }: Ask) =>
+  app.ask('POST', '/refresh', {
+    json: { refresh_token },
+    headers: { ...headers, 'Idempotency-Key': 'key' },
+    ...(peer === undefined ? {} : { peer }),
+  });
+
+async function eventsOf(app: TestApp, type: string, email = ada) {
+  const { access_token: token } = await app.login(email);
+  const { body } = await app.ask('GET', '/events?limit=100', { token });
+  return body.events.filter((event: { type: string }) => event.type === type);
+}
+
+const noticesTo = async (app: TestApp, email = ada) =>
+  (await mailsTo(app, email, subjects.repeatedElsewhere)).length;
+
+/** Moves the clock to the beginning of an hour, since events are counted by the hour. */
+const toFullHour = (app: TestApp) => app.pass(3600 - ((app.ctx.clock() / 1000) % 3600));
+
+onBothDatabases('a repeated refresh request', (open) => {
+  test('from another network or program gets the same answer, and is an event and a notice', async () => {
+    const cases: [Ask, string | undefined][] = [
+      [from('192.0.2.1'), undefined],
+      [from('192.0.2.250', firefox.replaceAll('140', '141.2')), undefined],
+      [from('::ffff:192.0.2.7'), undefined],
+      [from('192.0.3.1'), 'network'],
+      [from('2001:db8::1'), 'network'],
+      [from('192.0.2.1', 'curl/8.0'), 'program'],
+      [{ peer: '192.0.2.1' }, 'program'],
+      [from('198.51.100.1', 'curl/8.0'), 'network program'],
+    ];
+    const app = await open();
+    for (const [n, [ask, changed]] of cases.entries()) {
+      const email = `person-${n}@example.com`;
+      const { refresh_token } = await app.login(email);
+      const answer = await refresh(app, refresh_token, first);
+      const repeated = await refresh(app, refresh_token, ask);
+      expect([repeated.status, repeated.body.refresh_token]).toEqual([200, answer.body.refresh_token]);
+      const events = await eventsOf(app, 'refresh_retry_elsewhere', email);
+      expect([ask, events.map(({ detail }: { detail: object }) => detail)]).toEqual([
+        ask,
+        changed === undefined ? [] : [{ changed }],
+      ]);
+      expect([ask, await noticesTo(app, email)]).toEqual([ask, changed === undefined ? 0 : 1]);
+      expect(await eventsOf(app, 'refresh_retry', email)).toHaveLength(changed === undefined ? 1 : 0);
+    }
+    await app.close();
+  });
+
+  test('on IPv6 is told of beyond the /64 of the first request, and not within it', async () => {
+    const app = await open();
+    const { refresh_token } = await app.login(ada);
+    await refresh(app, refresh_token, from('2001:db8:0:1::1'));
+    await refresh(app, refresh_token, from('2001:db8:0:1:ffff::9'));
+    expect(await noticesTo(app)).toBe(0);
+    await refresh(app, refresh_token, from('2001:db8:0:2::1'));
+    expect(await noticesTo(app)).toBe(1);
+    await app.close();
+  });
+
+  test('is compared with the first request for this very token, not with the login or an earlier refresh', async () => {
+    const app = await open();
+    const { refresh_token } = await app.login(ada);
+    const { body: second } = await refresh(app, refresh_token, first);
+    const elsewhere = from('198.51.100.1', 'curl/8.0');
+    const { body: third } = await refresh(app, second.refresh_token, elsewhere);
+    expect((await refresh(app, second.refresh_token, elsewhere)).body.refresh_token).toBe(
+      third.refresh_token,
+    );
+    expect(await noticesTo(app)).toBe(0);
+    await refresh(app, second.refresh_token, first);
+    expect(await noticesTo(app)).toBe(1);
+    await app.close();
+  });
+
+  test('is told of once an hour for each network, however often it comes', async () => {
+    const app = await open();
+    toFullHour(app);
+    const { refresh_token } = await app.login(ada);
+    const { body: next } = await refresh(app, refresh_token, first);
+    const many = Array.from({ length: 16 }, (_, n) =>
+      refresh(app, refresh_token, from('192.0.3.1', `curl${n}/8`)),
+    );
+    expect((await Promise.all(many)).map(({ status }) => status)).toEqual(Array(16).fill(200));
+    expect(await noticesTo(app)).toBe(1);
+    const statements = app.statements.length;
+    await refresh(app, refresh_token, from('192.0.3.200', 'wget/1'));
+    expect(app.statements.slice(statements).filter((text) => /insert|event_chains/i.test(text))).toEqual([]);
+    await refresh(app, refresh_token, from('198.51.100.1'));
+    expect(await noticesTo(app)).toBe(2);
+    expect(await eventsOf(app, 'refresh_retry_elsewhere')).toHaveLength(2);
+
+    app.pass(3600);
+    await refresh(app, next.refresh_token, first);
+    await refresh(app, next.refresh_token, from('192.0.3.1', 'curl/8'));
+    expect(await noticesTo(app)).toBe(3);
+    await app.close();
+  });
+
+  test('names the second request in its notice, whose link ends that login', async () => {
+    const app = await open();
+    const kept = await app.login(ada);
+    const tokens = await app.deviceLogin(kept);
+    await refresh(app, tokens.refresh_token, first);
+    const { body: copied } = await refresh(app, tokens.refresh_token, from('198.51.100.77', 'evil/1'));
+    const [mail] = await mailsTo(app, ada, subjects.repeatedElsewhere);
+    expect(mail?.text).toContain('IP address: 198.51.100.77');
+    expect(mail?.text).toContain('User agent: "evil/1"');
+    expect(await disown(app, ada, subjects.repeatedElsewhere)).toMatchObject({
+      status: 200,
+      body: { kind: 'refresh_repeated_elsewhere', email: null },
+    });
+    expect([await isLive(app, copied), await isLive(app, kept)]).toEqual([false, true]);
+    expect((await refresh(app, copied.refresh_token, first)).body.error).toBe('invalid_grant');
+    await app.close();
+  });
+
+  test('whose first request an earlier release answered is no event: nothing is known of where that came from', async () => {
+    const app = await open();
+    const { refresh_token } = await app.login(ada);
+    await refresh(app, refresh_token, first);
+    await app.ctx.db.single.run('UPDATE sessions SET rotated_network = NULL, rotated_program = NULL', []);
+    expect((await refresh(app, refresh_token, from('198.51.100.1', 'curl/8'))).status).toBe(200);
+    expect(await noticesTo(app)).toBe(0);
+    expect(await eventsOf(app, 'refresh_retry')).toHaveLength(1);
+    await app.close();
+  });
+
+  test('leaves no user agent behind in the session: the program is kept as a hash', async () => {
+    const app = await open();
+    const { refresh_token } = await app.login(ada);
+    await refresh(app, refresh_token, from('192.0.2.1', 'very-rare-program/1'));
+    const rows = await app.ctx.db.read.run('SELECT * FROM sessions', []);
+    expect(JSON.stringify(rows)).toContain('192.0.2.0/24');
+    expect(JSON.stringify(rows)).not.toContain('very-rare-program');
+    await app.close();
+  });
+});
