@@ -13,6 +13,7 @@ import type { Dialect } from '../../packages/server/src/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/database/sweep.ts';
 import type { App, Lifecycle } from '../../packages/server/src/http/conventions.ts';
 import { createLimiter } from '../../packages/server/src/limits/limiter.ts';
+import { readMailbox } from '../../packages/server/src/mail/mailbox.ts';
 import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
 import { createMetrics } from '../../packages/server/src/metrics/metrics.ts';
@@ -178,13 +179,13 @@ export async function openApp(
         [],
       );
       if (waiting.length === 0) {
-        const { body } = await ask('GET', 'dev/mailbox.json');
+        const messages = await readMailbox(ctx, templates);
         await worker.stop();
         worker = undefined;
-        return body.messages.map((mail: Mail) => ({
+        return messages.map((mail) => ({
           ...mail,
-          token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1],
-          code: /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail.text)?.[0],
+          token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1] ?? '',
+          code: /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail.text)?.[0] ?? '',
         }));
       }
       await Bun.sleep(5);

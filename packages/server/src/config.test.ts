@@ -85,9 +85,11 @@ const good: [string, string, Partial<Config>][] = [
   [
     'LATCHKEY_BASE_URL',
     'https://Login.Example.com/',
-    { baseUrl: 'https://login.example.com', https: true, rpId: 'login.example.com' },
+    { baseUrl: 'https://login.example.com', https: true, rpId: 'login.example.com', devMailbox: false },
   ],
   ['LATCHKEY_BASE_URL', 'http://localhost:3000', { baseUrl: 'http://localhost:3000', https: false }],
+  ['LATCHKEY_BASE_URL', 'http://127.0.0.1:3000', { devMailbox: true }],
+  ['LATCHKEY_BASE_URL', 'http://[::1]:3000', { devMailbox: true }],
   ['LATCHKEY_SMTP_URL', 'smtp://mail.example:25', { smtpUrl: 'smtp://mail.example:25', devMailbox: false }],
   ['LATCHKEY_SMTP_URL', 'smtps://u:p@mail.example', { smtpUrl: 'smtps://u:p@mail.example' }],
   ['LATCHKEY_MAIL_FROM', 'a@example.com', { mailFrom: 'a@example.com' }],
@@ -137,7 +139,22 @@ const bad: [string, string[]][] = [
     'LATCHKEY_BASE_URL',
     ['localhost', 'ftp://a.example', 'https://a.example/path', 'https://u:p@a.example', 'https://', '*'],
   ],
-  ['LATCHKEY_SMTP_URL', ['mail.example', 'http://mail.example', 'smtp:', 'smtp://']],
+  [
+    'LATCHKEY_BASE_URL',
+    ['http://login.example.com', 'http://192.0.2.7:8787', 'http://localhost.example.com', 'http://0.0.0.0'],
+  ],
+  ['LATCHKEY_INSECURE_HTTP', ['ON', 'true', '1', 'no']],
+  [
+    'LATCHKEY_SMTP_URL',
+    [
+      'mail.example',
+      'http://mail.example',
+      'smtp:',
+      'smtp://',
+      'smtp://mail.example?requireTLS=false',
+      'smtps://mail.example/?tls.rejectUnauthorized=false',
+    ],
+  ],
   [
     'LATCHKEY_MAIL_FROM',
     ['x', 'Ada <x>', 'a@b>', 'Ada <a@example.com>\r\nBcc: e@e.example', 'a@b.example, c@d.example'],
@@ -203,6 +220,19 @@ test.each(['Open', 'OPEN', 'Closed', 'CLOSED'])('LATCHKEY_SIGNUP %s never become
   const said = refusal(() => readConfig({ LATCHKEY_SIGNUP: value }));
   if (said === 'taken') expect(readConfig({ LATCHKEY_SIGNUP: value }).signup).toBeString();
   else expect(said).toStartWith('LATCHKEY_SIGNUP ');
+});
+
+test('a public address without TLS is taken only where LATCHKEY_INSECURE_HTTP says so', () => {
+  const env = { LATCHKEY_BASE_URL: 'http://login.internal:8787' };
+  expect(refusal(() => readConfig(env))).toContain('LATCHKEY_INSECURE_HTTP');
+  expect(refusal(() => readConfig({ ...env, LATCHKEY_INSECURE_HTTP: 'off' }))).toStartWith(
+    'LATCHKEY_BASE_URL ',
+  );
+  expect(readConfig({ ...env, LATCHKEY_INSECURE_HTTP: 'on' })).toMatchObject({
+    baseUrl: 'http://login.internal:8787',
+    https: false,
+    devMailbox: false,
+  });
 });
 
 test('two settings that contradict each other are refused', () => {
@@ -300,6 +330,7 @@ test.each([
   ['LATCHKEY_SIGNUP', { LATCHKEY_SIGNUP: '@' }],
   ['DATABASE_URL', { DATABASE_URL: 'postgres://127.0.0.1:1/x', LATCHKEY_KEYS: generateKey() }],
   ['DATABASE_URL', { DATABASE_URL: 'sqlite:/proc/nowhere/x.db', LATCHKEY_KEYS: generateKey() }],
+  ['LATCHKEY_BASE_URL', { LATCHKEY_BASE_URL: 'http://login.example.com' }],
   ['HOST', { HOST: '192.0.2.1' }],
   ['HOST', { HOST: 'http://localhost' }],
   ['HOST', { HOST: '127.0.0.1:80' }],

@@ -21,7 +21,7 @@ export interface Config {
   readonly trustedProxies: readonly CidrRange[];
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
-  /** Mails can be read at /dev/mailbox: only on a loopback address and without an SMTP server. */
+  /** Mails can be read at /dev/mailbox: only without an SMTP server, where host and base URL are loopback ones. */
   readonly devMailbox: boolean;
   readonly signup: 'open' | 'closed' | readonly string[];
   readonly rateLimits: boolean;
@@ -156,6 +156,8 @@ const settings = z.object({
       (text) => /^smtps?:\/\/./.test(text) && !!URL.parse(text)?.hostname,
       'must be an smtp:// or smtps:// URL',
     )
+    // The mail library reads its own options from a query, among them those that turn off TLS.
+    .refine((text) => !/[?#]/.test(text), 'must not have a query')
     .optional(),
   LATCHKEY_MAIL_FROM: z
     .string()
@@ -191,6 +193,7 @@ const settings = z.object({
       ),
     )
     .default([]),
+  LATCHKEY_INSECURE_HTTP: z.enum(['on', 'off'], 'must be on or off').default('off'),
   LATCHKEY_RATE_LIMITS: z.enum(['on', 'off'], 'must be on or off').default('on'),
   LATCHKEY_METRICS_TOKEN: z
     .string()
@@ -234,6 +237,12 @@ export function readConfig(env: Environment = process.env): Config {
   const quotas = checked(limitSettings, given);
   const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
   const { hostname, protocol } = new URL(baseUrl);
+  const isLocal = isLoopback(hostname);
+  if (protocol === 'http:' && !isLocal && s.LATCHKEY_INSECURE_HTTP === 'off') {
+    throw new ConfigError(
+      'LATCHKEY_BASE_URL must be https, unless its host is a loopback one, such as localhost, or LATCHKEY_INSECURE_HTTP is on.',
+    );
+  }
   const rpId = s.LATCHKEY_RP_ID ?? hostname;
   if (rpId !== hostname && !hostname.endsWith(`.${rpId}`)) {
     throw new ConfigError(
@@ -258,7 +267,7 @@ export function readConfig(env: Environment = process.env): Config {
     trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
     smtpUrl: s.LATCHKEY_SMTP_URL,
     mailFrom: s.LATCHKEY_MAIL_FROM,
-    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopback(s.HOST),
+    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopback(s.HOST) && isLocal,
     signup: s.LATCHKEY_SIGNUP,
     rateLimits: s.LATCHKEY_RATE_LIMITS === 'on',
     limits,
@@ -279,9 +288,11 @@ export function readConfig(env: Environment = process.env): Config {
   });
 }
 
-/** Whether a host name or address means this machine. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+/** Whether a host name or address means this machine. An IPv6 address may be in brackets, as in a URL. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback');
+}
 
 /** Settings that look like ours but are not: probably a slip of the pen. */
 export function unknownSettings(env: Environment = process.env): string[] {

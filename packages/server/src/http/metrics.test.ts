@@ -58,6 +58,21 @@ test('without a token the metrics are for this machine, and not for what a proxy
   await t.close();
 });
 
+test('without a token a page whose name was made to resolve to this machine gets no metrics', async () => {
+  const t = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
+  const get = async (origin: string) =>
+    (await t.app.fetch(new Request(`${origin}/metrics`), { peer: '127.0.0.1' })).status;
+  for (const origin of ['http://localhost:8787', 'http://127.0.0.1:8787', 'http://[::1]:8787'])
+    expect([origin, await get(origin)]).toEqual([origin, 200]);
+  for (const origin of [
+    'http://evil.example:8787',
+    'http://localhost.evil.example',
+    'https://login.example.com',
+  ])
+    expect([origin, await get(origin)]).toEqual([origin, 404]);
+  await t.close();
+});
+
 test('with a token the metrics are for who presents it, from anywhere', async () => {
   const token = 'a token of the operator'.replaceAll(' ', '-');
   const t = await openApp('sqlite', { settings: { LATCHKEY_METRICS_TOKEN: token } });
