@@ -7,6 +7,9 @@ import { loginByMail, request } from './support/http.ts';
 import { startPostgres } from './support/postgres.ts';
 import { runOperator, startService, type TestService } from './support/service.ts';
 
+/** All that a command says on standard error when nothing is wrong. */
+const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
+
 for (const dialect of ['sqlite', 'postgres'] as const) {
   describe(`the operator (${dialect})`, () => {
     let service: TestService;
@@ -24,7 +27,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     test('makes an organization and a member of it, who sees it at once', async () => {
       const { access_token: token } = await loginByMail(service.url, 'member@example.com');
       const made = await operator('organizations', 'create', '--slug', 'acme', '--name', 'Acme Inc.');
-      expect(made).toMatchObject({ code: 0, stderr: '' });
+      expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       const added = ['organizations', 'add-member', '--slug', 'acme', '--email', 'MEMBER@example.com'];
       expect((await operator(...added, '--role', 'member')).code).toBe(0);
       expect((await operator(...added, '--role', 'admin')).code).toBe(0);
@@ -127,7 +130,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
     test('makes, lists and revokes service keys, which count from the next request on', async () => {
       const made = await operator('services', 'create', 'Sessions service');
-      expect(made).toMatchObject({ code: 0, stderr: '' });
+      expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       const key = made.stdout.trimEnd().split('\n').at(-1)!;
       const [, id, secret] = /^(svc_[\w-]{22}):(lk_sk_[\w-]{43})$/.exec(key)!;
       const headers = { Authorization: `Basic ${Buffer.from(key).toString('base64')}` };
@@ -170,7 +173,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const { access_token: token } = await loginByMail(service.url, 'Gone@example.com');
       const { body: profile } = await request(service.url, 'GET', '/me', { token });
       const shown = await operator('users', 'export', 'gone@EXAMPLE.com');
-      expect(shown).toMatchObject({ code: 0, stderr: '' });
+      expect(shown).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       const held = JSON.parse(shown.stdout);
       expect(held.users).toEqual([expect.objectContaining({ id: profile.id, email: 'Gone@example.com' })]);
       expect(held.sessions).toHaveLength(1);
@@ -178,7 +181,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       expect(shown.stdout).not.toContain('lk_');
 
       const deleted = await operator('users', 'delete', 'gone@EXAMPLE.com');
-      expect(deleted).toMatchObject({ code: 0, stderr: '' });
+      expect(deleted).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
       for (const command of ['delete', 'export']) {
         const again = await operator('users', command, 'gone@example.com');

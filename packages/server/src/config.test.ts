@@ -254,7 +254,8 @@ describe('keys', () => {
   const sqlite = (directory: string) => ({
     DATABASE_URL: `sqlite:${join(directory, 'deep', 'latchkey.db')}`,
   });
-  const idOf = (env: Record<string, string>) => readKeys(readConfig(env), env).signing.id.toString('hex');
+  const idOf = (env: Record<string, string>) =>
+    readKeys(readConfig(env), { make: true, env }).signing.id.toString('hex');
 
   test('with SQLite a key file of mode 0600 is made once, beside the database', () => {
     const directory = temporaryDirectory();
@@ -271,7 +272,7 @@ describe('keys', () => {
     const directory = temporaryDirectory();
     const env = sqlite(directory);
     const program = `import { readConfig, readKeys } from ${JSON.stringify(join(import.meta.dir, 'config.ts'))};
-      process.stdout.write(readKeys(readConfig()).signing.id.toString('hex'));`;
+      process.stdout.write(readKeys(readConfig(), { make: true }).signing.id.toString('hex'));`;
     const started = Array.from({ length: 6 }, () =>
       spawn([process.execPath, '-e', program], { env: { PATH: '', ...env }, cwd: directory, stdout: 'pipe' }),
     );
@@ -286,7 +287,7 @@ describe('keys', () => {
       mkdirSync(join(directory, 'deep'));
       const file = join(directory, 'deep', 'latchkey.keys');
       writeFileSync(file, content);
-      const said = refusal(() => readKeys(readConfig(sqlite(directory)), {}));
+      const said = refusal(() => readKeys(readConfig(sqlite(directory)), { make: true, env: {} }));
       expect(said).toMatch(/^LATCHKEY_KEYS .*latchkey\.keys .*\.$/);
       expect(readFileSync(file, 'utf8')).toBe(content);
     }
@@ -295,9 +296,14 @@ describe('keys', () => {
   test('given keys are taken in order and no file is made; bad ones are refused without being told', () => {
     const directory = temporaryDirectory();
     const [one, two] = [generateKey(), generateKey()];
-    const ring = readKeys(readConfig(sqlite(directory)), { LATCHKEY_KEYS: `${one}, ${two}` });
+    const ring = readKeys(readConfig(sqlite(directory)), {
+      make: true,
+      env: { LATCHKEY_KEYS: `${one}, ${two}` },
+    });
     expect(ring.all).toHaveLength(2);
-    expect(ring.signing.id).toEqual(readKeys(readConfig({}), { LATCHKEY_KEYS: one }).signing.id);
+    expect(ring.signing.id).toEqual(
+      readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: one } }).signing.id,
+    );
     expect(existsSync(join(directory, 'deep'))).toBe(false);
     for (const keys of [
       `${one},${one}`,
@@ -308,7 +314,7 @@ describe('keys', () => {
       'A'.repeat(43),
       `${one};${two}`,
     ]) {
-      const said = refusal(() => readKeys(readConfig({}), { LATCHKEY_KEYS: keys }));
+      const said = refusal(() => readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: keys } }));
       expect(said).toMatch(/^LATCHKEY_KEYS cannot be used: .+\.$/);
       expect(said).not.toContain(one.slice(0, 20));
     }
@@ -316,7 +322,7 @@ describe('keys', () => {
 
   test('PostgreSQL without keys refuses to start', async () => {
     const env = { DATABASE_URL: 'postgres://127.0.0.1:1/x' };
-    expect(refusal(() => readKeys(readConfig(env), {}))).toMatch(
+    expect(refusal(() => readKeys(readConfig(env), { make: true, env: {} }))).toMatch(
       /^LATCHKEY_KEYS must be set with PostgreSQL/,
     );
     const { code, stderr } = await runOperator(env, 'serve');

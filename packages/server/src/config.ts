@@ -1,5 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { limits as sizes } from '@latchkey/contract/limits';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
@@ -227,6 +228,24 @@ function checked<S extends z.ZodObject>(schema: S, given: Environment): z.output
   throw new ConfigError(`${String(issue?.path[0])} ${issue?.message}.`);
 }
 
+const defaultEnvFile = '.env';
+
+/**
+ * Adds the settings of a file to the environment, which wins. Without a name it is `.env`, if there is one.
+ * @throws {ConfigError} when a file that was named cannot be read
+ */
+export function readEnvFile(file: string | undefined, env: NodeJS.ProcessEnv = process.env): void {
+  let text: string;
+  try {
+    text = readFileSync(file ?? defaultEnvFile, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (file === undefined && code === 'ENOENT') return;
+    throw new ConfigError(`--env-file: ${file ?? defaultEnvFile} cannot be read: ${code}.`);
+  }
+  for (const [name, value] of Object.entries(parseEnv(text))) env[name] ??= value;
+}
+
 /**
  * Reads and checks the settings. An empty variable counts as not set.
  * @throws {ConfigError} naming the first setting that is wrong
@@ -309,6 +328,13 @@ export function unknownSettings(env: Environment = process.env): string[] {
 /** Whether npx runs this process, by a shell of its own. */
 export const runByNpx = (env: Environment = process.env): boolean => env['npm_lifecycle_event'] === 'npx';
 
+/** The store that the settings name, without user and password: `sqlite:` with the whole path, or `postgres://…`. */
+export function storeNameOf({ databaseUrl }: Config): string {
+  if (databaseUrl.startsWith('sqlite:')) return `sqlite:${resolve(databaseUrl.slice('sqlite:'.length))}`;
+  const url = URL.parse(databaseUrl);
+  return url ? `postgres://${url.host}${url.pathname}` : 'PostgreSQL';
+}
+
 /** Where the keys of a service on SQLite lie when none are set. */
 export function keyFileOf(config: Config): string {
   const database = config.databaseUrl.slice('sqlite:'.length);
@@ -319,10 +345,14 @@ export function keyFileOf(config: Config): string {
 export const hasGivenKeys = (env: Environment = process.env): boolean => !!env['LATCHKEY_KEYS']?.trim();
 
 /**
- * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database, made at the first start.
- * @throws {ConfigError} when there is none or it cannot be used
+ * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database. With `make`, as at the first
+ * start, that file is made where there is none.
+ * @throws {ConfigError} when there is no key or it cannot be used
  */
-export function readKeys(config: Config, env: Environment = process.env): KeyRing {
+export function readKeys(
+  config: Config,
+  { make, env = process.env }: { make: boolean; env?: Environment },
+): KeyRing {
   const given = env['LATCHKEY_KEYS']?.trim();
   if (given) return checkedKeys('LATCHKEY_KEYS', given);
   if (!config.databaseUrl.startsWith('sqlite:')) {
@@ -332,7 +362,10 @@ export function readKeys(config: Config, env: Environment = process.env): KeyRin
   }
   const path = keyFileOf(config);
   try {
-    if (!existsSync(path)) createKeyFile(path);
+    if (!existsSync(path)) {
+      if (!make) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
+      createKeyFile(path);
+    }
     return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, readFileSync(path, 'utf8'));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
