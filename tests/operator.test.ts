@@ -154,7 +154,41 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const published = async () =>
         ((await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: object[] }).keys;
       expect(await published()).toHaveLength(2);
-      expect((await rotate('--at-once')).code).toBe(0);
+    });
+
+    test('has rotated the signing keys at once when the command ends: no old key is published or signs any more', async () => {
+      const published = async () => {
+        const answer = await fetch(`${service.url}/.well-known/jwks.json`);
+        return ((await answer.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+      };
+      const key = (await operator('services', 'create', 'verifier')).stdout.trimEnd().split('\n').at(-1)!;
+      const signedBy = async () => {
+        const answer = await fetch(`${service.url}/api/v1/auth/introspect`, {
+          method: 'POST',
+          headers: {
+            Authorization: `Basic ${Buffer.from(key).toString('base64')}`,
+            Accept: 'application/token-introspection+jwt',
+          },
+          body: new URLSearchParams({ token: 'x' }),
+        });
+        return JSON.parse(Buffer.from((await answer.text()).split('.')[0]!, 'base64url').toString()).kid;
+      };
+      // The node keeps what it reads now for as long as it may.
+      const before = await published();
+      const rotation = operator('signing-keys', 'rotate', '--at-once');
+      let asking = true;
+      const asked = (async () => {
+        for (; asking; await Bun.sleep(100)) await published();
+      })();
+      const { code, stderr } = await rotation;
+      const after = await published();
+      asking = false;
+      await asked;
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/^Waiting \d s, until every node/m);
+      expect(after).toHaveLength(1);
+      expect(before).not.toContain(after[0]!);
+      expect(await signedBy()).toBe(after[0]!);
     });
 
     test('disables an account: its logins end at once and for good; enabled again, its owner logs in anew', async () => {

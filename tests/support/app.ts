@@ -4,7 +4,7 @@ import { describe } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
-import { type Config, readConfig } from '../../packages/server/src/config.ts';
+import { type Config, readConfig, readLogKeys } from '../../packages/server/src/config.ts';
 import type { Context } from '../../packages/server/src/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/crypto/random.ts';
@@ -126,13 +126,15 @@ export async function openApp(
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
   const metrics = createMetrics();
+  const ring = parseKeyRing(keys);
   const ctx: Context = {
     config,
     db,
     metrics,
     limiter: createLimiter({ config, db, metrics }),
     log,
-    keys: parseKeyRing(keys),
+    keys: ring,
+    logKeys: readLogKeys(ring, settings),
     clock: () => Date.now() + offset.ms,
     random: systemRandom,
     wakeMailWorker: () => worker?.wake(),

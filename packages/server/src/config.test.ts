@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../tests/support/service.ts';
-import { type Config, ConfigError, readConfig, readKeys, unknownSettings } from './config.ts';
-import { generateKey } from './crypto/key-ring.ts';
+import { type Config, ConfigError, readConfig, readKeys, readLogKeys, unknownSettings } from './config.ts';
+import { generateKey, parseKeyRing } from './crypto/key-ring.ts';
 import { limitNames, limitSetting } from './limits/rules.ts';
 
 function refusal(work: () => unknown): string {
@@ -318,6 +318,23 @@ describe('keys', () => {
       expect(said).toMatch(/^LATCHKEY_KEYS cannot be used: .+\.$/);
       expect(said).not.toContain(one.slice(0, 20));
     }
+  });
+
+  test('keys that left the ring verify the security log and nothing else; bad ones are refused without being told', () => {
+    const [one, two, three] = [generateKey(), generateKey(), generateKey()];
+    const ring = parseKeyRing(one);
+    const [retired, other] = [parseKeyRing(two).signing, parseKeyRing(three).signing];
+    const keys = readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: `${two}, ${three}` });
+    expect(keys.signing).toBe(ring.signing);
+    for (const { id } of [ring.signing, retired, other]) expect(keys.find(id)?.id).toEqual(id);
+    expect(ring.find(retired.id)).toBeUndefined();
+    expect(readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: ' ' })).toBe(ring);
+    for (const list of [one, `${two},${one}`, `${two},${two}`, `${two},`, 'x', 'A'.repeat(43)]) {
+      const said = refusal(() => readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: list }));
+      expect(said).toMatch(/^LATCHKEY_RETIRED_KEYS cannot be used: .+\.$/);
+      for (const key of [one, two]) expect(said).not.toContain(key.slice(0, 20));
+    }
+    expect(unknownSettings({ LATCHKEY_RETIRED_KEYS: two })).toEqual([]);
   });
 
   test('PostgreSQL without keys refuses to start', async () => {

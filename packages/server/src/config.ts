@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { limits as sizes } from '@latchkey/contract/limits';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { generateKey, type KeyRing, parseKeyRing } from './crypto/key-ring.ts';
+import { generateKey, type KeyRing, type LogKeys, parseKeyRing, withRetiredKeys } from './crypto/key-ring.ts';
 import { type LimitName, limitNames, limitRules, limitSetting, type Quota } from './limits/rules.ts';
 
 export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -319,6 +319,7 @@ export function unknownSettings(env: Environment = process.env): string[] {
     ...Object.keys(settings.shape),
     ...Object.keys(limitSettings.shape),
     'LATCHKEY_KEYS',
+    'LATCHKEY_RETIRED_KEYS',
     'LATCHKEY_SERVER',
     'LATCHKEY_CREDENTIALS',
   ]);
@@ -354,7 +355,7 @@ export function readKeys(
   { make, env = process.env }: { make: boolean; env?: Environment },
 ): KeyRing {
   const given = env['LATCHKEY_KEYS']?.trim();
-  if (given) return checkedKeys('LATCHKEY_KEYS', given);
+  if (given) return checkedKeys('LATCHKEY_KEYS', () => parseKeyRing(given));
   if (!config.databaseUrl.startsWith('sqlite:')) {
     throw new ConfigError(
       'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
@@ -366,7 +367,8 @@ export function readKeys(
       if (!make) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
       createKeyFile(path);
     }
-    return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, readFileSync(path, 'utf8'));
+    const text = readFileSync(path, 'utf8').trim();
+    return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, () => parseKeyRing(text));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(
@@ -375,9 +377,18 @@ export function readKeys(
   }
 }
 
-const checkedKeys = (name: string, text: string): KeyRing => {
+/**
+ * What the security log is checked with: the ring, and the keys of `LATCHKEY_RETIRED_KEYS`, which are good for no token.
+ * @throws {ConfigError} when one of them cannot be used
+ */
+export function readLogKeys(ring: KeyRing, env: Environment = process.env): LogKeys {
+  const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
+  return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
+}
+
+const checkedKeys = <Keys>(name: string, parse: () => Keys): Keys => {
   try {
-    return parseKeyRing(text.trim());
+    return parse();
   } catch (error) {
     throw new ConfigError(`${name} cannot be used: ${(error as Error).message}.`);
   }

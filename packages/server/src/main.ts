@@ -8,10 +8,10 @@ import {
   readConfig,
   readEnvFile,
   readKeys,
+  readLogKeys,
   storeNameOf,
 } from './config.ts';
 import type { Context } from './context.ts';
-import type { KeyRing } from './crypto/key-ring.ts';
 import { systemRandom } from './crypto/random.ts';
 import { openDatabase, openExistingDatabase } from './database/database.ts';
 import type { Database } from './database/executor.ts';
@@ -38,12 +38,19 @@ async function opening(db: Promise<Database>): Promise<Database> {
   });
 }
 
-function contextOf(config: Config, log: Logger, db: Database, keys: KeyRing): Context {
+type Keys = Pick<Context, 'keys' | 'logKeys'>;
+
+function keysOf(config: Config, options: { make: boolean }): Keys {
+  const keys = readKeys(config, options);
+  return { keys, logKeys: readLogKeys(keys) };
+}
+
+function contextOf(config: Config, log: Logger, db: Database, keys: Keys): Context {
   const metrics = createMetrics();
   const limiter = createLimiter({ config, db, metrics });
   return {
     config,
-    keys,
+    ...keys,
     db,
     log,
     metrics,
@@ -57,7 +64,7 @@ function contextOf(config: Config, log: Logger, db: Database, keys: KeyRing): Co
 /** For the service: makes the key and the store where there are none, and brings an older store up to date. */
 async function openForService(config: Config): Promise<Context> {
   const log = createLogger('info');
-  const keys = readKeys(config, { make: true });
+  const keys = keysOf(config, { make: true });
   return contextOf(config, log, await opening(openDatabase(config.databaseUrl, { log })), keys);
 }
 
@@ -68,7 +75,7 @@ async function run(work: (ctx: Context) => Promise<string>): Promise<void> {
   const log = createLogger('silent');
   const db = await opening(openExistingDatabase(config.databaseUrl, { log }));
   try {
-    print(await work(contextOf(config, log, db, readKeys(config, { make: false }))));
+    print(await work(contextOf(config, log, db, keysOf(config, { make: false }))));
   } finally {
     await db.close();
   }
