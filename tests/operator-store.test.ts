@@ -149,7 +149,7 @@ test('--env-file names another file than .env, before or after the command; the 
   expect(won.stderr).toContain(`Store: sqlite:${join(elsewhere, 'third.db')}\n`);
   const missing = await run(elsewhere, ['--env-file', 'none.env', 'serve']);
   expect(missing.code).toBe(1);
-  expect(missing.stderr).toBe('latchkey-server: --env-file: none.env cannot be read: ENOENT.\n');
+  expect(missing.stderr).toBe('latchkey-server: --env-file none.env cannot be read: ENOENT.\n');
   expect(readdirSync(elsewhere)).toEqual(['.env']);
   await service.stop();
 });

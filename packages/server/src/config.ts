@@ -241,7 +241,11 @@ export function readEnvFile(file: string | undefined, env: NodeJS.ProcessEnv = p
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (file === undefined && code === 'ENOENT') return;
-    throw new ConfigError(`--env-file: ${file ?? defaultEnvFile} cannot be read: ${code}.`);
+    throw new ConfigError(
+      file === undefined
+        ? `The file ${defaultEnvFile} cannot be read: ${code}.`
+        : `--env-file ${file} cannot be read: ${code}.`,
+    );
   }
   for (const [name, value] of Object.entries(parseEnv(text))) env[name] ??= value;
 }

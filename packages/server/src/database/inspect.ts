@@ -2,8 +2,12 @@ import { Database as Connection } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import postgres from 'postgres';
 import { migrationNames } from './migrate.ts';
+import { whenFree } from './sqlite.ts';
 
 const connectTimeoutSeconds = 2;
+
+/** How long another process may recover the file or end with it. */
+const busyDeadlineMs = 5_000;
 
 /** What can be said of a store without changing anything in it. */
 export interface Inspection {
@@ -23,7 +27,7 @@ const noStore = (): Error =>
 /** @throws {Error} when the store is out of reach, or was never made */
 export async function inspectDatabase(url: string): Promise<Inspection> {
   const { applied, clockAheadMs } = await (url.startsWith('sqlite:')
-    ? inspectSqlite(url.slice('sqlite:'.length))
+    ? whenFree(busyDeadlineMs, () => inspectSqlite(url.slice('sqlite:'.length)))
     : inspectPostgres(url));
   const names = new Set(applied.map(({ name }) => name));
   return {
@@ -33,7 +37,7 @@ export async function inspectDatabase(url: string): Promise<Inspection> {
   };
 }
 
-async function inspectSqlite(path: string) {
+function inspectSqlite(path: string) {
   if (!existsSync(path)) throw noStore();
   const connection = new Connection(path, { readonly: true });
   try {

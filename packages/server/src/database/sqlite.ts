@@ -53,7 +53,7 @@ async function openMigrated(path: string): Promise<Connection> {
 }
 
 /** Does something that another process may stand in the way of, until a deadline, without blocking anybody. */
-async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
+export async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
   for (const deadline = Date.now() + deadlineMs; ; ) {
     try {
       return await work();
