@@ -81,3 +81,10 @@ test('a public address without trusted proxies is warned of at the start', async
   );
   await service.stop();
 });
+
+test('a public address without TLS is warned of at the start', async () => {
+  const env = { LATCHKEY_BASE_URL: 'http://login.internal', LATCHKEY_INSECURE_HTTP: 'on' };
+  const service = await startService({ env });
+  expect(service.logs().filter((line) => line.includes('LATCHKEY_BASE_URL is not https'))).toHaveLength(1);
+  await service.stop();
+});

@@ -125,6 +125,15 @@ const rules: Rule[] = [
     bad: { [`${server}mail/transport.ts`]: "const url = process.env['LATCHKEY_SMTP_URL'];" },
   },
   {
+    name: 'only the security log sees keys that left the ring',
+    complaints: (files) =>
+      productOf(files, server)
+        .filter(({ path }) => !/^(context|main)\.ts$|^events\//.test(path.slice(server.length)))
+        .filter(({ text }) => /\blogKeys\b/.test(withoutComments(text)))
+        .map(({ path }) => `${path} uses the keys of the security log`),
+    bad: { [`${server}sessions/tokens.ts`]: "readHandle(ctx.logKeys, 'accessToken', text);" },
+  },
+  {
     name: 'nothing imports in a circle',
     complaints: cycles,
     bad: {

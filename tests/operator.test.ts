@@ -7,6 +7,9 @@ import { loginByMail, request } from './support/http.ts';
 import { startPostgres } from './support/postgres.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from './support/service.ts';
 
+/** All that a command says on standard error when nothing is wrong. */
+const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
+
 for (const dialect of ['sqlite', 'postgres'] as const) {
   describe(`the operator (${dialect})`, () => {
     let service: TestService;
@@ -24,7 +27,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     test('makes an organization and a member of it, who sees it at once', async () => {
       const { access_token: token } = await loginByMail(service.url, 'member@example.com');
       const made = await operator('organizations', 'create', '--slug', 'acme', '--name', 'Acme Inc.');
-      expect(made).toMatchObject({ code: 0, stderr: '' });
+      expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       const added = ['organizations', 'add-member', '--slug', 'acme', '--email', 'MEMBER@example.com'];
       expect((await operator(...added, '--role', 'member')).code).toBe(0);
       expect((await operator(...added, '--role', 'admin')).code).toBe(0);
@@ -127,7 +130,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
     test('makes, lists and revokes service keys, which count from the next request on', async () => {
       const made = await operator('services', 'create', 'Sessions service');
-      expect(made).toMatchObject({ code: 0, stderr: '' });
+      expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       const key = made.stdout.trimEnd().split('\n').at(-1)!;
       const [, id, secret] = /^(svc_[\w-]{22}):(lk_sk_[\w-]{43})$/.exec(key)!;
       const headers = { Authorization: `Basic ${Buffer.from(key).toString('base64')}` };
@@ -151,7 +154,41 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const published = async () =>
         ((await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: object[] }).keys;
       expect(await published()).toHaveLength(2);
-      expect((await rotate('--at-once')).code).toBe(0);
+    });
+
+    test('has rotated the signing keys at once when the command ends: no old key is published or signs any more', async () => {
+      const published = async () => {
+        const answer = await fetch(`${service.url}/.well-known/jwks.json`);
+        return ((await answer.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+      };
+      const key = (await operator('services', 'create', 'verifier')).stdout.trimEnd().split('\n').at(-1)!;
+      const signedBy = async () => {
+        const answer = await fetch(`${service.url}/api/v1/auth/introspect`, {
+          method: 'POST',
+          headers: {
+            Authorization: `Basic ${Buffer.from(key).toString('base64')}`,
+            Accept: 'application/token-introspection+jwt',
+          },
+          body: new URLSearchParams({ token: 'x' }),
+        });
+        return JSON.parse(Buffer.from((await answer.text()).split('.')[0]!, 'base64url').toString()).kid;
+      };
+      // The node keeps what it reads now for as long as it may.
+      const before = await published();
+      const rotation = operator('signing-keys', 'rotate', '--at-once');
+      let asking = true;
+      const asked = (async () => {
+        for (; asking; await Bun.sleep(100)) await published();
+      })();
+      const { code, stderr } = await rotation;
+      const after = await published();
+      asking = false;
+      await asked;
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/^Waiting \d s, until every node/m);
+      expect(after).toHaveLength(1);
+      expect(before).not.toContain(after[0]!);
+      expect(await signedBy()).toBe(after[0]!);
     });
 
     test('disables an account: its logins end at once and for good; enabled again, its owner logs in anew', async () => {
@@ -170,7 +207,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const { access_token: token } = await loginByMail(service.url, 'Gone@example.com');
       const { body: profile } = await request(service.url, 'GET', '/me', { token });
       const shown = await operator('users', 'export', 'gone@EXAMPLE.com');
-      expect(shown).toMatchObject({ code: 0, stderr: '' });
+      expect(shown).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       const held = JSON.parse(shown.stdout);
       expect(held.users).toEqual([expect.objectContaining({ id: profile.id, email: 'Gone@example.com' })]);
       expect(held.sessions).toHaveLength(1);
@@ -178,7 +215,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       expect(shown.stdout).not.toContain('lk_');
 
       const deleted = await operator('users', 'delete', 'gone@EXAMPLE.com');
-      expect(deleted).toMatchObject({ code: 0, stderr: '' });
+      expect(deleted).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
       for (const command of ['delete', 'export']) {
         const again = await operator('users', command, 'gone@example.com');

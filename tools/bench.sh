@@ -1,6 +1,7 @@
 #!/bin/sh
 # `npm run bench`: measures what is promised in figures, or with arguments (`npm run bench -- me start`) some of it.
 cd "$(dirname "$0")/.." || exit 1
+needs=everything
 . tools/install.sh
 . tools/debian.sh
 command -v wrk >/dev/null || install_debian wrk

@@ -1,6 +1,7 @@
 #!/bin/sh
 # `npm run check`: everything that can be said without running the tests. Runs all checks, then tells.
 cd "$(dirname "$0")/.." || exit 1
+needs=everything
 . tools/install.sh
 failed=
 

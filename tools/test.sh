@@ -15,7 +15,7 @@ find_chromium() {
   done
 }
 
-(. tools/install.sh) || finish 0 1
+(needs=everything; . tools/install.sh) || finish 0 1
 
 . tools/debian.sh
 

@@ -7,6 +7,6 @@ import { $ } from 'bun';
 const root = join(import.meta.dir, '../..');
 const target = process.argv[2] ?? join(root, 'dist/latchkey-server');
 
-// It reads `.env` where it is started, as the settings say; a bunfig.toml there is none of its business.
+// It reads its settings itself, from `.env` or another file; a bunfig.toml is none of its business.
 await $`${process.execPath} build --compile --bytecode --format=esm --minify-syntax --minify-whitespace \
-  --no-compile-autoload-bunfig --outfile ${target} ${join(import.meta.dir, 'src/main.ts')}`.quiet();
+  --no-compile-autoload-dotenv --no-compile-autoload-bunfig --outfile ${target} ${join(import.meta.dir, 'src/main.ts')}`.quiet();

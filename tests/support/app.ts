@@ -4,7 +4,7 @@ import { describe } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
-import { type Config, readConfig } from '../../packages/server/src/config.ts';
+import { type Config, readConfig, readLogKeys } from '../../packages/server/src/config.ts';
 import type { Context } from '../../packages/server/src/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/crypto/random.ts';
@@ -13,6 +13,7 @@ import type { Dialect } from '../../packages/server/src/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/database/sweep.ts';
 import type { App, Lifecycle } from '../../packages/server/src/http/conventions.ts';
 import { createLimiter } from '../../packages/server/src/limits/limiter.ts';
+import { readMailbox } from '../../packages/server/src/mail/mailbox.ts';
 import { mailboxTransport } from '../../packages/server/src/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/mail/worker.ts';
 import { createMetrics } from '../../packages/server/src/metrics/metrics.ts';
@@ -128,13 +129,15 @@ export async function openApp(
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
   const metrics = createMetrics();
+  const ring = parseKeyRing(keys);
   const ctx: Context = {
     config,
     db,
     metrics,
     limiter: createLimiter({ config, db, metrics }),
     log,
-    keys: parseKeyRing(keys),
+    keys: ring,
+    logKeys: readLogKeys(ring, settings),
     clock: () => Date.now() + offset.ms,
     random: systemRandom,
     wakeMailWorker: () => worker?.wake(),
@@ -193,13 +196,13 @@ export async function openApp(
         [],
       );
       if (waiting.length === 0) {
-        const { body } = await ask('GET', 'dev/mailbox.json');
+        const messages = await readMailbox(ctx, templates);
         await worker.stop();
         worker = undefined;
-        return body.messages.map((mail: Mail) => ({
+        return messages.map((mail) => ({
           ...mail,
-          token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1],
-          code: /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail.text)?.[0],
+          token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1] ?? '',
+          code: /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail.text)?.[0] ?? '',
         }));
       }
       await Bun.sleep(5);

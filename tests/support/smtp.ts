@@ -26,8 +26,11 @@ export interface TestSmtp {
 
 const pollMs = 10;
 
-/** Starts the server on a free port of 127.0.0.1; it wants no login and offers no TLS. */
-export async function startSmtp(): Promise<TestSmtp> {
+/**
+ * Starts the server on a free port of 127.0.0.1. It wants no login, and offers no TLS unless told to: then under a
+ * certificate that nobody trusts.
+ */
+export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
   const messages: ReceivedMail[] = [];
   let connections = 0;
   let failure = { left: 0, code: 451, message: '', at: 'rcpt' };
@@ -40,7 +43,7 @@ export async function startSmtp(): Promise<TestSmtp> {
 
   const server = new SMTPServer({
     authOptional: true,
-    disabledCommands: ['AUTH', 'STARTTLS'],
+    disabledCommands: offersTls ? ['AUTH'] : ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     closeTimeout: 100,
     onConnect(_session, done) {

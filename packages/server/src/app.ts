@@ -17,7 +17,13 @@ import { sweepEmailChanges } from './email-change/store.ts';
 import { sweepEvents } from './events/events.ts';
 import { eventRoutes } from './events/routes.ts';
 import { createApi } from './http/api.ts';
-import { type App, answering, type Lifecycle, refuseOtherMethods } from './http/conventions.ts';
+import {
+  type App,
+  answering,
+  countFromTheStart,
+  type Lifecycle,
+  refuseOtherMethods,
+} from './http/conventions.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { documentRoutes, healthRoutes } from './http/operations.ts';
 import { notFoundPage, pageRoutes } from './http/pages.ts';
@@ -117,6 +123,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   documentRoutes(routes, ctx, manifest.version);
   pageRoutes(routes, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
+  countFromTheStart(ctx, routes);
   refuseOtherMethods(routes, ctx);
   return answering(ctx, lifecycle, routes, notFoundPage({ https: ctx.config.https }));
 }

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../tests/support/service.ts';
-import { type Config, ConfigError, readConfig, readKeys, unknownSettings } from './config.ts';
-import { generateKey } from './crypto/key-ring.ts';
+import { type Config, ConfigError, readConfig, readKeys, readLogKeys, unknownSettings } from './config.ts';
+import { generateKey, parseKeyRing } from './crypto/key-ring.ts';
 import { limitNames, limitSetting } from './limits/rules.ts';
 
 function refusal(work: () => unknown): string {
@@ -86,9 +86,11 @@ const good: [string, string, Partial<Config>][] = [
   [
     'LATCHKEY_BASE_URL',
     'https://Login.Example.com/',
-    { baseUrl: 'https://login.example.com', https: true, rpId: 'login.example.com' },
+    { baseUrl: 'https://login.example.com', https: true, rpId: 'login.example.com', devMailbox: false },
   ],
   ['LATCHKEY_BASE_URL', 'http://localhost:3000', { baseUrl: 'http://localhost:3000', https: false }],
+  ['LATCHKEY_BASE_URL', 'http://127.0.0.1:3000', { devMailbox: true }],
+  ['LATCHKEY_BASE_URL', 'http://[::1]:3000', { devMailbox: true }],
   ['LATCHKEY_SMTP_URL', 'smtp://mail.example:25', { smtpUrl: 'smtp://mail.example:25', devMailbox: false }],
   ['LATCHKEY_SMTP_URL', 'smtps://u:p@mail.example', { smtpUrl: 'smtps://u:p@mail.example' }],
   ['LATCHKEY_MAIL_FROM', 'a@example.com', { mailFrom: 'a@example.com' }],
@@ -138,7 +140,22 @@ const bad: [string, string[]][] = [
     'LATCHKEY_BASE_URL',
     ['localhost', 'ftp://a.example', 'https://a.example/path', 'https://u:p@a.example', 'https://', '*'],
   ],
-  ['LATCHKEY_SMTP_URL', ['mail.example', 'http://mail.example', 'smtp:', 'smtp://']],
+  [
+    'LATCHKEY_BASE_URL',
+    ['http://login.example.com', 'http://192.0.2.7:8787', 'http://localhost.example.com', 'http://0.0.0.0'],
+  ],
+  ['LATCHKEY_INSECURE_HTTP', ['ON', 'true', '1', 'no']],
+  [
+    'LATCHKEY_SMTP_URL',
+    [
+      'mail.example',
+      'http://mail.example',
+      'smtp:',
+      'smtp://',
+      'smtp://mail.example?requireTLS=false',
+      'smtps://mail.example/?tls.rejectUnauthorized=false',
+    ],
+  ],
   [
     'LATCHKEY_MAIL_FROM',
     ['x', 'Ada <x>', 'a@b>', 'Ada <a@example.com>\r\nBcc: e@e.example', 'a@b.example, c@d.example'],
@@ -206,6 +223,19 @@ test.each(['Open', 'OPEN', 'Closed', 'CLOSED'])('LATCHKEY_SIGNUP %s never become
   else expect(said).toStartWith('LATCHKEY_SIGNUP ');
 });
 
+test('a public address without TLS is taken only where LATCHKEY_INSECURE_HTTP says so', () => {
+  const env = { LATCHKEY_BASE_URL: 'http://login.internal:8787' };
+  expect(refusal(() => readConfig(env))).toContain('LATCHKEY_INSECURE_HTTP');
+  expect(refusal(() => readConfig({ ...env, LATCHKEY_INSECURE_HTTP: 'off' }))).toStartWith(
+    'LATCHKEY_BASE_URL ',
+  );
+  expect(readConfig({ ...env, LATCHKEY_INSECURE_HTTP: 'on' })).toMatchObject({
+    baseUrl: 'http://login.internal:8787',
+    https: false,
+    devMailbox: false,
+  });
+});
+
 test('two settings that contradict each other are refused', () => {
   const idle = { LATCHKEY_REFRESH_IDLE_TTL: '7200', LATCHKEY_SESSION_TTL: '3600' };
   expect(refusal(() => readConfig(idle))).toMatch(/^LATCHKEY_REFRESH_IDLE_TTL .*LATCHKEY_SESSION_TTL/);
@@ -225,7 +255,8 @@ describe('keys', () => {
   const sqlite = (directory: string) => ({
     DATABASE_URL: `sqlite:${join(directory, 'deep', 'latchkey.db')}`,
   });
-  const idOf = (env: Record<string, string>) => readKeys(readConfig(env), env).signing.id.toString('hex');
+  const idOf = (env: Record<string, string>) =>
+    readKeys(readConfig(env), { make: true, env }).signing.id.toString('hex');
 
   test('with SQLite a key file of mode 0600 is made once, beside the database', () => {
     const directory = temporaryDirectory();
@@ -242,7 +273,7 @@ describe('keys', () => {
     const directory = temporaryDirectory();
     const env = sqlite(directory);
     const program = `import { readConfig, readKeys } from ${JSON.stringify(join(import.meta.dir, 'config.ts'))};
-      process.stdout.write(readKeys(readConfig()).signing.id.toString('hex'));`;
+      process.stdout.write(readKeys(readConfig(), { make: true }).signing.id.toString('hex'));`;
     const started = Array.from({ length: 6 }, () =>
       spawn([process.execPath, '-e', program], { env: { PATH: '', ...env }, cwd: directory, stdout: 'pipe' }),
     );
@@ -257,7 +288,7 @@ describe('keys', () => {
       mkdirSync(join(directory, 'deep'));
       const file = join(directory, 'deep', 'latchkey.keys');
       writeFileSync(file, content);
-      const said = refusal(() => readKeys(readConfig(sqlite(directory)), {}));
+      const said = refusal(() => readKeys(readConfig(sqlite(directory)), { make: true, env: {} }));
       expect(said).toMatch(/^LATCHKEY_KEYS .*latchkey\.keys .*\.$/);
       expect(readFileSync(file, 'utf8')).toBe(content);
     }
@@ -266,9 +297,14 @@ describe('keys', () => {
   test('given keys are taken in order and no file is made; bad ones are refused without being told', () => {
     const directory = temporaryDirectory();
     const [one, two] = [generateKey(), generateKey()];
-    const ring = readKeys(readConfig(sqlite(directory)), { LATCHKEY_KEYS: `${one}, ${two}` });
+    const ring = readKeys(readConfig(sqlite(directory)), {
+      make: true,
+      env: { LATCHKEY_KEYS: `${one}, ${two}` },
+    });
     expect(ring.all).toHaveLength(2);
-    expect(ring.signing.id).toEqual(readKeys(readConfig({}), { LATCHKEY_KEYS: one }).signing.id);
+    expect(ring.signing.id).toEqual(
+      readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: one } }).signing.id,
+    );
     expect(existsSync(join(directory, 'deep'))).toBe(false);
     for (const keys of [
       `${one},${one}`,
@@ -279,15 +315,32 @@ describe('keys', () => {
       'A'.repeat(43),
       `${one};${two}`,
     ]) {
-      const said = refusal(() => readKeys(readConfig({}), { LATCHKEY_KEYS: keys }));
+      const said = refusal(() => readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: keys } }));
       expect(said).toMatch(/^LATCHKEY_KEYS cannot be used: .+\.$/);
       expect(said).not.toContain(one.slice(0, 20));
     }
   });
 
+  test('keys that left the ring verify the security log and nothing else; bad ones are refused without being told', () => {
+    const [one, two, three] = [generateKey(), generateKey(), generateKey()];
+    const ring = parseKeyRing(one);
+    const [retired, other] = [parseKeyRing(two).signing, parseKeyRing(three).signing];
+    const keys = readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: `${two}, ${three}` });
+    expect(keys.signing).toBe(ring.signing);
+    for (const { id } of [ring.signing, retired, other]) expect(keys.find(id)?.id).toEqual(id);
+    expect(ring.find(retired.id)).toBeUndefined();
+    expect(readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: ' ' })).toBe(ring);
+    for (const list of [one, `${two},${one}`, `${two},${two}`, `${two},`, 'x', 'A'.repeat(43)]) {
+      const said = refusal(() => readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: list }));
+      expect(said).toMatch(/^LATCHKEY_RETIRED_KEYS cannot be used: .+\.$/);
+      for (const key of [one, two]) expect(said).not.toContain(key.slice(0, 20));
+    }
+    expect(unknownSettings({ LATCHKEY_RETIRED_KEYS: two })).toEqual([]);
+  });
+
   test('PostgreSQL without keys refuses to start', async () => {
     const env = { DATABASE_URL: 'postgres://127.0.0.1:1/x' };
-    expect(refusal(() => readKeys(readConfig(env), {}))).toMatch(
+    expect(refusal(() => readKeys(readConfig(env), { make: true, env: {} }))).toMatch(
       /^LATCHKEY_KEYS must be set with PostgreSQL/,
     );
     const { code, stderr } = await runOperator(env, 'serve');
@@ -301,6 +354,7 @@ test.each([
   ['LATCHKEY_SIGNUP', { LATCHKEY_SIGNUP: '@' }],
   ['DATABASE_URL', { DATABASE_URL: 'postgres://127.0.0.1:1/x', LATCHKEY_KEYS: generateKey() }],
   ['DATABASE_URL', { DATABASE_URL: 'sqlite:/proc/nowhere/x.db', LATCHKEY_KEYS: generateKey() }],
+  ['LATCHKEY_BASE_URL', { LATCHKEY_BASE_URL: 'http://login.example.com' }],
   ['HOST', { HOST: '192.0.2.1' }],
   ['HOST', { HOST: 'http://localhost' }],
   ['HOST', { HOST: '127.0.0.1:80' }],

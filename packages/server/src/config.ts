@@ -1,9 +1,10 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { limits as sizes } from '@latchkey/contract/limits';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { generateKey, type KeyRing, parseKeyRing } from './crypto/key-ring.ts';
+import { generateKey, type KeyRing, type LogKeys, parseKeyRing, withRetiredKeys } from './crypto/key-ring.ts';
 import { type LimitName, limitNames, limitRules, limitSetting, type Quota } from './limits/rules.ts';
 
 export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -21,7 +22,7 @@ export interface Config {
   readonly trustedProxies: readonly CidrRange[];
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
-  /** Mails can be read at /dev/mailbox: only on a loopback address and without an SMTP server. */
+  /** Mails can be read at /dev/mailbox: only without an SMTP server, where host and base URL are loopback ones. */
   readonly devMailbox: boolean;
   readonly signup: 'open' | 'closed' | readonly string[];
   readonly rateLimits: boolean;
@@ -156,6 +157,8 @@ const settings = z.object({
       (text) => /^smtps?:\/\/./.test(text) && !!URL.parse(text)?.hostname,
       'must be an smtp:// or smtps:// URL',
     )
+    // The mail library reads its own options from a query, among them those that turn off TLS.
+    .refine((text) => !/[?#]/.test(text), 'must not have a query')
     .optional(),
   LATCHKEY_MAIL_FROM: z
     .string()
@@ -191,6 +194,7 @@ const settings = z.object({
       ),
     )
     .default([]),
+  LATCHKEY_INSECURE_HTTP: z.enum(['on', 'off'], 'must be on or off').default('off'),
   LATCHKEY_RATE_LIMITS: z.enum(['on', 'off'], 'must be on or off').default('on'),
   LATCHKEY_METRICS_TOKEN: z
     .string()
@@ -224,6 +228,28 @@ function checked<S extends z.ZodObject>(schema: S, given: Environment): z.output
   throw new ConfigError(`${String(issue?.path[0])} ${issue?.message}.`);
 }
 
+const defaultEnvFile = '.env';
+
+/**
+ * Adds the settings of a file to the environment, which wins. Without a name it is `.env`, if there is one.
+ * @throws {ConfigError} when a file that was named cannot be read
+ */
+export function readEnvFile(file: string | undefined, env: NodeJS.ProcessEnv = process.env): void {
+  let text: string;
+  try {
+    text = readFileSync(file ?? defaultEnvFile, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (file === undefined && code === 'ENOENT') return;
+    throw new ConfigError(
+      file === undefined
+        ? `The file ${defaultEnvFile} cannot be read: ${code}.`
+        : `--env-file ${file} cannot be read: ${code}.`,
+    );
+  }
+  for (const [name, value] of Object.entries(parseEnv(text))) env[name] ??= value;
+}
+
 /**
  * Reads and checks the settings. An empty variable counts as not set.
  * @throws {ConfigError} naming the first setting that is wrong
@@ -234,6 +260,12 @@ export function readConfig(env: Environment = process.env): Config {
   const quotas = checked(limitSettings, given);
   const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
   const { hostname, protocol } = new URL(baseUrl);
+  const isLocal = isLoopback(hostname);
+  if (protocol === 'http:' && !isLocal && s.LATCHKEY_INSECURE_HTTP === 'off') {
+    throw new ConfigError(
+      'LATCHKEY_BASE_URL must be https, unless its host is a loopback one, such as localhost, or LATCHKEY_INSECURE_HTTP is on.',
+    );
+  }
   const rpId = s.LATCHKEY_RP_ID ?? hostname;
   if (rpId !== hostname && !hostname.endsWith(`.${rpId}`)) {
     throw new ConfigError(
@@ -258,7 +290,7 @@ export function readConfig(env: Environment = process.env): Config {
     trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
     smtpUrl: s.LATCHKEY_SMTP_URL,
     mailFrom: s.LATCHKEY_MAIL_FROM,
-    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopback(s.HOST),
+    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopback(s.HOST) && isLocal,
     signup: s.LATCHKEY_SIGNUP,
     rateLimits: s.LATCHKEY_RATE_LIMITS === 'on',
     limits,
@@ -279,9 +311,11 @@ export function readConfig(env: Environment = process.env): Config {
   });
 }
 
-/** Whether a host name or address means this machine. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+/** Whether a host name or address means this machine. An IPv6 address may be in brackets, as in a URL. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback');
+}
 
 /** Settings that look like ours but are not: probably a slip of the pen. */
 export function unknownSettings(env: Environment = process.env): string[] {
@@ -289,6 +323,7 @@ export function unknownSettings(env: Environment = process.env): string[] {
     ...Object.keys(settings.shape),
     ...Object.keys(limitSettings.shape),
     'LATCHKEY_KEYS',
+    'LATCHKEY_RETIRED_KEYS',
     'LATCHKEY_SERVER',
     'LATCHKEY_CREDENTIALS',
   ]);
@@ -297,6 +332,13 @@ export function unknownSettings(env: Environment = process.env): string[] {
 
 /** Whether npx runs this process, by a shell of its own. */
 export const runByNpx = (env: Environment = process.env): boolean => env['npm_lifecycle_event'] === 'npx';
+
+/** The store that the settings name, without user and password: `sqlite:` with the whole path, or `postgres://…`. */
+export function storeNameOf({ databaseUrl }: Config): string {
+  if (databaseUrl.startsWith('sqlite:')) return `sqlite:${resolve(databaseUrl.slice('sqlite:'.length))}`;
+  const url = URL.parse(databaseUrl);
+  return url ? `postgres://${url.host}${url.pathname}` : 'PostgreSQL';
+}
 
 /** Where the keys of a service on SQLite lie when none are set. */
 export function keyFileOf(config: Config): string {
@@ -308,12 +350,16 @@ export function keyFileOf(config: Config): string {
 export const hasGivenKeys = (env: Environment = process.env): boolean => !!env['LATCHKEY_KEYS']?.trim();
 
 /**
- * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database, made at the first start.
- * @throws {ConfigError} when there is none or it cannot be used
+ * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database. With `make`, as at the first
+ * start, that file is made where there is none.
+ * @throws {ConfigError} when there is no key or it cannot be used
  */
-export function readKeys(config: Config, env: Environment = process.env): KeyRing {
+export function readKeys(
+  config: Config,
+  { make, env = process.env }: { make: boolean; env?: Environment },
+): KeyRing {
   const given = env['LATCHKEY_KEYS']?.trim();
-  if (given) return checkedKeys('LATCHKEY_KEYS', given);
+  if (given) return checkedKeys('LATCHKEY_KEYS', () => parseKeyRing(given));
   if (!config.databaseUrl.startsWith('sqlite:')) {
     throw new ConfigError(
       'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
@@ -321,8 +367,12 @@ export function readKeys(config: Config, env: Environment = process.env): KeyRin
   }
   const path = keyFileOf(config);
   try {
-    if (!existsSync(path)) createKeyFile(path);
-    return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, readFileSync(path, 'utf8'));
+    if (!existsSync(path)) {
+      if (!make) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
+      createKeyFile(path);
+    }
+    const text = readFileSync(path, 'utf8').trim();
+    return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, () => parseKeyRing(text));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(
@@ -331,9 +381,18 @@ export function readKeys(config: Config, env: Environment = process.env): KeyRin
   }
 }
 
-const checkedKeys = (name: string, text: string): KeyRing => {
+/**
+ * What the security log is checked with: the ring, and the keys of `LATCHKEY_RETIRED_KEYS`, which are good for no token.
+ * @throws {ConfigError} when one of them cannot be used
+ */
+export function readLogKeys(ring: KeyRing, env: Environment = process.env): LogKeys {
+  const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
+  return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
+}
+
+const checkedKeys = <Keys>(name: string, parse: () => Keys): Keys => {
   try {
-    return parseKeyRing(text.trim());
+    return parse();
   } catch (error) {
     throw new ConfigError(`${name} cannot be used: ${(error as Error).message}.`);
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import type { KeyRing } from './crypto/key-ring.ts';
+import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
 import type { Database } from './database/executor.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -14,6 +14,8 @@ export interface Context {
   readonly config: Config;
   readonly db: Database;
   readonly keys: KeyRing;
+  /** The ring and the keys that left it: for the security log, and nothing else. */
+  readonly logKeys: LogKeys;
   readonly clock: Clock;
   readonly random: Random;
   readonly limiter: Limiter;

@@ -1,9 +1,20 @@
 import { Command } from 'commander';
+import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
-import { type Config, ConfigError, hasGivenKeys, readConfig, readKeys } from './config.ts';
+import {
+  type Config,
+  ConfigError,
+  hasGivenKeys,
+  readConfig,
+  readEnvFile,
+  readKeys,
+  readLogKeys,
+  storeNameOf,
+} from './config.ts';
 import type { Context } from './context.ts';
 import { systemRandom } from './crypto/random.ts';
-import { openDatabase } from './database/database.ts';
+import { openDatabase, openExistingDatabase } from './database/database.ts';
+import type { Database } from './database/executor.ts';
 import { AuthError } from './errors.ts';
 import { createLogger, redact } from './http/log.ts';
 import { createLimiter } from './limits/limiter.ts';
@@ -24,17 +35,25 @@ process.umask(0o077);
 
 const print = (text: string): void => void (text !== '' && process.stdout.write(`${text}\n`));
 
-async function openContext(config: Config, logLevel: string): Promise<Context> {
-  const log = createLogger(logLevel);
-  const keys = readKeys(config);
-  const db = await openDatabase(config.databaseUrl, { log }).catch((error: Error) => {
+async function opening(db: Promise<Database>): Promise<Database> {
+  return db.catch((error: Error) => {
     throw new ConfigError(`DATABASE_URL cannot be opened: ${redact(error.message)}.`);
   });
+}
+
+type Keys = Pick<Context, 'keys' | 'logKeys'>;
+
+function keysOf(config: Config, options: { make: boolean }): Keys {
+  const keys = readKeys(config, options);
+  return { keys, logKeys: readLogKeys(keys) };
+}
+
+function contextOf(config: Config, log: Logger, db: Database, keys: Keys): Context {
   const metrics = createMetrics();
   const limiter = createLimiter({ config, db, metrics });
   return {
     config,
-    keys,
+    ...keys,
     db,
     log,
     metrics,
@@ -45,14 +64,33 @@ async function openContext(config: Config, logLevel: string): Promise<Context> {
   };
 }
 
-/** Runs one command of the operator on the settings of the service, beside it or without it. */
+/** For the service: makes the key and the store where there are none, and brings an older store up to date. */
+async function openForService(config: Config): Promise<Context> {
+  const log = createLogger('info');
+  const keys = keysOf(config, { make: true });
+  return contextOf(config, log, await opening(openDatabase(config.databaseUrl, { log })), keys);
+}
+
+/** Runs one command of the operator on the store of the service, which must be there, while it runs or not. */
 async function run(work: (ctx: Context) => Promise<string>): Promise<void> {
-  const ctx = await openContext(readConfig(), 'silent');
+  const config = readConfig();
+  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
+  const log = createLogger('silent');
+  const db = await opening(openExistingDatabase(config.databaseUrl, { log }));
   try {
-    print(await work(ctx));
+    print(await work(contextOf(config, log, db, keysOf(config, { make: false }))));
   } finally {
-    await ctx.db.close();
+    await db.close();
   }
+}
+
+/** Makes the store, or brings it up to date, without serving anybody. With SQLite the key belongs to it. */
+async function migrateStore(): Promise<void> {
+  const config = readConfig();
+  const log = createLogger('silent');
+  if (config.databaseUrl.startsWith('sqlite:')) readKeys(config, { make: true });
+  await (await opening(openDatabase(config.databaseUrl, { log }))).close();
+  print(`${storeNameOf(config)} is up to date.`);
 }
 
 const program = new Command('latchkey-server')
@@ -60,6 +98,8 @@ const program = new Command('latchkey-server')
     'The Latchkey service and its operator’s commands. Settings come from the environment and .env.',
   )
   .version(manifest.version)
+  .option('--env-file <file>', 'read the settings from this file instead of .env; the environment wins')
+  .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile))
   .showHelpAfterError()
   // Every other end than help or version is wrong usage.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : wrongUsage));
@@ -68,10 +108,14 @@ program
   .command('serve')
   .description('run the service')
   .action(async () => {
-    const ctx = await openContext(readConfig(), 'info');
+    const ctx = await openForService(readConfig());
     await serve(ctx);
     await new Promise<void>((resolve) => ctx.log.flush(() => resolve()));
   });
+program
+  .command('migrate')
+  .description('make the store, or bring it up to date, without running the service')
+  .action(migrateStore);
 userCommands(program, run);
 organizationCommands(program, run);
 outboxCommand(program, run);

@@ -1,5 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { auditLogs } from '../events/events.ts';
 import { handlePrefix, readHandle } from './handle.ts';
 import { generateKey, type KeyRing, parseKeyRing } from './key-ring.ts';
 
@@ -19,8 +20,8 @@ onBothDatabases('key ring rotation', (open) => {
     const settings = { LATCHKEY_RATE_LIMITS: 'off' };
     const before = await open({ settings: { ...settings, LATCHKEY_KEYS: older } });
     apps.push(before);
-    const under = async (keys: string) => {
-      const app = await open({ beside: before, settings: { ...settings, LATCHKEY_KEYS: keys } });
+    const under = async (keys: string, more: Record<string, string> = {}) => {
+      const app = await open({ beside: before, settings: { ...settings, LATCHKEY_KEYS: keys, ...more } });
       apps.push(app);
       return app;
     };
@@ -67,6 +68,22 @@ onBothDatabases('key ring rotation', (open) => {
     const refused = await refresh(retired, tokens.refresh_token);
     expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
     expect((await refresh(before, tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('no token under a key of LATCHKEY_RETIRED_KEYS is good, though the security log goes on under it', async () => {
+    const { before, under } = await rotate();
+    const tokens = await before.login();
+    const after = await under(newer, { LATCHKEY_RETIRED_KEYS: older });
+    const me = await after.ask('GET', '/me', { token: tokens.access_token });
+    expect([me.status, me.body.error]).toEqual([401, 'invalid_token']);
+    const refused = await refresh(after, tokens.refresh_token);
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
+
+    await after.login();
+    const audits = async (app: TestApp) => (await Array.fromAsync(auditLogs(app.ctx, undefined)))[0]!.audit;
+    expect(await audits(after)).toMatchObject({ findings: [], events: 3, retired: 0, unsealed: 0 });
+    const forgotten = await under(newer);
+    expect(await audits(forgotten)).toMatchObject({ findings: [], events: 3, retired: 2 });
   });
 
   test('a cookie under an older key still counts and is set again under the new one', async () => {

@@ -31,4 +31,6 @@ export interface DatabaseOptions {
   /** Told of each statement's text before it runs. */
   readonly onStatement?: (text: string) => void;
   readonly log: Pick<Logger, 'warn'>;
+  /** Takes the store as it is: makes no file and applies no migration. */
+  readonly asIs?: boolean;
 }

@@ -1,31 +1,50 @@
 import { Database as Connection } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
 import postgres from 'postgres';
 import { migrationNames } from './migrate.ts';
+import { whenFree } from './sqlite.ts';
 
 const connectTimeoutSeconds = 2;
+
+/** How long another process may recover the file or end with it. */
+const busyDeadlineMs = 5_000;
 
 /** What can be said of a store without changing anything in it. */
 export interface Inspection {
   /** Migrations of this program that the store has not had yet. */
   readonly pending: readonly string[];
+  /** It has had migrations that this program does not know. */
+  readonly isNewer: boolean;
   /** How far the clock of the database is ahead of ours; null where it has none of its own. */
   readonly clockAheadMs: number | null;
 }
 
 const appliedMigrations = 'SELECT name FROM kysely_migration';
 
-/** @throws {Error} when the store is out of reach, or was never migrated */
+const noStore = (): Error =>
+  new Error('there is no store yet; `latchkey-server migrate` or the first start of the service makes it');
+
+/** @throws {Error} when the store is out of reach, or was never made */
 export async function inspectDatabase(url: string): Promise<Inspection> {
   const { applied, clockAheadMs } = await (url.startsWith('sqlite:')
-    ? inspectSqlite(url.slice('sqlite:'.length))
+    ? whenFree(busyDeadlineMs, () => inspectSqlite(url.slice('sqlite:'.length)))
     : inspectPostgres(url));
   const names = new Set(applied.map(({ name }) => name));
-  return { pending: migrationNames.filter((name) => !names.has(name)), clockAheadMs };
+  return {
+    pending: migrationNames.filter((name) => !names.has(name)),
+    isNewer: [...names].some((name) => !migrationNames.includes(name)),
+    clockAheadMs,
+  };
 }
 
-async function inspectSqlite(path: string) {
+function inspectSqlite(path: string) {
+  if (!existsSync(path)) throw noStore();
   const connection = new Connection(path, { readonly: true });
   try {
+    const [table] = connection
+      .query<object, []>("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'")
+      .all();
+    if (!table) throw noStore();
     return {
       applied: connection.query<{ name: string }, []>(appliedMigrations).all(),
       clockAheadMs: null,
@@ -38,6 +57,10 @@ async function inspectSqlite(path: string) {
 async function inspectPostgres(url: string) {
   const sql = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
   try {
+    const [{ made } = { made: null }] = await sql.unsafe<{ made: string | null }[]>(
+      "SELECT to_regclass('kysely_migration')::text AS made",
+    );
+    if (made === null) throw noStore();
     const applied = await sql.unsafe<{ name: string }[]>(appliedMigrations);
     const [row] = await sql.unsafe<{ now: number }[]>(
       'SELECT extract(epoch FROM clock_timestamp())::float8 AS now',

@@ -26,8 +26,10 @@ onBothDatabases('migrations', (open, dialect) => {
         ? `sqlite:${temporaryDirectory()}/latchkey.db`
         : await (await startPostgres()).createDatabase();
     const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey() };
-    const results = await Promise.all(Array.from({ length: 4 }, () => runOperator(env, 'outbox')));
-    expect(results).toEqual(results.map(() => ({ code: 0, stdout: '', stderr: '' })));
+    const results = await Promise.all(Array.from({ length: 4 }, () => runOperator(env, 'migrate')));
+    expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      results.map(() => ({ code: 0, stderr: '' })),
+    );
     const db = await openDatabase(url, { log });
     const names = await db.read.run<{ name: string }>('SELECT name FROM kysely_migration', []);
     expect(new Set(names.map((row) => row.name)).size).toBe(names.length);
@@ -42,9 +44,11 @@ onBothDatabases('migrations', (open, dialect) => {
     );
     expect(openDatabase(t.databaseUrl, { log })).rejects.toThrow('written by a newer release');
     const env = { DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys };
-    const { code, stderr } = await runOperator(env, 'outbox');
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^latchkey-server: DATABASE_URL .*newer release of Latchkey\.\n$/);
+    for (const command of ['outbox', 'migrate']) {
+      const { code, stderr } = await runOperator(env, command);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^latchkey-server: DATABASE_URL .*newer release of Latchkey\.\n$/m);
+    }
     await t.ctx.db.single.run("DELETE FROM kysely_migration WHERE name = '9999-later'", []);
     await (await openDatabase(t.databaseUrl, { log })).close();
     await t.close();

@@ -26,6 +26,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
 
 export const migrationNames = Object.keys(migrations);
 
+export const newerStore = (cause?: unknown): Error =>
+  new Error('the database was written by a newer release of Latchkey', { cause });
+
 /**
  * Brings the schema up to date, all or nothing, under a lock that dies with the process: any number of nodes
  * may start at once, and one that was killed halfway leaves nothing behind.
@@ -36,7 +39,7 @@ export async function migrate(db: Kysely<unknown>): Promise<void> {
   const { error } = await migrator.migrateToLatest();
   if (!error) return;
   if (error instanceof Error && /previously executed migration .* is missing/.test(error.message)) {
-    throw new Error('the database was written by a newer release of Latchkey', { cause: error });
+    throw newerStore(error);
   }
   throw error;
 }

@@ -73,6 +73,13 @@ async function retrying<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Over a connection of its own, which has none of the pool's time limits. */
+async function migrateOnce(url: string): Promise<void> {
+  const setup = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
+  const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
+  await migrate(kysely).finally(() => setup.end());
+}
+
 /** PostgreSQL 14 or later through a pool. READ COMMITTED; what must be decided once is one conditional statement. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
   const pool = postgres(url, {
@@ -93,13 +100,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   });
 
   try {
-    const setup = postgres(url, {
-      max: 1,
-      connect_timeout: connectTimeoutSeconds,
-      onnotice: () => undefined,
-    });
-    const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
-    await migrate(kysely).finally(() => setup.end());
+    if (!options.asIs) await migrateOnce(url);
   } catch (error) {
     await pool.end({ timeout: 0 });
     throw error;

@@ -30,8 +30,8 @@ interface Unit {
   reject(error: unknown): void;
 }
 
-const connect = (path: string): Connection => {
-  const connection = new Connection(path, { create: true, strict: true });
+const connect = (path: string, { create }: { create: boolean }): Connection => {
+  const connection = new Connection(path, { readwrite: true, create, strict: true });
   connection.run(`PRAGMA busy_timeout = ${startBusyTimeoutMs}`);
   connection.run('PRAGMA journal_mode = WAL');
   connection.run('PRAGMA synchronous = FULL');
@@ -42,7 +42,7 @@ const connect = (path: string): Connection => {
 
 /** Switching to WAL and recovering it may find the file busy whatever time-out is set: then all of it is done again. */
 async function openMigrated(path: string): Promise<Connection> {
-  const connection = connect(path);
+  const connection = connect(path, { create: true });
   try {
     await migrate(new Kysely({ dialect: migrationDialect(connection) }));
     return connection;
@@ -53,7 +53,7 @@ async function openMigrated(path: string): Promise<Connection> {
 }
 
 /** Does something that another process may stand in the way of, until a deadline, without blocking anybody. */
-async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
+export async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
   for (const deadline = Date.now() + deadlineMs; ; ) {
     try {
       return await work();
@@ -79,9 +79,10 @@ const asStoreError = (error: unknown): unknown =>
  * sees nothing of a commit that is not.
  */
 export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const writer = await whenFree(startBusyTimeoutMs, () => openMigrated(path));
-  const reader = await whenFree(startBusyTimeoutMs, () => connect(path));
+  if (!options.asIs) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const open = () => connect(path, { create: false });
+  const writer = await whenFree(startBusyTimeoutMs, options.asIs ? open : () => openMigrated(path));
+  const reader = await whenFree(startBusyTimeoutMs, open);
   reader.run('PRAGMA query_only = ON');
   for (const connection of [writer, reader]) connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
 

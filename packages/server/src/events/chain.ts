@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { KeyRing, ServerKey } from '../crypto/key-ring.ts';
+import type { LogKeys, ServerKey } from '../crypto/key-ring.ts';
 import type { Tables } from '../database/schema.ts';
 
 export type EventRow = Tables['events'];
@@ -47,17 +47,17 @@ const signed = (key: ServerKey, label: string, bytes: Buffer): string =>
   `${key.id.toString('base64url')}.${key.mac(label, bytes).toString('base64url')}`;
 
 /** The MAC of an event: the key's id, a dot, and HMAC-SHA-256 over all fields and the MAC before it. */
-export const sealEvent = (keys: KeyRing, event: Omit<EventRow, 'mac'>, macBefore: string): string =>
+export const sealEvent = (keys: LogKeys, event: Omit<EventRow, 'mac'>, macBefore: string): string =>
   signed(keys.signing, eventLabel, eventBytes(event, macBefore));
 
 /** The MAC over both ends of a chain, so that one without its newest events is told from a whole one. */
-export const sealChain = (keys: KeyRing, chain: Omit<ChainRow, 'seal'>): string =>
+export const sealChain = (keys: LogKeys, chain: Omit<ChainRow, 'seal'>): string =>
   signed(keys.signing, chainLabel, chainBytes(chain));
 
-/** `retired`: under a key that is not in the ring, so nobody can tell. `unsealed`: without a MAC. */
+/** `retired`: under a key that nobody named, so nobody can tell. `unsealed`: without a MAC. */
 type Check = 'good' | 'changed' | 'retired' | 'unsealed';
 
-function check(keys: KeyRing, label: string, bytes: Buffer, mac: string): Check {
+function check(keys: LogKeys, label: string, bytes: Buffer, mac: string): Check {
   if (mac === noMac) return 'unsealed';
   const [id = '', value = ''] = mac.split('.');
   const key = keys.find(Buffer.from(id, 'base64url'));
@@ -68,7 +68,7 @@ function check(keys: KeyRing, label: string, bytes: Buffer, mac: string): Check 
 }
 
 /** Whether the seal over both ends holds. Only the migration leaves one out, and only until the next event. */
-function checkEnds(keys: KeyRing, chain: ChainRow): Check {
+function checkEnds(keys: LogKeys, chain: ChainRow): Check {
   const seal = check(keys, chainLabel, chainBytes(chain), chain.seal);
   const isFromBefore = chain.unsealed === chain.head_seq && chain.base_seq <= chain.unsealed;
   return seal === 'unsealed' && !isFromBefore ? 'changed' : seal;
@@ -81,7 +81,7 @@ const unchecked = (mac: string): string => `unchecked ${mac}`;
  * What stands for the MAC before in the next event. Where the seal does not hold, or nobody can tell, it says
  * so, for good: no new seal makes a log look whole that was cut.
  */
-export function macBeforeNext(keys: KeyRing, chain: ChainRow): string {
+export function macBeforeNext(keys: LogKeys, chain: ChainRow): string {
   const ends = checkEnds(keys, chain);
   if (ends === 'changed') return broken(chain.head_mac);
   return ends === 'retired' ? unchecked(chain.head_mac) : chain.head_mac;
@@ -93,7 +93,7 @@ export function macBeforeNext(keys: KeyRing, chain: ChainRow): string {
  * chain, does not hold under a key of the ring: what somebody may have changed never gets a fresh seal.
  */
 export function amendEvent(
-  keys: KeyRing,
+  keys: LogKeys,
   chain: ChainRow,
   macBefore: string,
   events: readonly EventRow[],
@@ -128,7 +128,7 @@ export interface Audit {
   events: number;
   /** From before logs were sealed. */
   unsealed: number;
-  /** Events, and the seal of the chain, under a key that is not in the ring. */
+  /** Events, and the seal of the chain, under a key that neither the ring nor the retired keys hold. */
   retired: number;
   /** The ids of those keys. */
   readonly retiredKeys: Set<string>;
@@ -140,13 +140,13 @@ const numbers = (from: number, to: number): string =>
 /** Follows a log from its base to its head: `take` each event in order, then `finish`. */
 export class Auditor {
   readonly audit: Audit = { findings: [], events: 0, unsealed: 0, retired: 0, retiredKeys: new Set() };
-  readonly #keys: KeyRing;
+  readonly #keys: LogKeys;
   readonly #chain: ChainRow;
   #seq: number;
   /** Undefined right behind a gap, where the MAC before is not known. */
   #mac: string | undefined;
 
-  constructor(keys: KeyRing, chain: ChainRow) {
+  constructor(keys: LogKeys, chain: ChainRow) {
     this.#keys = keys;
     this.#chain = chain;
     this.#seq = chain.base_seq;

@@ -192,7 +192,7 @@ async function append(
     seq: chain.head_seq + 1,
     once,
   };
-  const mac = sealEvent(ctx.keys, row, macBeforeNext(ctx.keys, chain));
+  const mac = sealEvent(ctx.logKeys, row, macBeforeNext(ctx.logKeys, chain));
   const next = {
     ...chain,
     head_seq: row.seq,
@@ -203,7 +203,7 @@ async function append(
   // Sent together, so that both cost one round trip.
   await Promise.all([
     store.insertEvent(tx, { ...row, mac }),
-    store.updateChain(tx, { ...next, seal: sealChain(ctx.keys, next) }),
+    store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next) }),
   ]);
 }
 
@@ -263,7 +263,7 @@ async function sweepLog(
     after_seq: chain.base_seq,
     limit: batchSize + 1,
   });
-  const auditor = new Auditor(ctx.keys, chain);
+  const auditor = new Auditor(ctx.logKeys, chain);
   for (const row of rows) auditor.take(row);
   const { findings } = rows.length <= batchSize ? auditor.finish() : auditor.audit;
   if (findings.length > 0) {
@@ -279,9 +279,9 @@ async function sweepLog(
     await store.postponeSweep(tx, { user_id: userId, oldest_at });
     return [];
   }
-  const head_mac = macBeforeNext(ctx.keys, chain);
+  const head_mac = macBeforeNext(ctx.logKeys, chain);
   const next = { ...chain, base_seq: last.seq, base_mac: last.mac, head_mac, oldest_at };
-  await store.updateChain(tx, { ...next, seal: chain.seal && sealChain(ctx.keys, next) });
+  await store.updateChain(tx, { ...next, seal: chain.seal && sealChain(ctx.logKeys, next) });
   return store.deleteEvents(tx, { user_id: userId, up_to_seq: last.seq });
 }
 
@@ -313,7 +313,7 @@ async function auditLog(
     const findings = [{ problem: 'no chain' as const, where: 'the record of both ends of the log is gone' }];
     return account && { findings, events: 0, unsealed: 0, retired: 0, retiredKeys: new Set() };
   }
-  const auditor = new Auditor(ctx.keys, chain);
+  const auditor = new Auditor(ctx.logKeys, chain);
   for await (const row of eventsOf(on, userId)) auditor.take(row);
   return auditor.finish();
 }

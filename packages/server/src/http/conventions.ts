@@ -106,6 +106,15 @@ const draining = (): AuthError => {
   });
 };
 
+/** Whatever is asked for, the process may fail, or be without its store. */
+const failures = ['500', '503'];
+
+/** Starts the counts of all that was registered, so that the first failure of a route is seen as a change. */
+export function countFromTheStart({ metrics }: Context, routes: Routes): void {
+  for (const { pattern, method, statuses } of routes.answered())
+    metrics.expectRequests(pattern, method, new Set([...statuses, ...failures]));
+}
+
 /** Answers every other method of the paths that are known by now, preflights of allowed origins included. */
 export function refuseOtherMethods(routes: Routes, ctx: Context): void {
   routes.onOtherMethods((allowed) => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../../tests/support/app.ts';
+import { limitNames } from '../limits/rules.ts';
 
 const local = { peer: '127.0.0.1' };
 
@@ -44,6 +46,39 @@ test('what happened is counted by names of ours, never by what a client sent', a
   await t.close();
 });
 
+test('right after the start every counter stands at 0 for every label that it can have', async () => {
+  const t = await openApp('sqlite');
+  const lines = (await t.ask('GET', 'metrics', local)).text.split('\n');
+  const counted = {
+    latchkey_refreshes_total: [
+      'outcome',
+      ['rotated', 'retry', 'race', 'theft', 'over', 'disabled', 'unknown', 'malformed'],
+    ],
+    latchkey_logins_total: ['method', ['magic_link', 'email_code', 'passkey', 'device_code']],
+    latchkey_mails_total: ['outcome', ['sent', 'failed', 'given_up']],
+    latchkey_limits_hit_total: ['limit', limitNames],
+    latchkey_limiter_failures_total: ['limit', limitNames],
+  } as const;
+  for (const [name, [label, values]] of Object.entries(counted)) {
+    const found = lines.filter((line) => line.startsWith(`${name}{`));
+    expect(found.sort()).toEqual(values.map((value) => `${name}{${label}="${value}"} 0`).sort());
+  }
+  expect(lines).toContain('latchkey_untrusted_forwards_total 0');
+
+  const requests = lines.filter((line) => line.startsWith('latchkey_http_requests_total{'));
+  expect(requests.filter((line) => !line.endsWith(' 0'))).toEqual([]);
+  const labels = (route: string, method: string, status: number) =>
+    `latchkey_http_requests_total{route="${route}",method="${method}",status="${status}"} 0`;
+  for (const { method, path, status } of Object.values(endpoints)) {
+    const route = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    for (const code of [status, 500, 503])
+      expect(requests).toContain(labels(route, method.toUpperCase(), code));
+  }
+  expect(requests).toContain(labels('/login', 'GET', 500));
+  expect(lines).toContain('latchkey_http_request_duration_seconds_count{route="/api/v1/auth/refresh"} 0');
+  await t.close();
+});
+
 test('without a token the metrics are for this machine, and not for what a proxy on it hands on', async () => {
   const t = await openApp('sqlite');
   expect((await t.ask('GET', 'metrics', local)).status).toBe(200);
@@ -55,6 +90,21 @@ test('without a token the metrics are for this machine, and not for what a proxy
   ]) {
     expect((await t.ask('GET', 'metrics', ask)).body.error).toBe('not_found');
   }
+  await t.close();
+});
+
+test('without a token a page whose name was made to resolve to this machine gets no metrics', async () => {
+  const t = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
+  const get = async (origin: string) =>
+    (await t.app.fetch(new Request(`${origin}/metrics`), { peer: '127.0.0.1' })).status;
+  for (const origin of ['http://localhost:8787', 'http://127.0.0.1:8787', 'http://[::1]:8787'])
+    expect([origin, await get(origin)]).toEqual([origin, 200]);
+  for (const origin of [
+    'http://evil.example:8787',
+    'http://localhost.evil.example',
+    'https://login.example.com',
+  ])
+    expect([origin, await get(origin)]).toEqual([origin, 404]);
   await t.close();
 });
 

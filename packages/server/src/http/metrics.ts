@@ -5,6 +5,7 @@ import { sha256 } from '../crypto/hash.ts';
 import { AuthError, nothingHere } from '../errors.ts';
 import { countWaiting } from '../mail/outbox-store.ts';
 import { describeDocument } from './documents.ts';
+import { isForThisMachine } from './local-request.ts';
 import { errorAnswer } from './openapi.ts';
 import type { Routes } from './routing.ts';
 
@@ -14,17 +15,16 @@ const same = (one: string, other: string): boolean =>
   timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
 
 /**
- * Lets in who presents the token of the settings. Without one, programs on this machine may read, but nothing
- * that a proxy on it hands on.
+ * Lets in who presents the token of the settings. Without one, programs on this machine may read by one of its
+ * loopback names: no proxy on it, and no web page under a name of its own.
  * @throws {AuthError} `invalid_token`; `not_found` where no token would help
  */
-function requireOperator(token: string | undefined, peer: string | undefined, headers: Headers): void {
+function requireOperator(token: string | undefined, peer: string | undefined, request: Request): void {
   if (token === undefined) {
-    const forwarded = ['Forwarded', 'Via', 'X-Forwarded-For', 'X-Real-IP'].some((name) => headers.has(name));
-    if (peer !== undefined && isLoopback(peer) && !forwarded) return;
+    if (peer !== undefined && isLoopback(peer) && isForThisMachine(request)) return;
     throw nothingHere();
   }
-  const given = /^bearer +(.+)$/i.exec(headers.get('Authorization') ?? '')?.[1];
+  const given = /^bearer +(.+)$/i.exec(request.headers.get('Authorization') ?? '')?.[1];
   if (given !== undefined && same(given.trim(), token)) return;
   throw new AuthError('invalid_token', 'The token of the metrics is needed.', {
     headers: { 'WWW-Authenticate': 'Bearer realm="metrics"' },
@@ -44,7 +44,7 @@ export function metricsRoute(routes: Routes, ctx: Context, version: string): voi
     responses: { 401: errorAnswer(['invalid_token']), 404: errorAnswer(['not_found']) },
   });
   routes.get('/metrics', async ({ env, request }) => {
-    requireOperator(ctx.config.metricsToken, env.peer, request.headers);
+    requireOperator(ctx.config.metricsToken, env.peer, request);
     const waiting = await countWaiting(ctx.db.read, { limit: greatestMailsCounted }).catch(() => undefined);
     mailsWaiting.set(Number(waiting?.[0]?.count ?? Number.NaN));
     return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } });

@@ -51,6 +51,21 @@ export class Routes {
       this.#router.add('ALL', pattern, { pattern, handler: handlerOf([...known]) });
   }
 
+  /** Every pattern with each method that it answers, and the statuses that the document names for it. */
+  *answered(): Generator<{ pattern: string; method: string; statuses: string[] }> {
+    const described = new Map<string, string[]>();
+    for (const { method, path, responses } of this.#operations) {
+      const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+      described.set(`${method.toUpperCase()} ${pattern}`, Object.keys(responses));
+    }
+    for (const [pattern, known] of this.#methods) {
+      for (const method of known) {
+        const likeGet = method === 'HEAD' ? 'GET' : method;
+        yield { pattern, method, statuses: described.get(`${likeGet} ${pattern}`) ?? ['200'] };
+      }
+    }
+  }
+
   /** HEAD is answered by what answers GET. */
   find(method: string, path: string): Route | undefined {
     const [[first], matched] = this.#router.match(method === 'HEAD' ? 'GET' : method, path);

@@ -71,6 +71,11 @@ const absent: [string, Record<string, string>][] = [
   ['the service listens on every IPv6 address', { HOST: '::' }],
   ['the service listens on an address of the network', { HOST: '192.0.2.7' }],
   ['the service listens on a name', { HOST: 'login.example.com' }],
+  ['the base URL is a public one', { LATCHKEY_BASE_URL: 'https://login.example.com' }],
+  [
+    'the base URL is one of the network',
+    { LATCHKEY_BASE_URL: 'http://login.internal:8787', LATCHKEY_INSECURE_HTTP: 'on' },
+  ],
   ['the service listens on a name that starts like loopback', { HOST: 'localhost.example.com' }],
 ];
 test.each(absent)('there is no mailbox while %s', async (_, settings) => {

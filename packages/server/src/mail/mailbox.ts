@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type Config, isLoopback } from '../config.ts';
 import type { Context } from '../context.ts';
 import { nothingHere } from '../errors.ts';
+import { isForThisMachine } from '../http/local-request.ts';
 import type { Routes } from '../http/routing.ts';
 import { escapeHtml, type Templates } from './message.ts';
 import * as store from './outbox-store.ts';
@@ -17,7 +17,7 @@ interface MailboxMessage {
 }
 
 /** The mails that would have been sent, newest first, filled in at this moment: nothing of them is stored. */
-async function readMailbox(ctx: Context, templates: Templates): Promise<MailboxMessage[]> {
+export async function readMailbox(ctx: Context, templates: Templates): Promise<MailboxMessage[]> {
   const mails = await store.listSent(ctx.db.read, { limit: greatestMessages });
   const messages = await Promise.all(
     mails.map(async (mail) => {
@@ -57,7 +57,7 @@ const page = (messages: readonly MailboxMessage[]): string => `<!doctype html>
 <main>
 <h1>Development mailbox</h1>
 <p>Mails that would have been sent, newest first. This page exists only while the service listens on a loopback
-address and no SMTP server is set. Reload to see newer mails.</p>
+address, the host of its base URL is a loopback one, and no SMTP server is set. Reload to see newer mails.</p>
 ${messages
   .map(
     (message) => `<article>
@@ -73,30 +73,15 @@ ${messages
 
 const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
 
-const forwardingHeaders = [
-  'Forwarded',
-  'Via',
-  'X-Forwarded-For',
-  'X-Forwarded-Host',
-  'X-Forwarded-Proto',
-  'X-Real-IP',
-];
-
-/**
- * The mailbox is for the person at this machine: not for what a proxy hands on, nor for a foreign page whose
- * name was made to point here.
- */
-function requireLocal(config: Config, { url, headers }: Request): void {
-  const host = new URL(url).hostname;
-  const isOurs = isLoopback(host.replace(/^\[|\]$/g, '')) || host === new URL(config.baseUrl).hostname;
-  if (isOurs && !forwardingHeaders.some((name) => headers.has(name))) return;
-  throw nothingHere();
+/** @throws {AuthError} `not_found`, unless the person at this machine asks */
+function requireLocal(request: Request): void {
+  if (!isForThisMachine(request)) throw nothingHere();
 }
 
 /** The development mailbox as a page and as JSON. */
 export function mailboxRoutes(routes: Routes, ctx: Context, templates: Templates): void {
   routes.get('/dev/mailbox', async ({ request }) => {
-    requireLocal(ctx.config, request);
+    requireLocal(request);
     return new Response(page(await readMailbox(ctx, templates)), {
       headers: {
         'Content-Type': 'text/html; charset=UTF-8',
@@ -106,7 +91,7 @@ export function mailboxRoutes(routes: Routes, ctx: Context, templates: Templates
     });
   });
   routes.get('/dev/mailbox.json', async (exchange) => {
-    requireLocal(ctx.config, exchange.request);
+    requireLocal(exchange.request);
     return exchange.json({ messages: await readMailbox(ctx, templates) });
   });
 }

@@ -7,7 +7,7 @@ import { startService } from '../../../../tests/support/service.ts';
 import { startSmtp, type TestSmtp } from '../../../../tests/support/smtp.ts';
 import { templates } from '../app.ts';
 import { listUnsent } from './outbox-store.ts';
-import { smtpTransport } from './transport.ts';
+import { reachSmtp, smtpTransport } from './transport.ts';
 import { type MailWorker, retryPauseMs, startMailWorker } from './worker.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -15,8 +15,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function smtpServer(): Promise<TestSmtp> {
-  const smtp = await startSmtp();
+async function smtpServer(options?: { offersTls: boolean }): Promise<TestSmtp> {
+  const smtp = await startSmtp(options);
   cleanups.push(() => smtp.close());
   return smtp;
 }
@@ -169,6 +169,33 @@ onBothDatabases('mail by SMTP', (open) => {
     }
     await t.close();
   });
+});
+
+/** This machine by an address that is no loopback one. */
+const elsewhere = (url: string): string => url.replace('127.0.0.1', '0.0.0.0');
+
+test('a mail never leaves the machine without TLS: a server that does not offer it gets no mail and no login', async () => {
+  const smtp = await smtpServer();
+  const url = elsewhere(smtp.url).replace('//', '//latchkey:secret@');
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
+  await request(t);
+  work(t, url);
+  await until(failedWith(t, 'STARTTLS'));
+  await expect(reachSmtp(url)).rejects.toThrow('STARTTLS');
+  expect(smtp.connections()).toBeGreaterThan(0);
+  expect(smtp.messages).toEqual([]);
+  await t.close();
+});
+
+test('a mail server elsewhere must prove its name by its certificate', async () => {
+  const smtp = await smtpServer({ offersTls: true });
+  const url = elsewhere(smtp.url);
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
+  await request(t);
+  work(t, url);
+  await until(failedWith(t, 'certificate'));
+  expect(smtp.messages).toEqual([]);
+  await t.close();
 });
 
 const hostile = [

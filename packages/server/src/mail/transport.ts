@@ -1,5 +1,5 @@
 import nodemailer from 'nodemailer';
-import type { Config } from '../config.ts';
+import { type Config, isLoopback } from '../config.ts';
 import type { Message } from './message.ts';
 
 const connectionTimeoutMs = 5_000;
@@ -13,15 +13,24 @@ export interface Transport {
   close(): void;
 }
 
+/**
+ * How a mail server is spoken to. Links that sign people in leave this machine under TLS only: `smtp://` means
+ * STARTTLS, and a server that does not offer it is not used, unless it is on this machine.
+ */
+const connectionOf = (smtpUrl: string) => ({
+  url: smtpUrl,
+  requireTLS: !isLoopback(new URL(smtpUrl).hostname),
+  connectionTimeout: connectionTimeoutMs,
+  greetingTimeout: greetingTimeoutMs,
+  socketTimeout: socketTimeoutMs,
+});
+
 /** Mails by SMTP. The message id is the outbox's, so that a mail sent twice after a crash can be known as one. */
 export function smtpTransport(config: Config, smtpUrl: string): Transport {
   const smtp = nodemailer.createTransport({
-    url: smtpUrl,
+    ...connectionOf(smtpUrl),
     pool: true,
     maxConnections: greatestConnections,
-    connectionTimeout: connectionTimeoutMs,
-    greetingTimeout: greetingTimeoutMs,
-    socketTimeout: socketTimeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -45,12 +54,7 @@ export function smtpTransport(config: Config, smtpUrl: string): Transport {
  * @throws {Error} when it does not answer or does not let us in
  */
 export async function reachSmtp(smtpUrl: string): Promise<void> {
-  const smtp = nodemailer.createTransport({
-    url: smtpUrl,
-    connectionTimeout: connectionTimeoutMs,
-    greetingTimeout: greetingTimeoutMs,
-    socketTimeout: socketTimeoutMs,
-  });
+  const smtp = nodemailer.createTransport(connectionOf(smtpUrl));
   await smtp.verify().finally(() => smtp.close());
 }
 

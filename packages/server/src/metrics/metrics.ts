@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { limitNames } from '../limits/rules.ts';
 
 /** Methods that have a name of their own in the metrics; a client may send any word. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -21,6 +22,22 @@ function flush({ count, duration, seconds }: RequestKind): void {
   count.inc(seconds.length);
   for (const value of seconds) duration.observe(value);
   seconds.length = 0;
+}
+
+const loginMethods = ['magic_link', 'email_code', 'passkey', 'device_code'];
+const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'over', 'disabled', 'unknown', 'malformed'];
+const mailOutcomes = ['sent', 'failed', 'given_up'];
+
+/** A counter by one label that starts with a 0 for each value: a rate over a series that is not there sees no first hit. */
+function counterBy<Label extends string>(
+  registry: Registry,
+  [name, help]: readonly [string, string],
+  label: Label,
+  values: readonly string[],
+): Counter<Label> {
+  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+  for (const value of values) counter.labels(value).inc(0);
+  return counter;
 }
 
 /** What the process counts. Labels hold names that the program knows, never what a client sent. */
@@ -63,36 +80,44 @@ export function createMetrics() {
       kind.seconds.push(seconds);
       if (kind.seconds.length >= greatestPending) flush(kind);
     },
-    logins: new Counter({
-      name: 'latchkey_logins_total',
-      help: 'Sessions started, by method',
-      labelNames: ['method'],
-      registers,
-    }),
-    refreshes: new Counter({
-      name: 'latchkey_refreshes_total',
-      help: 'Refreshes of tokens by outcome: rotated, retry, race, theft, over, disabled, unknown, malformed',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    limitsHit: new Counter({
-      name: 'latchkey_limits_hit_total',
-      help: 'Requests refused by a limit, by its name',
-      labelNames: ['limit'],
-      registers,
-    }),
-    limiterFailures: new Counter({
-      name: 'latchkey_limiter_failures_total',
-      help: 'Times a limit could not be counted because its store was out of reach',
-      labelNames: ['limit'],
-      registers,
-    }),
-    mails: new Counter({
-      name: 'latchkey_mails_total',
-      help: 'Attempts to deliver a mail by outcome: sent, failed (tried again), given_up',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    /** Starts the counts of a route and method with a 0 for each status. */
+    expectRequests(route: string, method: string, statuses: Iterable<string>): void {
+      for (const status of statuses) requests.labels(route, method, status).inc(0);
+      durations.zero({ route });
+    },
+    logins: counterBy(
+      registry,
+      ['latchkey_logins_total', 'Sessions started, by method'],
+      'method',
+      loginMethods,
+    ),
+    refreshes: counterBy(
+      registry,
+      ['latchkey_refreshes_total', `Refreshes of tokens by outcome: ${refreshOutcomes.join(', ')}`],
+      'outcome',
+      refreshOutcomes,
+    ),
+    limitsHit: counterBy(
+      registry,
+      ['latchkey_limits_hit_total', 'Requests refused by a limit, by its name'],
+      'limit',
+      limitNames,
+    ),
+    limiterFailures: counterBy(
+      registry,
+      [
+        'latchkey_limiter_failures_total',
+        'Times a limit could not be counted because its store was out of reach',
+      ],
+      'limit',
+      limitNames,
+    ),
+    mails: counterBy(
+      registry,
+      ['latchkey_mails_total', 'Attempts to deliver a mail by outcome: sent, failed (tried again), given_up'],
+      'outcome',
+      mailOutcomes,
+    ),
     mailsWaiting: new Gauge({
       name: 'latchkey_mails_waiting',
       help: 'Mails in the outbox that wait, counted up to 10000; NaN while the store is out of reach',

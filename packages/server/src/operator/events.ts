@@ -22,7 +22,7 @@ export function eventCommands(program: Command, run: Run): void {
       'say whether anyone changed, removed or added events; exit status 1 when someone did, or it cannot be told',
     )
     .option('--user <address>', 'one account only')
-    .option('--lenient', 'exit status 0 also where keys were retired and seals cannot be checked')
+    .option('--lenient', 'exit status 0 also where a key is not set and seals cannot be checked')
     .action((options: { user?: string; lenient?: true }) => run((ctx) => verify(ctx, options)));
 
   events
@@ -85,7 +85,7 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
       : []),
     ...(total.retired > 0
       ? [
-          `${total.retired} seals are under retired keys (${[...retiredKeys].join(', ')}): they cannot be checked. With the keys at the end of LATCHKEY_KEYS they can.`,
+          `${total.retired} seals are under keys that are not set (${[...retiredKeys].join(', ')}): they cannot be checked. With those keys in LATCHKEY_RETIRED_KEYS they can.`,
         ]
       : []),
   ].join('\n');

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { createServiceKey, listServiceKeys, revokeServiceKey } from '../services/services.ts';
-import { rotateSigningKey } from '../signing-keys/signing-keys.ts';
+import { followMs, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
@@ -57,10 +57,19 @@ export function serviceCommands(program: Command, run: Run): void {
     .description('the keys that sign introspections')
     .command('rotate')
     .description('make the next key: published now, signing soon, the former one good for another day')
-    .option('--at-once', 'after a leak: sign with it at once and publish no other')
+    .option(
+      '--at-once',
+      'after a leak: sign with it at once and publish no other; waits until every node does',
+    )
     .action(({ atOnce = false }: { atOnce?: boolean }) =>
       run(async (ctx) => {
         const signsFrom = await rotateSigningKey(ctx, { atOnce });
+        if (atOnce) {
+          process.stderr.write(
+            `Waiting ${followMs / 1000} s, until every node publishes the new key alone.\n`,
+          );
+          await Bun.sleep(followMs);
+        }
         return `Made a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;
       }),
     );

@@ -6,6 +6,9 @@ export function settingsWarnings(config: Config, unknown: readonly string[]): st
   if (config.devMailbox) found.push(`no SMTP server is set: mails are at ${config.baseUrl}/dev/mailbox`);
   else if (!config.smtpUrl) found.push('LATCHKEY_SMTP_URL is not set: no mail will be delivered');
   const { hostname } = new URL(config.baseUrl);
+  if (!config.https && !isLoopback(hostname)) {
+    found.push('LATCHKEY_BASE_URL is not https: tokens and links cross the network in clear');
+  }
   if (config.trustedProxies.length === 0 && (config.https || !isLoopback(hostname))) {
     found.push(
       'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy all clients would share one address and its limits',

@@ -23,10 +23,13 @@ export const keySetMaxAgeSeconds = 300;
 export const leadSeconds = 3 * keySetMaxAgeSeconds;
 
 /**
- * How long a node goes on with the keys it read last. No key is in use before all have it or after it is gone, so
- * an old list signs as well as a new one.
+ * How long a node goes on with the keys it read last. In a planned rotation no key is in use before all nodes have it
+ * or after it is gone, so an old list signs as well as a new one.
  */
-const rereadMs = 10_000;
+const rereadMs = 5_000;
+
+/** After this long every node publishes, and signs with, the keys that were in the store before. */
+export const followMs = rereadMs + 1_000;
 
 const sealLabel = 'signing key';
 
