@@ -16,6 +16,7 @@ import {
 } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import type { Authenticator } from '../../../../tests/support/authenticator.ts';
+import { startSession } from '../sessions/sessions.ts';
 
 const ada = 'ada@example.com';
 const evil = 'thief@new.example';
@@ -248,7 +249,25 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('a login by mail starts only while the account has that address, however closely an undo races', async () => {
+  test('a login by mail starts only while the account still has the address that was proven', async () => {
+    const app = await open();
+    const { body: me } = await app.ask('GET', '/me', { token: (await app.login(ada)).access_token });
+    const start = (emailKey: string) =>
+      app.ctx.db.transaction((tx) =>
+        startSession(app.ctx, tx, {
+          userId: me.id,
+          kind: 'browser',
+          method: 'magic_link',
+          emailKey,
+          requester: { ipAddress: null, userAgent: null },
+        }),
+      );
+    expect(await start(evil).catch(({ code }) => code)).toBe('invalid_grant');
+    expect((await start(ada)).userId).toBe(me.id);
+    await app.close();
+  });
+
+  test('an undo and a login at the address that goes, at once, leave nobody signed in', async () => {
     const app = await open();
     const own = await app.login(ada);
     const { id } = (await app.ask('GET', '/me', { token: own.access_token })).body;
