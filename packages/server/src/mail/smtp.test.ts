@@ -198,6 +198,9 @@ const hostile = [
   'a@',
   '@example.com',
   'group:a@example.com;',
+  'a@\uff47mail.com',
+  'a@ex\u00adample.com',
+  'a@B\u00dcCHER.example',
 ];
 
 test('no hostile address is taken: 400 naming the field, nothing stored, nothing sent', async () => {
@@ -225,6 +228,22 @@ test('whatever address is taken reaches one mailbox: envelope and header name it
   const mails = await smtp.received(taken.length);
   expect(mails.map((mail) => mail.to).sort()).toEqual(taken.map((email) => [email]).sort());
   for (const mail of mails) expect(mail.raw.match(/^To:/gim)).toHaveLength(1);
+  await t.close();
+});
+
+test('a domain outside ASCII is delivered to under the one name that it looks up as', async () => {
+  const smtp = await smtpServer();
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
+  for (const email of ['a@b\u00fccher.example', 'b@fa\u00df.example', 'c@xn--bcher-kva.example'])
+    expect((await request(t, email)).status).toBe(202);
+  work(t, smtp.url);
+  const mails = await smtp.received(3);
+  // The test's server shows the encoded names of the envelope decoded.
+  expect(mails.flatMap((mail) => mail.to).sort()).toEqual([
+    'a@b\u00fccher.example',
+    'b@fa\u00df.example',
+    'c@b\u00fccher.example',
+  ]);
   await t.close();
 });
 
