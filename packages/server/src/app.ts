@@ -28,8 +28,8 @@ import { sweepMagicLinks } from './magic-links/store.ts';
 import { mailboxRoutes } from './mail/mailbox.ts';
 import type { Templates } from './mail/message.ts';
 import { sweepOutbox } from './mail/outbox-store.ts';
-import { noticeMail, noticeTemplate } from './notices/mail.ts';
-import { sweepNotices } from './notices/store.ts';
+import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './notices/mail.ts';
+import { sweepNotices, sweepNoticeWindows } from './notices/store.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { passkeyRoutes } from './passkeys/routes.ts';
 import { sweepSpentChallenges } from './passkeys/store.ts';
@@ -51,6 +51,7 @@ import { openSigningKeys } from './signing-keys/signing-keys.ts';
 export const templates: Templates = {
   [signInTemplate]: signInMail,
   [noticeTemplate]: noticeMail,
+  [digestTemplate]: digestMail,
   [emailChangeTemplate]: emailChangeMail,
   [emailRestoredTemplate]: emailRestoredMail,
   [accountDeletedTemplate]: accountDeletedMail,
@@ -68,6 +69,8 @@ const keptMs = {
   spentChallenges: hourMs,
   emailChanges: dayMs,
   notices: dayMs,
+  // Longer than the clocks of two nodes may differ: a window must not end here and go on there.
+  noticeWindows: hourMs,
   // Longer than the clocks of two nodes may differ, as above.
   rateLimits: hourMs,
   sentMails: dayMs,
@@ -82,6 +85,7 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
   (on, now, limit) => sweepEmailChanges(on, { before: now - keptMs.emailChanges, limit }),
   (on, now, limit) => sweepNotices(on, { before: now - keptMs.notices, limit }),
+  (on, now, limit) => sweepNoticeWindows(on, { before: now - keptMs.noticeWindows, limit }),
   (on, now, limit) => sweepRateLimits(on, { before: now - keptMs.rateLimits, limit }),
   (on, now, limit) =>
     sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),

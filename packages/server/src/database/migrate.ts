@@ -6,6 +6,7 @@ import { up as services } from './migrations/0004-services.ts';
 import { up as rateLimits } from './migrations/0005-rate-limits.ts';
 import { up as accountChanges } from './migrations/0006-account-changes.ts';
 import { up as deviceSession } from './migrations/0007-device-session.ts';
+import { up as mailLimits } from './migrations/0009-mail-limits.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -16,6 +17,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0005-rate-limits': { up: rateLimits },
   '0006-account-changes': { up: accountChanges },
   '0007-device-session': { up: deviceSession },
+  '0009-mail-limits': { up: mailLimits },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -41,6 +41,7 @@ export interface Tables {
     revoked_at: number | null;
     parent_session_id: string | null;
     passkey_id: string | null;
+    signed_out_at: number | null;
   };
   device_authorizations: {
     id: string;
@@ -123,6 +124,8 @@ export interface Tables {
     sent_at: number | null;
     dead_at: number | null;
     last_error: string | null;
+    priority: number;
+    refusals: number;
   };
   events: {
     id: string;
@@ -179,5 +182,13 @@ export interface Tables {
     expires_at: number;
     disowned_at: number | null;
     restored_email: string | null;
+    digest_id: string | null;
+  };
+  notice_windows: {
+    user_id: string;
+    kind: NoticeKind;
+    id: string;
+    notices: number;
+    ends_at: number;
   };
 }

@@ -17,6 +17,11 @@ export const limitRules = {
   mails_by_client: { quota: 30, windowSeconds: 3600, shared: true },
   /** Links to a new address asked for, by account; they count as mails, too. */
   email_changes: { quota: 10, windowSeconds: 3600, shared: true },
+  /**
+   * Notices by account and kind. None is refused: those beyond stand in a digest at the end of the window. They are
+   * counted with the notices themselves, in the transaction of their cause, and also where the limits are off.
+   */
+  notices: { quota: 10, windowSeconds: 3600, shared: true },
   /** Wrong user codes (verify, approve and deny together): by signed-in user, by client address. */
   user_codes_by_user: { quota: 10, windowSeconds: 600, shared: true },
   user_codes_by_client: { quota: 30, windowSeconds: 600, shared: true },

@@ -31,7 +31,13 @@ export async function requestMagicLink(ctx: Context, email: string, requester: R
         now,
         expires_at: expiresAt,
       });
-      await enqueueMail(ctx, tx, { template: signInTemplate, recipient: email, reference: id, expiresAt });
+      await enqueueMail(ctx, tx, {
+        template: signInTemplate,
+        recipient: email,
+        reference: id,
+        expiresAt,
+        isUrgent: true,
+      });
     });
   } catch (error) {
     await mail.giveBack();
