@@ -57,6 +57,7 @@ async function addSession(tx: Executor, index: number, now: number): Promise<voi
     expires_at: now + sessionTtlMs,
     parent_session_id: idOf('ses_', index),
     passkey_id: null,
+    email_key: null,
   });
 }
 

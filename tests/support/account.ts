@@ -40,6 +40,7 @@ export const subjects = {
   theft: 'A login of your Latchkey account was ended, because its token was used twice',
   confirmAddress: 'Confirm your new address for Latchkey',
   taken: 'Somebody asked for your address',
+  undone: 'What was undone in your Latchkey account',
 } as const;
 
 /** The mails to an address with a subject, newest first. */

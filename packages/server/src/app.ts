@@ -4,6 +4,7 @@ import type { Context } from './context.ts';
 import type { Sweep } from './database/sweep.ts';
 import { deviceCodeGrant, deviceRoutes } from './device/routes.ts';
 import { sweepAuthorizations } from './device/store.ts';
+import { disownedMail, disownedTemplate } from './disowning/mail.ts';
 import { disowningRoutes } from './disowning/routes.ts';
 import {
   emailChangeMail,
@@ -54,6 +55,7 @@ export const templates: Templates = {
   [digestTemplate]: digestMail,
   [emailChangeTemplate]: emailChangeMail,
   [emailRestoredTemplate]: emailRestoredMail,
+  [disownedTemplate]: disownedMail,
   [accountDeletedTemplate]: accountDeletedMail,
 };
 

@@ -6,6 +6,7 @@ import { up as services } from './migrations/0004-services.ts';
 import { up as rateLimits } from './migrations/0005-rate-limits.ts';
 import { up as accountChanges } from './migrations/0006-account-changes.ts';
 import { up as deviceSession } from './migrations/0007-device-session.ts';
+import { up as lineage } from './migrations/0008-lineage.ts';
 import { up as mailLimits } from './migrations/0009-mail-limits.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
@@ -17,6 +18,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0005-rate-limits': { up: rateLimits },
   '0006-account-changes': { up: accountChanges },
   '0007-device-session': { up: deviceSession },
+  '0008-lineage': { up: lineage },
   '0009-mail-limits': { up: mailLimits },
 };
 

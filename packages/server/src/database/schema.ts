@@ -41,6 +41,9 @@ export interface Tables {
     revoked_at: number | null;
     parent_session_id: string | null;
     passkey_id: string | null;
+    passkey_added_by: string | null;
+    email_change_id: string | null;
+    distrusted_as: 'disowned' | 'stolen' | null;
     signed_out_at: number | null;
   };
   device_authorizations: {
@@ -182,6 +185,8 @@ export interface Tables {
     expires_at: number;
     disowned_at: number | null;
     restored_email: string | null;
+    outcome: string | null;
+    approver_disowned_at: number | null;
     digest_id: string | null;
   };
   notice_windows: {

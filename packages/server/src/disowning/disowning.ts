@@ -1,115 +1,159 @@
-import type { DisownedNotice } from '@latchkey/contract/notices';
+import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
 import { lockAccount } from '../account/account.ts';
 import type { Context, Requester } from '../context.ts';
 import { readHandle } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
-import { undoEmailChanges } from '../email-change/email-change.ts';
+import { listUndoableChanges, undoEmailChanges, voidEmailChanges } from '../email-change/email-change.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
+import { enqueueMail } from '../mail/outbox.ts';
+import { descentOf } from './lineage.ts';
+import { disownedTemplate } from './mail.ts';
+import { answerOf, merged, type Outcome, outcomeOf, type Undone } from './outcome.ts';
 import * as store from './store.ts';
 
-/** What a disowned login added is undone from this long before the notice on. */
-const undoneBeforeNoticeMs = 3_600_000;
+/** How many devices an answer names. */
+const maxDeviceNames = 20;
 
-/** More logins than this are not followed one by one: all of the account are ended. */
-const greatestLogins = 200;
+/** How long the mail about what was undone is tried; its notice is stored for longer. */
+const outcomeMailTtlSeconds = 86_400;
 
 const refused = (detail: string) =>
-  new AuthError('invalid_grant', 'The link is unknown or its time is over.', { detail });
+  new AuthError('invalid_grant', 'The link is unknown or has expired.', { detail });
+
+type Account = Awaited<ReturnType<typeof lockAccount>>;
 
 /**
- * "This was not me": ends the login that a notice tells of and undoes what it added since an hour before: passkeys,
- * the logins made with them, approved devices, a changed address; and the same for each login it led to. Where an
- * address comes back, every login of the account ends. Whoever uses the link again is told the same, and nothing
- * more happens.
+ * "This was not me": ends the login that a notice tells of and undoes everything that it added, directly or by logins
+ * that came of it: passkeys, approved devices, a changed address. Where an address is put back, every login of the
+ * account ends. With `approver` it does the same for the browser login that approved the device, in this call or a
+ * later one. Whoever uses the link again gets the same answer, and nothing more happens.
  * @throws {AuthError} `invalid_grant`; `conflict` where another account has the former address by now
  */
 export async function disownNotice(
   ctx: Context,
-  token: string,
+  link: { readonly token: string; readonly approver?: boolean | undefined },
   requester: Requester,
 ): Promise<DisownedNotice> {
-  const handle = readHandle(ctx.keys, 'notice', token);
+  const handle = readHandle(ctx.keys, 'notice', link.token);
   if (!handle) throw refused('malformed');
   const id = handle.subject.toString('base64url');
-  return ctx.db.transaction(async (tx) => {
+  const answer = await ctx.db.transaction(async (tx) => {
     const now = ctx.clock();
     const [found] = await store.findNotice(tx, { id, now });
     if (!found) throw refused('over');
-    await lockAccount(tx, found.user_id).catch((error) => {
+    // The one lock of this transaction, and before everything else: approvals, new passkeys, new addresses and new
+    // logins of the account wait for it, and then see that their login has ended.
+    const account = await lockAccount(tx, found.user_id).catch((error) => {
       // The account was deleted since: the notice went with it.
       throw error instanceof AuthError && error.code === 'invalid_token' ? refused('over') : error;
     });
-    const [notice] = await store.takeNotice(tx, { id, now });
-    if (!notice) {
-      const [done] = await store.findNotice(tx, { id, now });
-      if (!done) throw refused('over');
-      return { kind: done.kind, email: done.restored_email };
+    const { kind, session_id: sessionId } = found;
+    const [taken] = await store.takeNotice(tx, { id, now });
+    if (taken) {
+      const undone = await undoLogin(ctx, tx, account, { noticeId: id, kind, sessionId }, requester);
+      const approver = sessionId === null ? [] : await findApprover(tx, account, sessionId);
+      await conclude(ctx, tx, account, id, { ...undone, approver: approver[0] ?? null });
     }
-    const since = notice.created_at - undoneBeforeNoticeMs;
-    const { user_id: userId, session_id: sessionId } = notice;
-    const undone = await undoLogin(tx, { userId, sessionId, since, now });
-    const email = await undoEmailChanges(
-      ctx,
-      tx,
-      { userId, changeId: notice.email_change_id, sessionIds: undone.sessionIds, since },
-      requester,
-    );
-    if (email !== undefined) await store.noteRestored(tx, { id, restored_email: email });
-    if (email !== undefined || undone.isCutShort) await store.endAllSessions(tx, { user_id: userId });
-    for (const passkey of undone.passkeys) {
-      await recordEvent(ctx, tx, {
-        type: 'passkey_removed',
-        userId,
-        sessionId: passkey.addedBy,
-        requester,
-        detail: { passkey_id: passkey.id, name: passkey.name, reason: 'disowned' },
-      });
-    }
-    await recordEvent(ctx, tx, {
-      type: 'session_disowned',
-      userId,
-      ...(sessionId === null ? {} : { sessionId }),
-      requester,
-      detail: { notice: notice.kind, passkeys: String(undone.passkeys.length) },
-    });
-    return { kind: notice.kind, email: email ?? null };
+    const [used] = await store.findNotice(tx, { id, now });
+    if (!used) throw refused('over');
+    const outcome = outcomeOf(used);
+    if (!link.approver || outcome.approver === null) return answerOf(used);
+
+    const [takenToo] = await store.takeApprover(tx, { id, now });
+    if (!takenToo) return answerOf(used);
+    const cause = { noticeId: id, kind, sessionId: outcome.approver.id };
+    const undone = await undoLogin(ctx, tx, account, cause, requester);
+    const both = { ...merged(outcome, undone, maxDeviceNames), approver: outcome.approver };
+    await conclude(ctx, tx, account, id, both);
+    return answerOf({ ...used, approver_disowned_at: now, outcome: JSON.stringify(both) });
+  });
+  ctx.wakeMailWorker();
+  return answer;
+}
+
+const findApprover = (tx: Executor, { id }: Account, sessionId: string) =>
+  store.findApprover(tx, { session_id: sessionId, user_id: id });
+
+/** Keeps what was undone for whoever uses the link again, and tells the owner by mail. */
+async function conclude(
+  ctx: Context,
+  tx: Executor,
+  account: Account,
+  id: string,
+  outcome: Outcome,
+): Promise<void> {
+  await store.noteOutcome(tx, { id, outcome: JSON.stringify(outcome), restored_email: outcome.email });
+  await enqueueMail(ctx, tx, {
+    template: disownedTemplate,
+    recipient: outcome.email ?? account.email,
+    reference: id,
+    expiresAt: ctx.clock() + outcomeMailTtlSeconds * 1000,
   });
 }
 
-interface DisownedLogin {
-  readonly userId: string;
+/** Why a login of a locked account is disowned. */
+interface Cause {
+  readonly noticeId: string;
+  readonly kind: NoticeKind;
   readonly sessionId: string | null;
-  readonly since: number;
-  readonly now: number;
 }
 
-interface UndoneLogin {
-  readonly sessionIds: readonly string[];
-  readonly passkeys: readonly { readonly id: string; readonly name: string; readonly addedBy: string }[];
-  /** There were too many logins to follow. */
-  readonly isCutShort: boolean;
-}
-
-/** Ends a login and all that it led to. */
+/** Ends a login of a locked account and everything that came of it. */
 async function undoLogin(
+  ctx: Context,
   tx: Executor,
-  { userId: user_id, sessionId, since, now }: DisownedLogin,
-): Promise<UndoneLogin> {
-  const sessionIds = new Set(sessionId === null ? [] : [sessionId]);
-  const limit = greatestLogins;
-  const passkeys: UndoneLogin['passkeys'][number][] = [];
-  // A set takes in what is added while it is walked.
-  for (const session_id of sessionIds) {
-    if (sessionIds.size > greatestLogins) break;
-    await store.endSession(tx, { id: session_id, user_id, now });
-    await store.denyApproved(tx, { session_id, user_id });
-    const led = await store.listChildren(tx, { session_id, user_id, since, limit });
-    for (const passkey of await store.deletePasskeysAdded(tx, { session_id, user_id, since })) {
-      passkeys.push({ ...passkey, addedBy: session_id });
-      led.push(...(await store.listStartedWith(tx, { passkey_id: passkey.id, user_id, limit })));
-    }
-    for (const { id } of led) sessionIds.add(id);
+  account: Account,
+  { noticeId, kind, sessionId }: Cause,
+  requester: Requester,
+): Promise<Undone> {
+  const now = ctx.clock();
+  const { id: userId } = account;
+  const logins = await store.listLogins(tx, { user_id: userId });
+  const changes = await listUndoableChanges(ctx, tx, userId);
+  const { sessionIds, firstChange: first } = descentOf(sessionId, logins, changes);
+  const email = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, requester));
+  const isLive = (login: (typeof logins)[number]) =>
+    login.revoked_at === null && login.session_epoch === account.session_epoch && login.idle_expires_at > now;
+  const ended = logins.filter((login) => isLive(login) && (email !== undefined || sessionIds.has(login.id)));
+  const descended = [...sessionIds];
+  const ids = JSON.stringify([...new Set([...descended, ...ended.map((login) => login.id)])]);
+  await store.endLogins(tx, { user_id: userId, ids, now });
+  const denied = await store.denyApproved(tx, { user_id: userId, ids, now });
+  await voidEmailChanges(ctx, tx, { userId, sessionIds: descended });
+  const passkeys = await store.deletePasskeysAdded(tx, { user_id: userId, ids: JSON.stringify(descended) });
+  if (email !== undefined) await store.endAllSessions(tx, { user_id: userId });
+
+  const devices = [...ended.filter((login) => login.kind === 'device'), ...denied];
+  const undone = {
+    email: email ?? null,
+    sessions_ended: ended.length - ended.filter((login) => login.kind === 'device').length,
+    devices_ended: devices.length,
+    device_names: devices
+      .flatMap(({ device_name, client_name }) => device_name ?? client_name ?? [])
+      .slice(0, maxDeviceNames),
+    passkeys_removed: passkeys.map(({ name }) => name),
+  };
+  for (const passkey of passkeys) {
+    await recordEvent(ctx, tx, {
+      type: 'passkey_removed',
+      userId,
+      ...(passkey.session_id === null ? {} : { sessionId: passkey.session_id }),
+      requester,
+      detail: { passkey_id: passkey.id, name: passkey.name, reason: 'disowned' },
+    });
   }
-  return { sessionIds: [...sessionIds], passkeys, isCutShort: sessionIds.size > greatestLogins };
+  await recordEvent(ctx, tx, {
+    type: 'session_disowned',
+    userId,
+    ...(sessionId === null ? {} : { sessionId }),
+    requester,
+    detail: {
+      notice: kind,
+      sessions: String(undone.sessions_ended),
+      devices: String(undone.devices_ended),
+      passkeys: String(undone.passkeys_removed.length),
+    },
+  });
+  return undone;
 }

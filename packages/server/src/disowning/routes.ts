@@ -5,6 +5,6 @@ import { disownNotice } from './disowning.ts';
 
 export function disowningRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.disownNotice, async ({ body, requester }) => ({
-    body: await disownNotice(ctx, body.token, requester),
+    body: await disownNotice(ctx, body, requester),
   }));
 }

@@ -122,34 +122,47 @@ export async function verifyEmailChange(ctx: Context, token: string, requester: 
 
 const addressTaken = () => new AuthError('conflict', 'Another account has this address.');
 
-/** Which changes of a locked account to undo: one by its id, or those that some sessions asked for since a moment. */
-export interface UndoneChanges {
-  readonly userId: string;
-  readonly changeId: string | null;
-  readonly sessionIds: readonly string[];
-  readonly since: number;
+/** Voids the links that these logins of a locked account asked for. */
+export async function voidEmailChanges(
+  ctx: Context,
+  tx: Executor,
+  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+): Promise<void> {
+  await store.voidChangesOf(tx, {
+    user_id: userId,
+    session_ids: JSON.stringify(sessionIds),
+    now: ctx.clock(),
+  });
 }
 
+/** The changes of address of an account that can still be undone, oldest first. */
+export const listUndoableChanges = (ctx: Context, tx: Executor, userId: string) =>
+  store.listUndoable(tx, { user_id: userId, now: ctx.clock() });
+
+type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
+
 /**
- * Puts back the address that a locked account had before the first of these changes, whatever was changed after
- * it. The address that is back; undefined where there is nothing to undo.
+ * Puts back the address that a locked account had before this change, whatever was changed after it, and takes back
+ * the notices that went out since, except the one whose link is being used. The address that is back.
  * @throws {AuthError} `conflict` where another account has it by now
  */
 export async function undoEmailChanges(
   ctx: Context,
   tx: Executor,
-  { userId, changeId, sessionIds, since }: UndoneChanges,
+  { first, usedNoticeId }: { readonly first: UndoableChange; readonly usedNoticeId: string },
   requester: Requester,
-): Promise<string | undefined> {
+): Promise<string> {
   const now = ctx.clock();
-  const undoable = await store.listUndoable(tx, { user_id: userId, since, now });
-  const first = undoable.find((row) => row.id === changeId || sessionIds.includes(row.session_id));
-  if (!first) return undefined;
+  const userId = first.user_id;
+  const changedSince = first.changed_at!;
   const restored = await replaceAddress(ctx, tx, userId, first.old_email!);
   if (!restored) throw addressTaken();
-  const undone = await store.markUndone(tx, { user_id: userId, changed_since: first.changed_at!, now });
-  await store.deleteNoticesSince(tx, { user_id: userId, after: first.changed_at! });
-  for (const change of undone) {
+  const undone = await store.markUndone(tx, { user_id: userId, changed_since: changedSince, now });
+  await store.deleteNoticesSince(tx, { user_id: userId, after: changedSince, except_id: usedNoticeId });
+  // One mail to each address that the account does not have any more.
+  const removed = new Map(undone.map((change) => [change.new_email_key, change]));
+  removed.delete(emailKeyOf(restored.email));
+  for (const change of removed.values()) {
     await enqueueMail(ctx, tx, {
       template: emailRestoredTemplate,
       recipient: change.new_email,

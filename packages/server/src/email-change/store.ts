@@ -1,4 +1,5 @@
 import { statement } from '../database/statement.ts';
+import { textsOf } from '../database/texts.ts';
 
 /** Voids the changes of an account that still wait for their click. */
 export const voidPendingChanges = statement<{ user_id: string; now: number }>()((db, p) =>
@@ -73,13 +74,25 @@ export const spendChange = statement<{
     .returning('id'),
 );
 
-/** The changes that sessions made since a moment and that can still be undone, oldest first. */
-export const listUndoable = statement<{ user_id: string; since: number; now: number }>()((db, p) =>
+/** Voids the changes that these sessions asked for and that still wait for their click. */
+export const voidChangesOf = statement<{ user_id: string; session_ids: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('email_changes')
+      .set({ voided_at: p.now })
+      .where('user_id', '=', p.user_id)
+      .where('session_id', 'in', textsOf(p.session_ids, dialect))
+      .where('changed_at', 'is', null)
+      .where('voided_at', 'is', null),
+);
+
+/** The changes of an account that were made and can still be undone, oldest first. */
+export const listUndoable = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
     .selectAll()
     .where('user_id', '=', p.user_id)
-    .where('changed_at', '>=', p.since)
+    .where('changed_at', 'is not', null)
     .where('undone_at', 'is', null)
     .where('expires_at', '>', p.now)
     .orderBy('changed_at')
@@ -94,12 +107,17 @@ export const markUndone = statement<{ user_id: string; changed_since: number; no
     .where('user_id', '=', p.user_id)
     .where('changed_at', '>=', p.changed_since)
     .where('undone_at', 'is', null)
-    .returning(['id', 'new_email']),
+    .returning(['id', 'new_email', 'new_email_key']),
 );
 
-/** Takes back the notices that went to the addresses of undone changes, links included. */
-export const deleteNoticesSince = statement<{ user_id: string; after: number }>()((db, p) =>
-  db.deleteFrom('notices').where('user_id', '=', p.user_id).where('created_at', '>', p.after),
+/** Takes back the notices that went to the addresses of undone changes, links included, except one. */
+export const deleteNoticesSince = statement<{ user_id: string; after: number; except_id: string }>()(
+  (db, p) =>
+    db
+      .deleteFrom('notices')
+      .where('user_id', '=', p.user_id)
+      .where('created_at', '>', p.after)
+      .where('id', '<>', p.except_id),
 );
 
 /** Deletes some changes whose link, or whose undo, ended before a moment. */

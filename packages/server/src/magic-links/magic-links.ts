@@ -132,5 +132,12 @@ async function login(
   const spent = await store.spendLinksOfAddress(tx, { email_key: link.email_key, now: ctx.clock() });
   if (!spent.some((row) => row.id === link.id)) return undefined;
   const { id, isNew } = await findOrCreateAccount(ctx, tx, link.email, facts.requester);
-  return startSession(ctx, tx, { userId: id, makesAccount: isNew, kind: 'browser', method, ...facts });
+  return startSession(ctx, tx, {
+    userId: id,
+    emailKey: link.email_key,
+    makesAccount: isNew,
+    kind: 'browser',
+    method,
+    ...facts,
+  });
 }

@@ -145,6 +145,9 @@ export const exportSessions = statement<{ user_id: string }>()((db, p) =>
       'revoked_at',
       'parent_session_id',
       'passkey_id',
+      'passkey_added_by',
+      'email_change_id',
+      'distrusted_as',
     ])
     .where('user_id', '=', p.user_id)
     .orderBy('created_at'),
@@ -229,6 +232,8 @@ export const exportNotices = statement<{ user_id: string }>()((db, p) =>
       'expires_at',
       'disowned_at',
       'restored_email',
+      'outcome',
+      'approver_disowned_at',
     ])
     .where('user_id', '=', p.user_id)
     .orderBy('created_at'),

@@ -121,7 +121,7 @@ export async function refresh(
 /** Commits before the refusal is answered; of many who present stolen tokens at once, one records it. */
 const endStolenSession = (ctx: Context, id: string, userId: string, requester: Requester): Promise<void> =>
   ctx.db.transaction(async (tx) => {
-    const [ended] = await store.revokeSession(tx, { id, user_id: userId, now: ctx.clock() });
+    const [ended] = await store.endStolenSession(tx, { id, user_id: userId, now: ctx.clock() });
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, requester });
     await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });

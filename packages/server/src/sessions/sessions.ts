@@ -36,6 +36,8 @@ export interface NewSession {
   readonly approvedBy?: string | null;
   /** The passkey that was used. */
   readonly passkeyId?: string;
+  /** The key of the address that was proven; the account must still have it. */
+  readonly emailKey?: string;
   /** This login makes the account, so nobody needs to be told of it. */
   readonly makesAccount?: boolean;
 }
@@ -73,6 +75,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     expires_at: expiresAt,
     parent_session_id: session.approvedBy ?? replaced ?? null,
     passkey_id: session.passkeyId ?? null,
+    email_key: session.emailKey ?? null,
   });
   if (!row) throw await refusalOf(tx, session.userId);
   if (isNews) {

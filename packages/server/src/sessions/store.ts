@@ -21,7 +21,8 @@ const admits = (e: ExpressionBuilder<Tables, 'sessions'>) =>
 
 /**
  * Starts a session if the account passes the gate; no row otherwise. With `session_epoch` also only if nobody
- * has ended all logins since that epoch.
+ * has ended all logins since that epoch, and with `email_key` only while the account has that address. Records what
+ * the login came of, since the passkey it used may be removed later.
  */
 export const insertSession = statement<{
   id: string;
@@ -38,6 +39,7 @@ export const insertSession = statement<{
   expires_at: number;
   parent_session_id: string | null;
   passkey_id: string | null;
+  email_key: string | null;
 }>()((db, p) =>
   db
     .insertInto('sessions')
@@ -59,6 +61,8 @@ export const insertSession = statement<{
       'expires_at',
       'parent_session_id',
       'passkey_id',
+      'passkey_added_by',
+      'email_change_id',
     ])
     .expression(
       db
@@ -81,12 +85,28 @@ export const insertSession = statement<{
           bigint(p.expires_at).as('expires_at'),
           p.parent_session_id.as('parent_session_id'),
           p.passkey_id.as('passkey_id'),
+          e
+            .selectFrom('passkeys')
+            .select('passkeys.session_id')
+            .where('passkeys.id', '=', p.passkey_id)
+            .as('passkey_added_by'),
+          e
+            .selectFrom('email_changes as c')
+            .select('c.id')
+            .whereRef('c.user_id', '=', 'users.id')
+            .where('c.new_email_key', '=', p.email_key)
+            .where('c.changed_at', 'is not', null)
+            .where('c.undone_at', 'is', null)
+            .orderBy('c.changed_at', 'desc')
+            .limit(1)
+            .as('email_change_id'),
         ])
         .where('users.id', '=', p.user_id)
         .where('users.disabled_at', 'is', null)
         .where(
           sql<boolean>`users.session_epoch = coalesce(cast(${p.session_epoch} as integer), users.session_epoch)`,
-        ),
+        )
+        .where(sql<boolean>`users.email_key = coalesce(cast(${p.email_key} as text), users.email_key)`),
     )
     .returning(['id', 'generation', 'rotated_at', 'expires_at']),
 );
@@ -207,13 +227,14 @@ export const listSessions = statement<{
     .limit(p.limit),
 );
 
-/** Where the newest logins of a user in browsers came from, ended ones too. */
+/** Where the newest logins of a user in browsers came from, ended ones too, but none that was stolen or disowned. */
 export const listLoginOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('sessions')
     .select(['ip_address', 'user_agent'])
     .where('user_id', '=', p.user_id)
     .where('kind', '=', 'browser')
+    .where('distrusted_as', 'is', null)
     .orderBy('created_at', 'desc')
     .limit(p.limit),
 );
@@ -223,6 +244,19 @@ export const revokeSession = statement<{ id: string; user_id: string; now: numbe
   db
     .updateTable('sessions')
     .set({ revoked_at: p.now, idle_expires_at: p.now })
+    .where('id', '=', p.id)
+    .where('user_id', '=', p.user_id)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(admits)
+    .returning('id'),
+);
+
+/** Ends a session whose refresh token was stolen; a row for exactly one caller. It makes no place familiar. */
+export const endStolenSession = statement<{ id: string; user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now, distrusted_as: 'stolen' })
     .where('id', '=', p.id)
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
@@ -266,7 +300,14 @@ export const touchSession = statement<{
     .where('revoked_at', 'is', null),
 );
 
-/** Deletes some sessions that ended before a moment. */
+/**
+ * When a session is of no more use. A browser login that came of another is kept until its longest possible end:
+ * whatever it came of began before it, so by then nothing is left to disown that it could be a part of. The same
+ * expression is indexed.
+ */
+const endOfUse = sql<number>`case when kind = 'browser' and (parent_session_id is not null or passkey_added_by is not null) then expires_at else idle_expires_at end`;
+
+/** Deletes some sessions that are of no more use since a moment. */
 export const sweepSessions = statement<{ before: number; limit: number }>()((db, p, dialect) =>
   db
     .deleteFrom('sessions')
@@ -274,7 +315,7 @@ export const sweepSessions = statement<{ before: number; limit: number }>()((db,
       e
         .selectFrom('sessions')
         .select('id')
-        .where('idle_expires_at', '<', p.before)
+        .where(endOfUse, '<', p.before)
         .limit(p.limit)
         .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
     )
