@@ -18,6 +18,7 @@ import { sweepEvents } from './events/events.ts';
 import { eventRoutes } from './events/routes.ts';
 import { createApi } from './http/api.ts';
 import { type App, answering, type Lifecycle, refuseOtherMethods } from './http/conventions.ts';
+import { knownBrowserTtlSeconds } from './http/cookie.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { documentRoutes, healthRoutes } from './http/operations.ts';
 import { pageRoutes } from './http/pages.ts';
@@ -65,6 +66,8 @@ const dayMs = 24 * hourMs;
 /** How long rows are kept after they have ended: long enough to answer for them, and for mails to be looked at. */
 const keptMs = {
   sessions: 31 * dayMs,
+  // Since their beginning. A day longer than their browsers are known for.
+  distrustedLogins: knownBrowserTtlSeconds * 1000 + dayMs,
   deviceAuthorizations: hourMs,
   magicLinks: dayMs,
   // Longer than the clocks of two nodes may differ: a challenge must not expire here and be forgotten there.
@@ -81,7 +84,12 @@ const keptMs = {
 
 /** Every table that grows from requests of strangers, and what of it may go. */
 export const sweepsOf = (ctx: Context): readonly Sweep[] => [
-  (on, now, limit) => sweepSessions(on, { before: now - keptMs.sessions, limit }),
+  (on, now, limit) =>
+    sweepSessions(on, {
+      before: now - keptMs.sessions,
+      distrusted_before: now - keptMs.distrustedLogins,
+      limit,
+    }),
   (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
   (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
   (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),

@@ -44,7 +44,6 @@ export interface Tables {
     passkey_added_by: string | null;
     email_change_id: string | null;
     distrusted_as: 'disowned' | 'stolen' | null;
-    signed_out_at: number | null;
   };
   device_authorizations: {
     id: string;

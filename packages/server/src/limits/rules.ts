@@ -15,6 +15,8 @@ export const limitRules = {
   mails_by_pair: { quota: 5, windowSeconds: 900, shared: true },
   mails_by_recipient: { quota: 20, windowSeconds: 3600, shared: true },
   mails_by_client: { quota: 30, windowSeconds: 3600, shared: true },
+  /** The same by address and browser, in the place of the three, where the browser signed in to it before. */
+  mails_by_known_browser: { quota: 5, windowSeconds: 900, shared: true },
   /** Links to a new address asked for, by account; they count as mails, too. */
   email_changes: { quota: 10, windowSeconds: 3600, shared: true },
   /**

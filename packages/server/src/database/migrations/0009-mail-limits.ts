@@ -24,11 +24,6 @@ const statements = [
   'CREATE INDEX notice_windows_by_end ON notice_windows (ends_at)',
   'ALTER TABLE notices ADD COLUMN digest_id TEXT',
   'CREATE INDEX notices_by_digest ON notices (digest_id, created_at) WHERE digest_id IS NOT NULL',
-
-  // When a login was signed out or replaced by the next login of its browser. A login that was revoked without it
-  // was disowned or stolen.
-  'ALTER TABLE sessions ADD COLUMN signed_out_at BIGINT',
-  'UPDATE sessions SET signed_out_at = revoked_at WHERE revoked_at IS NOT NULL',
 ];
 
 export async function up(db: Kysely<unknown>): Promise<void> {
