@@ -40,6 +40,13 @@ test('a domain is good exactly where looking it up gives back the same letters',
   );
 });
 
+test('what is too long for a domain is refused before it is encoded, however long it is', () => {
+  const letters = Array.from({ length: 20_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
+  const start = performance.now();
+  expect(isMappedToItself(letters)).toBe(false);
+  expect(performance.now() - start).toBeLessThan(50);
+});
+
 test('the case of ASCII letters does not matter', () => {
   fc.assert(
     fc.property(label, (name) => {

@@ -60,16 +60,21 @@ function punycode(label: string): string {
   return text;
 }
 
+/** @see RFC 1035 section 2.3.4 */
+const maxDomainLength = 253;
+
 const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
 
 /**
  * Whether IDNA mapping leaves a domain as it is, apart from the case of ASCII letters. Mail for a domain that it
- * changes, such as one with fullwidth letters, is delivered to another domain than the one that was typed.
+ * changes, such as one with fullwidth letters, is delivered to another domain than the one that was typed. False for
+ * anything too long to be a domain.
  * @see UTS 46 section 4
  */
 export function isMappedToItself(domain: string): boolean {
+  if (domain.length > maxDomainLength) return false;
   const lower = lowerAscii(domain);
   if (isAscii(lower) && !/(?:^|\.)xn--/.test(lower)) return true;
   const unmapped = lower.split('.').map((label) => (isAscii(label) ? label : `xn--${punycode(label)}`));

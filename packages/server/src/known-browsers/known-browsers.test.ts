@@ -9,6 +9,8 @@ import {
   openApp,
   type TestApp,
 } from '../../../../tests/support/app.ts';
+import { linkTokenIn, mailTo } from '../../../../tests/support/http.ts';
+import { startService } from '../../../../tests/support/service.ts';
 import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
 import { limitRules } from '../limits/rules.ts';
 import { deleteAccount } from '../personal-data/personal-data.ts';
@@ -356,4 +358,23 @@ test('a foreign page cannot use up what a known browser has', async () => {
   for (const headers of [sameOrigin, { 'Sec-Fetch-Site': 'cross-site', Origin: app.ctx.config.baseUrl }])
     expect((await magicLink(app, ada, { cookie, headers })).status).toBe(202);
   await app.close();
+});
+
+test('a real service sends both cookies of a sign-in, and a browser that returns them keeps out of reach of strangers', async () => {
+  const limit = { LATCHKEY_RATE_LIMITS: 'on', LATCHKEY_LIMIT_MAILS_BY_RECIPIENT: '1/3600' };
+  const service = await startService({ env: limit });
+  const ask = (path: string, body: object, cookie = '') =>
+    fetch(`${service.url}/api/v1/auth${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json', Origin: service.url, ...(cookie && { Cookie: cookie }) },
+    });
+  expect((await ask('/magic_link', { email: ada })).status).toBe(202);
+  const token = linkTokenIn(await mailTo(service.url, ada));
+  const answer = await ask('/magic_link/verify?session=cookie', { token });
+  const cookies = answer.headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
+  expect(cookies.map((cookie) => cookie.split('=')[0])).toEqual(['latchkey_session', 'latchkey_browser']);
+  expect((await ask('/magic_link', { email: ada })).status).toBe(429);
+  expect((await ask('/magic_link', { email: ada }, cookies.join('; '))).status).toBe(202);
+  expect(await service.stop()).toBe(0);
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { NoticeKind } from '@latchkey/contract/notices';
-import { subjects } from '../../../../tests/support/account.ts';
+import { addPasskey, newAuthenticator, subjects } from '../../../../tests/support/account.ts';
 import { type Mail, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
 import { templates } from '../app.ts';
 import { limitRules } from '../limits/rules.ts';
@@ -74,6 +74,26 @@ onBothDatabases('the limit for notices', (open) => {
     expect(countOf(await app.mails(), subjects.newDevice)).toBe(2 * quota);
     app.pass(2 * windowSeconds);
     expect(countOf(await app.mails(), digestSubject)).toBe(1);
+    await app.close();
+  });
+
+  test('30 logins with 30 user agents are 10 mails and one digest, and a sign-in mail is not held up', async () => {
+    const app = await open();
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, await app.login(ada), authenticator);
+    for (let n = 0; n < 30; n++) {
+      const { body } = await app.ask('POST', '/passkey/login/challenge');
+      const headers = { 'User-Agent': `Browser ${String.fromCharCode(65 + n)}` };
+      const login = { json: authenticator.get(body), headers };
+      expect((await app.ask('POST', '/passkey/login', login)).status).toBe(200);
+    }
+    await app.ask('POST', '/magic_link', { json: { email: ada } });
+    const mails = await app.mails();
+    expect(countOf(mails, subjects.newBrowser)).toBe(quota);
+    expect(countOf(mails, 'Sign in to Latchkey')).toBe(2);
+    app.pass(windowSeconds + 1);
+    const digests = (await app.mails()).filter(({ subject }) => subject.endsWith('from more new places'));
+    expect(digests.map((digest) => linksIn(digest).length)).toEqual([20]);
     await app.close();
   });
 
