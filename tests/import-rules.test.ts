@@ -38,6 +38,7 @@ const levels = [
   ['organizations', 'signing-keys'],
   ['notices'],
   ['sessions'],
+  ['known-browsers'],
   ['account'],
   ['device', 'email-change', 'magic-links', 'passkeys', 'services'],
   ['disowning', 'personal-data'],
@@ -45,7 +46,7 @@ const levels = [
   ['operator'],
   ['main.ts'],
 ];
-const capabilities = levels.slice(1, 8).flat();
+const capabilities = levels.slice(1, 9).flat();
 
 const rules: Rule[] = [
   {
@@ -57,7 +58,7 @@ const rules: Rule[] = [
     bad: { [`${server}utils/strings.ts`]: '' },
   },
   {
-    name: 'dependencies point downwards: base, events, organizations, notices, sessions, account, flows, disowning, app, operator, main',
+    name: 'dependencies point downwards: base, events, organizations, notices, sessions, known browsers, account, flows, disowning, app, operator, main',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from, to }) => partOf(from) !== partOf(to) && levelOf(to) >= Math.max(levelOf(from), 1))

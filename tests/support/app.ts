@@ -191,8 +191,10 @@ export async function openApp(
   const mails: TestApp['mails'] = async () => {
     worker = startMailWorker(ctx, templates, mailboxTransport);
     for (;;) {
+      // A digest waits for the end of its hour, and not for this.
       const waiting = await db.read.run(
-        'SELECT id FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL',
+        `SELECT id FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL
+         AND (attempts > 0 OR next_attempt_at <= ${ctx.clock()})`,
         [],
       );
       if (waiting.length === 0) {

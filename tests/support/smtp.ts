@@ -21,6 +21,10 @@ export interface TestSmtp {
   received(count: number, timeoutMs?: number): Promise<readonly ReceivedMail[]>;
   /** Answers the next `count` attempts with this code, at RCPT or after DATA. */
   failNext(count: number, code: 451 | 550, message: string, at?: 'rcpt' | 'data'): void;
+  /** Answers every attempt for a recipient with this code, also those that hang; `'hang'` leaves them without an answer. */
+  failFor(recipient: string, code: 451 | 550 | 'hang'): void;
+  /** How many times a recipient was named in an envelope so far. */
+  attempts(recipient: string): number;
   close(): Promise<void>;
 }
 
@@ -33,6 +37,10 @@ const pollMs = 10;
 export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
   const messages: ReceivedMail[] = [];
   let connections = 0;
+  const failing = new Map<string, 451 | 550 | 'hang'>();
+  const attempts = new Map<string, number>();
+  let hanging: ((error: Error) => void)[] = [];
+  const refused = (code: number) => Object.assign(new Error(`no ${code}`), { responseCode: code });
   let failure = { left: 0, code: 451, message: '', at: 'rcpt' };
 
   const refusal = (at: 'rcpt' | 'data'): Error | undefined => {
@@ -50,8 +58,11 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
       connections += 1;
       done();
     },
-    onRcptTo(_address, _session, done) {
-      done(refusal('rcpt'));
+    onRcptTo({ address }, _session, done) {
+      attempts.set(address, (attempts.get(address) ?? 0) + 1);
+      const code = failing.get(address);
+      if (code === 'hang') return void hanging.push(done);
+      done(code ? refused(code) : refusal('rcpt'));
     },
     async onData(stream, session, done) {
       const raw = await new Response(stream as unknown as BodyInit).text();
@@ -84,6 +95,13 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
     failNext: (count, code, message, at = 'rcpt') => {
       failure = { left: count, code, message, at };
     },
+    failFor: (recipient, code) => {
+      failing.set(recipient, code);
+      if (code === 'hang') return;
+      for (const done of hanging) done(refused(code));
+      hanging = [];
+    },
+    attempts: (recipient) => attempts.get(recipient) ?? 0,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }

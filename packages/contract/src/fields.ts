@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isMappedToItself } from './domains.ts';
 import { limits } from './limits.ts';
 
 /** A required, non-empty string of at most `max` characters that every database can keep. */
@@ -56,7 +57,8 @@ export const nextCursor = z.string().nullable().meta({ description: 'Null on the
 
 /**
  * A mail address as typed: one @, no space, control or separator character, the local part at most 64
- * characters, the whole at most 254. Letters outside ASCII are taken as they are and never folded.
+ * characters, the whole at most 254. Letters outside ASCII are taken as they are and never folded; a domain that
+ * IDNA mapping would change is refused, since the mail would go to another domain.
  */
 export const emailAddress = z
   .string()
@@ -69,6 +71,10 @@ export const emailAddress = z
   .refine(
     (address) => !/^\.|\.\.|\.@|@.*-\.|@.*\.-|@(?:.*\.)?[^.]{64}/.test(address),
     'must be one mail address, like ada@example.com',
+  )
+  .refine(
+    (address) => isMappedToItself(address.slice(address.lastIndexOf('@') + 1)),
+    'must spell its domain as it is looked up: in lower case, composed and without compatibility characters',
   )
   .meta({
     description: 'A mail address. ASCII letter case does not matter.',

@@ -24,6 +24,7 @@ import {
   type Lifecycle,
   refuseOtherMethods,
 } from './http/conventions.ts';
+import { knownBrowserTtlSeconds } from './http/cookie.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { documentRoutes, healthRoutes } from './http/operations.ts';
 import { notFoundPage, pageRoutes } from './http/pages.ts';
@@ -35,8 +36,8 @@ import { sweepMagicLinks } from './magic-links/store.ts';
 import { mailboxRoutes } from './mail/mailbox.ts';
 import type { Templates } from './mail/message.ts';
 import { sweepOutbox } from './mail/outbox-store.ts';
-import { noticeMail, noticeTemplate } from './notices/mail.ts';
-import { sweepNotices } from './notices/store.ts';
+import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './notices/mail.ts';
+import { sweepNotices, sweepNoticeWindows } from './notices/store.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { passkeyRoutes } from './passkeys/routes.ts';
 import { sweepSpentChallenges } from './passkeys/store.ts';
@@ -58,6 +59,7 @@ import { openSigningKeys } from './signing-keys/signing-keys.ts';
 export const templates: Templates = {
   [signInTemplate]: signInMail,
   [noticeTemplate]: noticeMail,
+  [digestTemplate]: digestMail,
   [emailChangeTemplate]: emailChangeMail,
   [emailRestoredTemplate]: emailRestoredMail,
   [disownedTemplate]: disownedMail,
@@ -70,12 +72,16 @@ const dayMs = 24 * hourMs;
 /** How long rows are kept after they have ended: long enough to answer for them, and for mails to be looked at. */
 const keptMs = {
   sessions: 31 * dayMs,
+  // Since their beginning. A day longer than their browsers are known for.
+  distrustedLogins: knownBrowserTtlSeconds * 1000 + dayMs,
   deviceAuthorizations: hourMs,
   magicLinks: dayMs,
   // Longer than the clocks of two nodes may differ: a challenge must not expire here and be forgotten there.
   spentChallenges: hourMs,
   emailChanges: dayMs,
   notices: dayMs,
+  // Longer than the clocks of two nodes may differ: a window must not end here and go on there.
+  noticeWindows: hourMs,
   // Longer than the clocks of two nodes may differ, as above.
   rateLimits: hourMs,
   sentMails: dayMs,
@@ -84,12 +90,18 @@ const keptMs = {
 
 /** Every table that grows from requests of strangers, and what of it may go. */
 export const sweepsOf = (ctx: Context): readonly Sweep[] => [
-  (on, now, limit) => sweepSessions(on, { before: now - keptMs.sessions, limit }),
+  (on, now, limit) =>
+    sweepSessions(on, {
+      before: now - keptMs.sessions,
+      distrusted_before: now - keptMs.distrustedLogins,
+      limit,
+    }),
   (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
   (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
   (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
   (on, now, limit) => sweepEmailChanges(on, { before: now - keptMs.emailChanges, limit }),
   (on, now, limit) => sweepNotices(on, { before: now - keptMs.notices, limit }),
+  (on, now, limit) => sweepNoticeWindows(on, { before: now - keptMs.noticeWindows, limit }),
   (on, now, limit) => sweepRateLimits(on, { before: now - keptMs.rateLimits, limit }),
   (on, now, limit) =>
     sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),

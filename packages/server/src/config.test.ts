@@ -36,6 +36,8 @@ test('with nothing set the defaults of the contract hold', () => {
       mails_by_pair: { quota: 5, windowSeconds: 900 },
       mails_by_recipient: { quota: 20, windowSeconds: 3600 },
       mails_by_client: { quota: 30, windowSeconds: 3600 },
+      mails_by_known_browser: { quota: 5, windowSeconds: 900 },
+      notices: { quota: 10, windowSeconds: 3600 },
       email_changes: { quota: 10, windowSeconds: 3600 },
       account_changes: { quota: 60, windowSeconds: 60 },
       user_codes_by_user: { quota: 10, windowSeconds: 600 },

@@ -6,6 +6,7 @@ import type { Executor } from '../database/executor.ts';
 import { AuthError, credentialRefused } from '../errors.ts';
 import { type EventDetail, notingLimits, recordChange, recordEvent } from '../events/events.ts';
 import { entityTagMatches } from '../http/entity-tag.ts';
+import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { accountChange } from '../limits/by-client.ts';
 import { createPersonalOrganization } from '../organizations/organizations.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../sessions/sessions.ts';
@@ -258,13 +259,24 @@ export async function setDisabled(ctx: Context, email: string, disabled: boolean
   });
 }
 
-/** What a login hands out: its tokens, or in cookie mode the profile, the credential going into the cookie only. */
+/**
+ * What a login hands out: its tokens, or in cookie mode the profile, the credential going into the cookie only. There
+ * the browser also gets a new cookie in the place of `knownBrowserCookie`, by which it is known again.
+ */
 export async function loginAnswer(
   ctx: Context,
   session: StartedSession,
   inCookie: boolean,
-): Promise<{ body: TokenSet } | { body: { user: Profile }; cookie: { value: string } }> {
+  knownBrowserCookie: string | undefined,
+): Promise<
+  { body: TokenSet } | { body: { user: Profile }; cookie: { value: string; knownBrowser: string } }
+> {
   if (!inCookie) return { body: tokensOf(ctx, session) };
   const { profile } = await getProfile(ctx.db.read, session.userId);
-  return { body: { user: profile }, cookie: { value: cookieOf(ctx, session) } };
+  const knownBrowser = rememberBrowser(ctx, knownBrowserCookie, {
+    emailKey: emailKeyOf(profile.email),
+    userId: session.userId,
+    sessionId: session.id,
+  });
+  return { body: { user: profile }, cookie: { value: cookieOf(ctx, session), knownBrowser } };
 }

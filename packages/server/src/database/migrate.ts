@@ -7,6 +7,7 @@ import { up as rateLimits } from './migrations/0005-rate-limits.ts';
 import { up as accountChanges } from './migrations/0006-account-changes.ts';
 import { up as deviceSession } from './migrations/0007-device-session.ts';
 import { up as lineage } from './migrations/0008-lineage.ts';
+import { up as mailLimits } from './migrations/0009-mail-limits.ts';
 import { up as refreshOrigin } from './migrations/0010-refresh-origin.ts';
 import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts';
 
@@ -20,6 +21,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0006-account-changes': { up: accountChanges },
   '0007-device-session': { up: deviceSession },
   '0008-lineage': { up: lineage },
+  '0009-mail-limits': { up: mailLimits },
   '0010-refresh-origin': { up: refreshOrigin },
   '0011-email-change-tries': { up: emailChangeTries },
 };

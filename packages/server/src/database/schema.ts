@@ -128,6 +128,8 @@ export interface Tables {
     sent_at: number | null;
     dead_at: number | null;
     last_error: string | null;
+    priority: number;
+    refusals: number;
   };
   events: {
     id: string;
@@ -187,5 +189,13 @@ export interface Tables {
     restored_email: string | null;
     outcome: string | null;
     approver_disowned_at: number | null;
+    digest_id: string | null;
+  };
+  notice_windows: {
+    user_id: string;
+    kind: NoticeKind;
+    id: string;
+    notices: number;
+    ends_at: number;
   };
 }

@@ -66,6 +66,17 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
+  test('an address whose domain is another one once it is looked up is refused, and no mail goes anywhere', async () => {
+    const app = await open();
+    const { access_token: token } = await app.login(ada);
+    const before = (await app.mails()).length;
+    const answer = await app.ask('POST', '/me/email', { token, json: { email: 'v@\uff47mail.com' } });
+    expect(outcome(answer)).toBe('400 invalid_request');
+    expect(answer.body.error_description).toStartWith('email: ');
+    expect(await app.mails()).toHaveLength(before);
+    await app.close();
+  });
+
   test('an address that is taken between mail and click is a conflict, and the link stays unspent', async () => {
     const app = await open();
     const tokens = await app.login(ada);

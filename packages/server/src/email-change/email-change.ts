@@ -57,6 +57,7 @@ export async function requestEmailChange(ctx: Context, login: Login, email: stri
         recipient: email,
         reference: id,
         expiresAt,
+        isUrgent: true,
       });
       await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, requester });
     });

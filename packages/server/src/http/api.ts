@@ -7,7 +7,12 @@ import type { Context, Login, Requester, Service } from '../context.ts';
 import { AuthError, noSuchThing } from '../errors.ts';
 import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
-import { readSessionCookie, sessionCookieHeader } from './cookie.ts';
+import {
+  knownBrowserCookieHeader,
+  readKnownBrowserCookie,
+  readSessionCookie,
+  sessionCookieHeader,
+} from './cookie.ts';
 import type { Exchange } from './exchange.ts';
 import {
   type Answer,
@@ -19,7 +24,7 @@ import {
   setCookie,
   sometimes,
 } from './openapi.ts';
-import { requireOwnOrigin } from './origin.ts';
+import { isFromForeignPage, requireOwnOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
 import { requireUser } from './user.ts';
 
@@ -51,16 +56,21 @@ export interface CallFacts {
   readonly accept: string | null;
   /** The browser's session cookie, whether or not it was what authenticated the request. */
   readonly sessionCookie: string | undefined;
+  /** The cookie by which the browser is known again; none in a request of a foreign page. */
+  readonly knownBrowserCookie: string | undefined;
 }
 
-/** What a route answers. `detail` goes into the log; `cookie` sets or clears the browser session. */
+/**
+ * What a route answers. `detail` goes into the log; `cookie` sets or clears the browser session, and with a login
+ * the browser is given what it is known by.
+ */
 export interface Reply<Body> {
   readonly body?: Body;
   /** The same answer in another form, sent in the place of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };
   readonly status?: 304;
   readonly headers?: Record<string, string>;
-  readonly cookie?: 'clear' | { readonly value: string };
+  readonly cookie?: 'clear' | { readonly value: string; readonly knownBrowser?: string };
   readonly detail?: string;
 }
 
@@ -151,7 +161,10 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         : reply.headers;
     if (reply.signed)
       return new Response(reply.signed.text, { headers: { 'Content-Type': reply.signed.type } });
-    return exchange.json(reply.body, reply.status ?? endpoint.status, headers);
+    const response = exchange.json(reply.body, reply.status ?? endpoint.status, headers);
+    if (cookie && cookie !== 'clear' && cookie.knownBrowser !== undefined)
+      response.headers.append('Set-Cookie', knownBrowserCookieHeader(ctx.config, cookie.knownBrowser));
+    return response;
   };
 
   const on: Api['on'] = (endpoint, handler, form) => {
@@ -279,6 +292,12 @@ class ReceivedCall implements CallFacts {
 
   get sessionCookie(): string | undefined {
     return readSessionCookie(this.#config, this.#exchange.request.headers.get('Cookie'));
+  }
+
+  get knownBrowserCookie(): string | undefined {
+    const { headers } = this.#exchange.request;
+    if (isFromForeignPage(this.#config, headers)) return undefined;
+    return readKnownBrowserCookie(this.#config, headers.get('Cookie'));
   }
 }
 

@@ -16,6 +16,12 @@ export function requireOwnOrigin(config: Config, headers: Headers): void {
   throw new AuthError('origin_not_allowed', 'Cookies count only in requests from an allowed origin.');
 }
 
+/** Whether the browser says that a page of another origin, and of none that is allowed, made the request. */
+export function isFromForeignPage(config: Config, headers: Headers): boolean {
+  const site = headers.get('Sec-Fetch-Site');
+  return site !== null && site !== 'same-origin' && !isAllowedOrigin(config, headers.get('Origin'));
+}
+
 const exposedHeaders = 'ETag, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
 const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, ${userHeader}, X-Request-Id`;
 const preflightSeconds = 600;

@@ -16,13 +16,27 @@ export const accountChange = (userId: string): Demand => ({
   key: userId,
   told: true,
 });
+/** The mailbox of an address: what stands behind a `+` in its local part does not make it another one. */
+const mailboxOf = (emailKey: string): string => emailKey.replace(/\+.*@/s, '@');
 
 /**
- * What every mail that somebody asks for counts against. By the address written to nothing is told unless it is
- * refused: the rest would say how much mail others ask for.
+ * What every mail that somebody asks for counts against. Nothing is told unless it is refused: it would say how much
+ * mail others ask for, or whether the browser is known.
  */
 export const mailTo = (emailKey: string, requester: Requester): Demand[] => [
-  byClient('mails_by_client', requester),
-  { limit: 'mails_by_pair', key: `${networkKey(requester.ipAddress)} ${emailKey}` },
-  { limit: 'mails_by_recipient', key: emailKey },
+  { limit: 'mails_by_client', key: clientKey(requester.ipAddress) },
+  { limit: 'mails_by_pair', key: `${networkKey(requester.ipAddress)} ${mailboxOf(emailKey)}` },
+  { limit: 'mails_by_recipient', key: mailboxOf(emailKey) },
+];
+
+/**
+ * What a mail counts against instead where a browser asks for it that signed in to the address before: strangers
+ * cannot use it up. A refusal is the same as for a browser that is not known.
+ */
+export const mailByKnownBrowser = (emailKey: string, browser: string): Demand[] => [
+  {
+    limit: 'mails_by_known_browser',
+    key: `${browser} ${mailboxOf(emailKey)}`,
+    reportedAs: 'mails_by_pair',
+  },
 ];

@@ -14,6 +14,8 @@ export interface Demand {
   readonly key: string;
   /** Whether an answer that is not refused tells where the caller stands: only what nobody else counts into. */
   readonly told?: boolean;
+  /** The limit that answers name instead, where its own name would say too much. */
+  readonly reportedAs?: LimitName;
 }
 
 /** What was counted before it was acted on. */
@@ -90,11 +92,11 @@ export function createLimiter({
         throw temporarilyUnavailable(error, 'limiter_unavailable');
       }
       taken.push({ limit, counter, key, counted });
-      const standing = { limit, quota: config.limits[limit], ...counted };
+      const standing = { limit: demand.reportedAs ?? limit, quota: config.limits[limit], ...counted };
       if (!counted.allowed) {
         metrics.limitsHit.inc({ limit });
         await giveBack(taken);
-        throw rateLimited(standing);
+        throw rateLimited(limit, standing);
       }
       if (demand.told) told.push(standing);
     }
@@ -103,9 +105,9 @@ export function createLimiter({
   return { take };
 }
 
-const rateLimited = (standing: Standing): AuthError =>
+const rateLimited = (limit: LimitName, standing: Standing): AuthError =>
   new AuthError('rate_limited', 'Too many requests of this kind. Wait as long as Retry-After says.', {
-    detail: standing.limit,
+    detail: limit,
     headers: {
       'Retry-After': String(secondsLeft(standing.leftMs)),
       ...rateLimitFields([{ ...standing, remaining: 0 }]),

@@ -15,10 +15,17 @@ export const limitRules = {
   mails_by_pair: { quota: 5, windowSeconds: 900, shared: true },
   mails_by_recipient: { quota: 20, windowSeconds: 3600, shared: true },
   mails_by_client: { quota: 30, windowSeconds: 3600, shared: true },
+  /** The same by address and browser, in the place of the three, where the browser signed in to it before. */
+  mails_by_known_browser: { quota: 5, windowSeconds: 900, shared: true },
   /** Links to a new address asked for, by account; they count as mails, too. */
   email_changes: { quota: 10, windowSeconds: 3600, shared: true },
   /** Changes of a profile, of the names of passkeys and of keys, by account. */
   account_changes: { quota: 60, windowSeconds: 60, shared: true },
+  /**
+   * Notices by account and kind. None is refused: those beyond stand in a digest at the end of the window. They are
+   * counted with the notices themselves, in the transaction of their cause, and also where the limits are off.
+   */
+  notices: { quota: 10, windowSeconds: 3600, shared: true },
   /** Wrong user codes (verify, approve and deny together): by signed-in user, by client address. */
   user_codes_by_user: { quota: 10, windowSeconds: 600, shared: true },
   user_codes_by_client: { quota: 30, windowSeconds: 600, shared: true },

@@ -5,19 +5,31 @@ import { sameCode } from '../crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
 import { AuthError } from '../errors.ts';
-import { byClient, mailTo } from '../limits/by-client.ts';
+import { recognizeBrowser } from '../known-browsers/known-browsers.ts';
+import { byClient, mailByKnownBrowser, mailTo } from '../limits/by-client.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { type StartedSession, startSession } from '../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
 
+/** Who asks for a mail: where the request came from, and what the browser is known by. */
+interface Asker {
+  readonly requester: Requester;
+  readonly knownBrowserCookie: string | undefined;
+}
+
 /**
- * Sends a login mail. What happens, and how long it takes, does not depend on whether the account exists:
- * nobody looks. `headers` tell where the caller stands with the limits.
+ * Sends a login mail. What happens, and how long it takes, does not depend on whether the account exists: an account
+ * is looked up only for a browser that signed in to it before, which is not in the way of strangers' mails then.
+ * `headers` tell where the caller stands with the limits.
  * @throws {AuthError} `rate_limited`
  */
-export async function requestMagicLink(ctx: Context, email: string, requester: Requester) {
-  const mail = await ctx.limiter.take(...mailTo(emailKeyOf(email), requester));
+export async function requestMagicLink(ctx: Context, email: string, asker: Asker) {
+  const emailKey = emailKeyOf(email);
+  const browser = await recognizeBrowser(ctx, asker.knownBrowserCookie, emailKey);
+  const mail = await ctx.limiter.take(
+    ...(browser === undefined ? mailTo(emailKey, asker.requester) : mailByKnownBrowser(emailKey, browser)),
+  );
   const now = ctx.clock();
   const subject = ctx.random(subjectBytes);
   const id = subject.toString('base64url');
@@ -27,11 +39,17 @@ export async function requestMagicLink(ctx: Context, email: string, requester: R
       await store.insertMagicLink(tx, {
         id,
         email,
-        email_key: emailKeyOf(email),
+        email_key: emailKey,
         now,
         expires_at: expiresAt,
       });
-      await enqueueMail(ctx, tx, { template: signInTemplate, recipient: email, reference: id, expiresAt });
+      await enqueueMail(ctx, tx, {
+        template: signInTemplate,
+        recipient: email,
+        reference: id,
+        expiresAt,
+        isUrgent: true,
+      });
     });
   } catch (error) {
     await mail.giveBack();

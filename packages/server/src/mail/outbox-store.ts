@@ -1,45 +1,58 @@
 import { sql } from 'kysely';
 import { statement } from '../database/statement.ts';
 
-/** Puts a mail into the outbox, in the transaction of what it tells of. */
+/** A person waits for the mail: it is claimed before all others. */
+export const urgentPriority = 0;
+export const ordinaryPriority = 1;
+
+/** Puts a mail into the outbox, in the transaction of what it tells of; nothing if its id is there already. */
 export const insertMail = statement<{
   id: string;
   template: string;
   recipient: string;
   reference: string;
   now: number;
+  due: number;
   expires_at: number;
+  priority: number;
 }>()((db, p) =>
-  db.insertInto('outbox').values({
-    id: p.id,
-    template: p.template,
-    recipient: p.recipient,
-    reference: p.reference,
-    created_at: p.now,
-    expires_at: p.expires_at,
-    next_attempt_at: p.now,
-    attempts: 0,
-  }),
+  db
+    .insertInto('outbox')
+    .values({
+      id: p.id,
+      template: p.template,
+      recipient: p.recipient,
+      reference: p.reference,
+      created_at: p.now,
+      expires_at: p.expires_at,
+      next_attempt_at: p.due,
+      attempts: 0,
+      priority: p.priority,
+      refusals: 0,
+    })
+    .onConflict((c) => c.column('id').doNothing()),
 );
 
-/** Claims mails that are due until the lease ends; of many workers one gets each. */
-export const claimMails = statement<{ now: number; lease_until: number; limit: number }>()((db, p, dialect) =>
-  db
-    .updateTable('outbox')
-    .set((e) => ({ next_attempt_at: p.lease_until, attempts: e('attempts', '+', 1) }))
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('outbox')
-        .select('id')
-        .where('sent_at', 'is', null)
-        .where('dead_at', 'is', null)
-        .where('next_attempt_at', '<=', p.now)
-        .orderBy('next_attempt_at')
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .where('next_attempt_at', '<=', p.now)
-    .returningAll(),
+/** Claims mails of one priority that are due until the lease ends; of many workers one gets each. */
+export const claimMails = statement<{ now: number; lease_until: number; limit: number; priority: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('outbox')
+      .set((e) => ({ next_attempt_at: p.lease_until, attempts: e('attempts', '+', 1) }))
+      .where('id', 'in', (e) =>
+        e
+          .selectFrom('outbox')
+          .select('id')
+          .where('sent_at', 'is', null)
+          .where('dead_at', 'is', null)
+          .where('priority', '=', p.priority)
+          .where('next_attempt_at', '<=', p.now)
+          .orderBy('next_attempt_at')
+          .limit(p.limit)
+          .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+      )
+      .where('next_attempt_at', '<=', p.now)
+      .returningAll(),
 );
 
 /** Extends the lease of a mail that is still being sent. */
@@ -56,15 +69,20 @@ export const markSent = statement<{ id: string; now: number }>()((db, p) =>
   db.updateTable('outbox').set({ sent_at: p.now, last_error: null }).where('id', '=', p.id),
 );
 
-export const markFailed = statement<{ id: string; next_attempt_at: number; last_error: string }>()((db, p) =>
+export const markFailed = statement<{
+  id: string;
+  next_attempt_at: number;
+  last_error: string;
+  refusals: number;
+}>()((db, p) =>
   db
     .updateTable('outbox')
-    .set({ next_attempt_at: p.next_attempt_at, last_error: p.last_error })
+    .set({ next_attempt_at: p.next_attempt_at, last_error: p.last_error, refusals: p.refusals })
     .where('id', '=', p.id)
     .where('sent_at', 'is', null),
 );
 
-/** Gives a mail up. It stays in the outbox as a dead letter. */
+/** Gives a mail up that is no longer of use. It stays in the outbox as a dead letter, with its last error. */
 export const markDead = statement<{ id: string; now: number; last_error: string }>()((db, p) =>
   db
     .updateTable('outbox')
@@ -73,13 +91,24 @@ export const markDead = statement<{ id: string; now: number; last_error: string 
     .where('sent_at', 'is', null),
 );
 
-/** When the next waiting mail is due; null when none waits. */
-export const nextDue = statement<Record<never, never>>()((db) =>
+/** Gives a mail up that the mail server refuses for good. It stays in the outbox as a dead letter. */
+export const markRefused = statement<{ id: string; now: number; last_error: string; refusals: number }>()(
+  (db, p) =>
+    db
+      .updateTable('outbox')
+      .set({ dead_at: p.now, last_error: p.last_error, refusals: p.refusals })
+      .where('id', '=', p.id)
+      .where('sent_at', 'is', null),
+);
+
+/** When the next waiting mail of a priority is due; null when none waits. */
+export const nextDue = statement<{ priority: number }>()((db, p) =>
   db
     .selectFrom('outbox')
     .select((e) => e.fn.min('next_attempt_at').as('due'))
     .where('sent_at', 'is', null)
-    .where('dead_at', 'is', null),
+    .where('dead_at', 'is', null)
+    .where('priority', '=', p.priority),
 );
 
 /** How many mails wait, counted up to a limit; answered from the index of those that do. */

@@ -7,7 +7,7 @@ import { runOperator, startService } from '../../../../tests/support/service.ts'
 import { startSmtp } from '../../../../tests/support/smtp.ts';
 import { templates } from '../app.ts';
 import { enqueueMail } from './outbox.ts';
-import { claimMails, listUnsent, markSent } from './outbox-store.ts';
+import { claimMails, listUnsent, markSent, urgentPriority } from './outbox-store.ts';
 import type { Transport } from './transport.ts';
 import { startMailWorker } from './worker.ts';
 
@@ -56,7 +56,12 @@ onBothDatabases('outbox', (open) => {
     const t = await open();
     await request(t, 'ada@example.com');
     const now = t.ctx.clock();
-    const claimed = await claimMails(t.ctx.db.single, { now, lease_until: now + 8_000, limit: 8 });
+    const claimed = await claimMails(t.ctx.db.single, {
+      now,
+      lease_until: now + 8_000,
+      limit: 8,
+      priority: urgentPriority,
+    });
     expect(claimed).toHaveLength(1);
     const transport = recording();
     const worker = startMailWorker(t.ctx, templates, transport);
@@ -78,13 +83,18 @@ onBothDatabases('outbox', (open) => {
     const now = t.ctx.clock();
     const claims = await Promise.all(
       Array.from({ length: 10 }, () =>
-        claimMails(t.ctx.db.single, { now, lease_until: now + 1000, limit: 8 }),
+        claimMails(t.ctx.db.single, { now, lease_until: now + 1000, limit: 8, priority: urgentPriority }),
       ),
     );
     const ids = claims.flat().map((mail) => mail.id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) await markSent(t.ctx.db.single, { id, now });
-    const rest = await claimMails(t.ctx.db.single, { now: now + 5000, lease_until: now + 9000, limit: 100 });
+    const rest = await claimMails(t.ctx.db.single, {
+      now: now + 5000,
+      lease_until: now + 9000,
+      limit: 100,
+      priority: urgentPriority,
+    });
     expect(rest.map((mail) => mail.id).filter((id) => ids.includes(id))).toEqual([]);
     expect(rest.length + ids.length).toBe(20);
     await t.close();

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
-import { insertMail } from './outbox-store.ts';
+import { insertMail, ordinaryPriority, urgentPriority } from './outbox-store.ts';
 
 export interface Mail {
   readonly template: string;
@@ -10,6 +10,12 @@ export interface Mail {
   readonly reference: string;
   /** When the mail is of no more use, in milliseconds since 1970. */
   readonly expiresAt: number;
+  /** A person waits for it: it is sent before mails that are not urgent. */
+  readonly isUrgent?: boolean;
+  /** When it may be sent first, in milliseconds since 1970; at once if left out. */
+  readonly due?: number;
+  /** Its id in the outbox, if it is enqueued more than once and to be sent once; a new one otherwise. */
+  readonly id?: string;
 }
 
 /** The transaction of the cause has committed by then as a rule; else the worker's next round finds the mail. */
@@ -17,13 +23,16 @@ const wakeAfterMs = 50;
 
 /** Puts a mail into the outbox, in the transaction of its cause, and wakes the worker. */
 export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promise<void> {
+  const now = ctx.clock();
   await insertMail(tx, {
-    id: newId('mail_', ctx.random),
+    id: mail.id ?? newId('mail_', ctx.random),
     template: mail.template,
     recipient: mail.recipient,
     reference: mail.reference,
-    now: ctx.clock(),
+    now,
+    due: mail.due ?? now,
     expires_at: mail.expiresAt,
+    priority: mail.isUrgent ? urgentPriority : ordinaryPriority,
   });
   setTimeout(ctx.wakeMailWorker, wakeAfterMs).unref();
 }

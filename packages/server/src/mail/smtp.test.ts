@@ -6,9 +6,17 @@ import { freePort } from '../../../../tests/support/free-port.ts';
 import { startService } from '../../../../tests/support/service.ts';
 import { startSmtp, type TestSmtp } from '../../../../tests/support/smtp.ts';
 import { templates } from '../app.ts';
+import { accountDeletedTemplate } from '../personal-data/mail.ts';
+import { enqueueMail } from './outbox.ts';
 import { listUnsent } from './outbox-store.ts';
 import { reachSmtp, smtpTransport } from './transport.ts';
-import { type MailWorker, retryPauseMs, startMailWorker } from './worker.ts';
+import {
+  isPermanentRefusal,
+  type MailWorker,
+  ordinarySlots,
+  retryPauseMs,
+  startMailWorker,
+} from './worker.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -104,6 +112,73 @@ onBothDatabases('mail by SMTP', (open) => {
     await smtp.received(1);
     await until(async () => (await unsent(t)).length === 0);
     expect(smtp.messages).toHaveLength(1);
+    await t.close();
+  });
+
+  test('a 550 is final after three tries, and a 451 in between counts for nothing', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    await request(t);
+    const answers = [451, 550, 451, 550, 550] as const;
+    smtp.failFor('ada@example.com', answers[0]);
+    const worker = work(t, smtp.url);
+    for (const [index, code] of answers.entries()) {
+      expect((await unsent(t))[0]?.dead_at).toBeNull();
+      await until(async () => (await unsent(t))[0]?.attempts === index + 1);
+      await until(failedWith(t, `no ${code}`));
+      const next = answers[index + 1];
+      if (next !== undefined) smtp.failFor('ada@example.com', next);
+      if (index < answers.length - 1) {
+        await until(async () => Number((await unsent(t))[0]?.next_attempt_at) > t.ctx.clock());
+        t.pass(60);
+        worker.wake();
+      }
+    }
+    await until(async () => (await unsent(t))[0]?.dead_at !== null);
+    t.pass(600);
+    worker.wake();
+    await Bun.sleep(100);
+    expect(smtp.attempts('ada@example.com')).toBe(answers.length);
+    expect((await unsent(t))[0]).toMatchObject({ attempts: answers.length });
+    expect(await t.ctx.metrics.registry.metrics()).toContain('latchkey_mails_total{outcome="given_up"} 1');
+    await t.close();
+  });
+
+  test('a recipient that hangs holds up nobody else', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    smtp.failFor('slow@example.com', 'hang');
+    await request(t, 'slow@example.com');
+    work(t, smtp.url);
+    await until(async () => smtp.attempts('slow@example.com') === 1);
+    for (let n = 0; n < 20; n++) await request(t, `person${n}@example.com`);
+    // Far less than the 20 s after which the hanging conversation is given up.
+    expect(await smtp.received(20, 5_000)).toHaveLength(20);
+    smtp.failFor('slow@example.com', 451);
+    await t.close();
+  });
+
+  test('a sign-in mail overtakes any number of notices, even if their recipients hang', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const expiresAt = t.ctx.clock() + 600_000;
+    smtp.failFor('slow@example.com', 'hang');
+    await t.ctx.db.transaction(async (tx) => {
+      for (let n = 0; n < 40; n++)
+        await enqueueMail(t.ctx, tx, {
+          template: accountDeletedTemplate,
+          recipient: n < 20 ? 'slow@example.com' : `person${n}@example.com`,
+          reference: '',
+          expiresAt,
+        });
+    });
+    work(t, smtp.url);
+    await until(async () => smtp.attempts('slow@example.com') === ordinarySlots);
+    await request(t);
+    const [first] = await smtp.received(1, 5_000);
+    expect(first!.to).toEqual(['ada@example.com']);
+    expect(smtp.attempts('slow@example.com')).toBe(ordinarySlots);
+    smtp.failFor('slow@example.com', 451);
     await t.close();
   });
 
@@ -225,6 +300,9 @@ const hostile = [
   'a@',
   '@example.com',
   'group:a@example.com;',
+  'a@\uff47mail.com',
+  'a@ex\u00adample.com',
+  'a@B\u00dcCHER.example',
 ];
 
 test('no hostile address is taken: 400 naming the field, nothing stored, nothing sent', async () => {
@@ -253,6 +331,31 @@ test('whatever address is taken reaches one mailbox: envelope and header name it
   expect(mails.map((mail) => mail.to).sort()).toEqual(taken.map((email) => [email]).sort());
   for (const mail of mails) expect(mail.raw.match(/^To:/gim)).toHaveLength(1);
   await t.close();
+});
+
+test('a domain outside ASCII is delivered to under the one name that it looks up as', async () => {
+  const smtp = await smtpServer();
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
+  for (const email of ['a@b\u00fccher.example', 'b@fa\u00df.example', 'c@xn--bcher-kva.example'])
+    expect((await request(t, email)).status).toBe(202);
+  work(t, smtp.url);
+  const mails = await smtp.received(3);
+  // The test's server shows the encoded names of the envelope decoded.
+  expect(mails.flatMap((mail) => mail.to).sort()).toEqual([
+    'a@b\u00fccher.example',
+    'b@fa\u00df.example',
+    'c@b\u00fccher.example',
+  ]);
+  await t.close();
+});
+
+test('any 5xx is a permanent refusal of the mail, except one of the login to the mail server', () => {
+  const error = (code: string, responseCode?: number) => Object.assign(new Error(), { code, responseCode });
+  for (const code of [500, 550, 554, 599]) expect(isPermanentRefusal(error('EENVELOPE', code))).toBe(true);
+  for (const code of [421, 450, 499, undefined])
+    expect(isPermanentRefusal(error('EENVELOPE', code))).toBe(false);
+  expect(isPermanentRefusal(error('EAUTH', 535))).toBe(false);
+  expect(isPermanentRefusal('no error')).toBe(false);
 });
 
 test('pauses double from at most 10 s up to 5 minutes', () => {

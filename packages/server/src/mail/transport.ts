@@ -5,7 +5,8 @@ import type { Message } from './message.ts';
 const connectionTimeoutMs = 5_000;
 const greetingTimeoutMs = 5_000;
 const socketTimeoutMs = 20_000;
-const greatestConnections = 4;
+/** How many mails are handed over at once, each on a connection of its own. */
+export const maxConnections = 8;
 
 /** Hands a mail over; resolves when the other side has taken responsibility for it. */
 export interface Transport {
@@ -30,7 +31,7 @@ export function smtpTransport(config: Config, smtpUrl: string): Transport {
   const smtp = nodemailer.createTransport({
     ...connectionOf(smtpUrl),
     pool: true,
-    maxConnections: greatestConnections,
+    maxConnections,
     disableFileAccess: true,
     disableUrlAccess: true,
   });

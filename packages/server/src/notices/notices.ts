@@ -1,9 +1,10 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 import type { Context, Requester } from '../context.ts';
 import { subjectBytes } from '../crypto/handle.ts';
+import { sha256 } from '../crypto/hash.ts';
 import type { Executor } from '../database/executor.ts';
 import { enqueueMail } from '../mail/outbox.ts';
-import { noticeTemplate } from './mail.ts';
+import { digestTemplate, noticeTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /** How long the link of a notice is good, and so how long the old address can undo a change of address. */
@@ -25,7 +26,14 @@ export interface Notice {
   readonly recipient?: string;
 }
 
-/** Puts a notice to the owner of an account into the outbox, in the transaction of its cause. */
+/** The one digest of a window that goes to an address, by its id in the outbox. */
+const digestIdOf = (windowId: string, recipient: string): string =>
+  `mail_${sha256('notice digest', windowId, recipient).subarray(0, subjectBytes).toString('base64url')}`;
+
+/**
+ * Puts a notice to the owner of an account into the outbox, in the transaction of its cause. Beyond the limit for
+ * notices of its kind it stands in a digest instead, which is sent when the window ends.
+ */
 export async function notify(ctx: Context, tx: Executor, notice: Notice): Promise<void> {
   const recipient =
     notice.recipient ?? (await store.findAddress(tx, { user_id: notice.userId })).at(0)?.email;
@@ -33,6 +41,16 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
   const now = notice.at ?? ctx.clock();
   const id = ctx.random(subjectBytes).toString('base64url');
   const expiresAt = now + noticeTtlSeconds * 1000;
+  const { quota, windowSeconds } = ctx.config.limits.notices;
+  const [window] = await store.countNotice(tx, {
+    user_id: notice.userId,
+    kind: notice.kind,
+    id: ctx.random(subjectBytes).toString('base64url'),
+    now,
+    ends_at: now + windowSeconds * 1000,
+  });
+  if (!window) throw new Error('a notice was not counted');
+  const digestId = window.notices > quota ? digestIdOf(window.id, recipient) : null;
   await store.insertNotice(tx, {
     id,
     user_id: notice.userId,
@@ -47,6 +65,19 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
     user_agent: notice.requester.userAgent,
     now,
     expires_at: expiresAt,
+    digest_id: digestId,
   });
-  await enqueueMail(ctx, tx, { template: noticeTemplate, recipient, reference: id, expiresAt });
+  if (digestId === null) {
+    await enqueueMail(ctx, tx, { template: noticeTemplate, recipient, reference: id, expiresAt });
+    return;
+  }
+  ctx.metrics.limitsHit.inc({ limit: 'notices' });
+  await enqueueMail(ctx, tx, {
+    id: digestId,
+    template: digestTemplate,
+    recipient,
+    reference: window.id,
+    due: window.ends_at,
+    expiresAt: window.ends_at + noticeTtlSeconds * 1000,
+  });
 }

@@ -1,9 +1,63 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
+import { type Expression, sql } from 'kysely';
 import { statement } from '../database/statement.ts';
 
 /** Where the notices of an account go; no row when it is gone. */
 export const findAddress = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('users').select('email').where('id', '=', p.user_id),
+);
+
+/**
+ * Counts a notice in the current window of an account and kind, or begins the next one under a new `id`. Others
+ * that count into the window wait until the transaction ends, and so does the digest that closes it.
+ */
+export const countNotice = statement<{
+  user_id: string;
+  kind: NoticeKind;
+  id: string;
+  now: number;
+  ends_at: number;
+}>()((db, p) =>
+  db
+    .insertInto('notice_windows')
+    .values({ user_id: p.user_id, kind: p.kind, id: p.id, notices: 1, ends_at: p.ends_at })
+    .onConflict((c) =>
+      c.columns(['user_id', 'kind']).doUpdateSet((e) => {
+        const isOver = sql<boolean>`${e.ref('notice_windows.ends_at')} <= ${p.now}`;
+        const next = <T>(fresh: Expression<T>, current: Expression<T>) =>
+          sql<T>`case when ${isOver} then ${fresh} else ${current} end`;
+        return {
+          id: next(e.ref('excluded.id'), e.ref('notice_windows.id')),
+          notices: next(e.lit(1), e('notice_windows.notices', '+', 1)),
+          ends_at: next(e.ref('excluded.ends_at'), e.ref('notice_windows.ends_at')),
+        };
+      }),
+    )
+    .returning(['id', 'notices', 'ends_at']),
+);
+
+/**
+ * Closes a window: from then on no notice counts into it, and those that did are committed. Closing it again does
+ * nothing.
+ */
+export const closeWindow = statement<{ id: string }>()((db, p) =>
+  db.deleteFrom('notice_windows').where('id', '=', p.id),
+);
+
+/** Deletes some windows that ended before a moment. */
+export const sweepNoticeWindows = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('notice_windows')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('notice_windows')
+        .select('id')
+        .where('ends_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .where('ends_at', '<', p.before)
+    .returning('id'),
 );
 
 export const insertNotice = statement<{
@@ -20,6 +74,7 @@ export const insertNotice = statement<{
   user_agent: string | null;
   now: number;
   expires_at: number;
+  digest_id: string | null;
 }>()((db, p) =>
   db.insertInto('notices').values({
     id: p.id,
@@ -35,11 +90,30 @@ export const insertNotice = statement<{
     user_agent: p.user_agent,
     created_at: p.now,
     expires_at: p.expires_at,
+    digest_id: p.digest_id,
   }),
 );
 
 export const findNotice = statement<{ id: string }>()((db, p) =>
   db.selectFrom('notices').selectAll().where('id', '=', p.id),
+);
+
+/** The notices of a digest, newest first. */
+export const listDigest = statement<{ digest_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('notices')
+    .selectAll()
+    .where('digest_id', '=', p.digest_id)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+export const countDigest = statement<{ digest_id: string }>()((db, p) =>
+  db
+    .selectFrom('notices')
+    .select((e) => e.fn.countAll<number>().as('notices'))
+    .where('digest_id', '=', p.digest_id),
 );
 
 /** Deletes some notices whose links ended before a moment. */

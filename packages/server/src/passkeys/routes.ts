@@ -33,13 +33,16 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     return { body: startLogin(ctx), headers };
   });
 
-  api.on(endpoints.loginWithPasskey, async ({ body, query, requester, sessionCookie }) => {
-    const inCookie = query.session === 'cookie';
-    const facts = { requester, replacesCookie: inCookie ? sessionCookie : undefined };
-    const { headers } = await ctx.limiter.take(byClient('passkey_responses', requester));
-    const session = await loginWithPasskey(ctx, body, facts);
-    return { ...(await loginAnswer(ctx, session, inCookie)), headers };
-  });
+  api.on(
+    endpoints.loginWithPasskey,
+    async ({ body, query, requester, sessionCookie, knownBrowserCookie }) => {
+      const inCookie = query.session === 'cookie';
+      const facts = { requester, replacesCookie: inCookie ? sessionCookie : undefined };
+      const { headers } = await ctx.limiter.take(byClient('passkey_responses', requester));
+      const session = await loginWithPasskey(ctx, body, facts);
+      return { ...(await loginAnswer(ctx, session, inCookie, knownBrowserCookie)), headers };
+    },
+  );
 
   api.on(endpoints.listPasskeys, async ({ login }) => ({
     body: { passkeys: await listPasskeys(ctx, login) },

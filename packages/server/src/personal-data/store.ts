@@ -88,6 +88,15 @@ export const deletePersonalOrganization = statement<{ user_id: string }>()((db, 
 const isMailOf = (e: ExpressionBuilder<Tables, 'outbox'>, user_id: Expression<string>) =>
   e.or([
     e('reference', 'in', e.selectFrom('notices').select('id').where('user_id', '=', user_id)),
+    e(
+      'id',
+      'in',
+      e
+        .selectFrom('notices')
+        .select('digest_id')
+        .where('user_id', '=', user_id)
+        .where('digest_id', 'is not', null),
+    ),
     e('reference', 'in', e.selectFrom('email_changes').select('id').where('user_id', '=', user_id)),
   ]);
 

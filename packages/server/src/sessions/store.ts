@@ -313,8 +313,15 @@ export const touchSession = statement<{
  */
 const endOfUse = sql<number>`case when kind = 'browser' and (parent_session_id is not null or passkey_added_by is not null) then expires_at else idle_expires_at end`;
 
-/** Deletes some sessions that are of no more use since a moment. */
-export const sweepSessions = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+/**
+ * Deletes some sessions that are of no more use since a moment. Browser logins that were stolen or disowned are kept
+ * until they are older than any browser is known for, so that none is known again by one of them.
+ */
+export const sweepSessions = statement<{
+  before: number;
+  distrusted_before: number;
+  limit: number;
+}>()((db, p, dialect) =>
   db
     .deleteFrom('sessions')
     .where('id', 'in', (e) =>
@@ -322,6 +329,13 @@ export const sweepSessions = statement<{ before: number; limit: number }>()((db,
         .selectFrom('sessions')
         .select('id')
         .where(endOfUse, '<', p.before)
+        .where((w) =>
+          w.or([
+            w('distrusted_as', 'is', null),
+            w('kind', '<>', 'browser'),
+            w('created_at', '<', p.distrusted_before),
+          ]),
+        )
         .limit(p.limit)
         .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
     )
