@@ -3,6 +3,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
+import { lockAccountRow } from '../database/locks.ts';
 import { AuthError, credentialRefused } from '../errors.ts';
 import { type EventDetail, notingLimits, recordChange, recordEvent } from '../events/events.ts';
 import { entityTagMatches } from '../http/entity-tag.ts';
@@ -142,7 +143,7 @@ const signupRefused = () =>
   new AuthError('signup_disabled', 'New accounts cannot be made with this address.');
 
 /**
- * The account of a proven address; a new one, with its personal organization, if there is none.
+ * The account of a proven address, locked; a new one, with its personal organization, if there is none.
  * @throws {AuthError} `signup_disabled` where the address is kept for the account that had it
  */
 export async function findOrCreateAccount(
@@ -152,7 +153,7 @@ export async function findOrCreateAccount(
   requester: Requester,
 ): Promise<{ id: string; isNew: boolean }> {
   const email_key = emailKeyOf(email);
-  const [existing] = await store.findUserByAddress(tx, { email_key });
+  const [existing] = await store.lockUserByAddress(tx, { email_key });
   if (existing) return { id: existing.id, isNew: false };
   const name = email.slice(0, email.lastIndexOf('@'));
   const [created] = await store.insertUser(tx, {
@@ -168,7 +169,7 @@ export async function findOrCreateAccount(
     await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, requester });
     return { id: created.id, isNew: true };
   }
-  const [other] = await store.findUserByAddress(tx, { email_key });
+  const [other] = await store.lockUserByAddress(tx, { email_key });
   if (!other) throw signupRefused();
   return { id: other.id, isNew: false };
 }
@@ -191,12 +192,12 @@ export async function isTaken(ctx: Context, on: Executor, email: string, userId:
 }
 
 /**
- * Locks an account until the transaction ends, for changes that decide who can log in to it: logins, passkeys and
- * approvals of it wait.
+ * Locks an account until the transaction ends: everything else that changes it waits. It comes before every other row
+ * of the account (`database/locks.ts`).
  * @throws {AuthError} `invalid_token` when it is gone
  */
 export async function lockAccount(tx: Executor, userId: string) {
-  const [account] = await store.lockAccount(tx, { id: userId });
+  const [account] = await lockAccountRow(tx, { id: userId });
   if (!account) throw accountGone();
   return account;
 }

@@ -34,6 +34,15 @@ export const findUserByAddress = statement<{ email_key: string }>()((db, p) =>
   db.selectFrom('users').select(['id', 'disabled_at']).where('email_key', '=', p.email_key),
 );
 
+/** The account of an address, locked until the transaction ends. */
+export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('users')
+    .select('id')
+    .where('email_key', '=', p.email_key)
+    .$if(dialect === 'postgres', (q) => q.forUpdate()),
+);
+
 /** Whether an account that had this address can still have it back. */
 const isKept = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
   db
@@ -140,15 +149,6 @@ export const enableUser = statement<{ email_key: string }>()((db, p) =>
 /** The ids of some accounts, in their order, after one of them. */
 export const listUserIds = statement<{ after: string; limit: number }>()((db, p) =>
   db.selectFrom('users').select('id').where('id', '>', p.after).orderBy('id').limit(p.limit),
-);
-
-/** An account, with everything kept out until the transaction ends that adds to it. SQLite has one writer anyway. */
-export const lockAccount = statement<{ id: string }>()((db, p, dialect) =>
-  db
-    .selectFrom('users')
-    .select(['id', 'email', 'email_key', 'session_epoch', 'disabled_at'])
-    .where('id', '=', p.id)
-    .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
 
 /** Replaces the address in a locked row unless another account has it; no row then. */

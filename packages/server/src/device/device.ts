@@ -1,6 +1,7 @@
 import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { DeviceAuthorizationRequest, PendingDevice } from '@latchkey/contract/device';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { lockAccount } from '../account/account.ts';
 import type { Context, Login, Requester } from '../context.ts';
 import { randomCode } from '../crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
@@ -238,7 +239,7 @@ export async function decideDevice(
 ): Promise<void> {
   await byUserCode(ctx, typed, { login, requester }, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
-      await store.lockAccount(tx, { user_id: login.userId });
+      await lockAccount(tx, login.userId);
       const decide = decision === 'approve' ? store.approve : store.deny;
       const decided = await decide(tx, { user_code_hash, session_id: login.sessionId, now: ctx.clock() });
       const [device] = decided;

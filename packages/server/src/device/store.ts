@@ -1,4 +1,5 @@
-import type { Expression, ExpressionBuilder } from 'kysely';
+import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
+import { lockedAccountId } from '../database/locks.ts';
 import type { Tables } from '../database/schema.ts';
 import { statement } from '../database/statement.ts';
 
@@ -86,15 +87,6 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
     .returning('interval_seconds'),
 );
 
-/** Makes decisions for an account wait while one of its logins is being disowned. SQLite has one writer anyway. */
-export const lockAccount = statement<{ user_id: string }>()((db, p, dialect) =>
-  db
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', p.user_id)
-    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
-);
-
 /**
  * Pending becomes approved for the user of a session that stands at this very moment; a row for exactly one
  * decision. The epoch is the session's, so that ending all logins ends this one too, whichever comes first.
@@ -127,23 +119,33 @@ export const deny = statement<{ user_code_hash: string; session_id: string; now:
     .returning(['client_name', 'device_name', 'ip_address']),
 );
 
-/** Approved becomes redeemed; a row for exactly one of the polls that race. */
-export const redeem = statement<{ id: string; now: number; idempotency_hash: string | null }>()((db, p) =>
+/** The account that approved a device login. */
+const approverOf = (db: Kysely<Tables>, id: Expression<string>) =>
   db
-    .updateTable('device_authorizations')
-    .set({ status: 'redeemed', redeemed_at: p.now, idempotency_hash: p.idempotency_hash })
-    .where('id', '=', p.id)
-    .where('status', '=', 'approved')
-    .where('expires_at', '>', p.now)
-    .returning([
-      'user_id',
-      'session_epoch',
-      'approved_by',
-      'client_name',
-      'device_name',
-      'ip_address',
-      'user_agent',
-    ]),
+    .selectFrom('device_authorizations as approved')
+    .select('approved.user_id')
+    .where('approved.id', '=', id)
+    .$asScalar();
+
+/** Locks the account; approved becomes redeemed, with a row for exactly one of the polls that race. */
+export const redeem = statement<{ id: string; now: number; idempotency_hash: string | null }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('device_authorizations')
+      .set({ status: 'redeemed', redeemed_at: p.now, idempotency_hash: p.idempotency_hash })
+      .where('id', '=', p.id)
+      .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
+      .where('status', '=', 'approved')
+      .where('expires_at', '>', p.now)
+      .returning([
+        'user_id',
+        'session_epoch',
+        'approved_by',
+        'client_name',
+        'device_name',
+        'ip_address',
+        'user_agent',
+      ]),
 );
 
 /** Deletes some device logins that expired before a moment. */

@@ -57,7 +57,7 @@ export const lockFreeChain = statement<{ user_id: string }>()((db, p, dialect) =
 );
 
 /** Starts the chain of an account behind whatever events it has; nothing if it has a chain or is gone. */
-export const insertChain = statement<{ user_id: string }>()((db, p) =>
+export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .insertInto('event_chains')
     .columns(['user_id', 'unsealed', 'base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'seal'])
@@ -82,7 +82,8 @@ export const insertChain = statement<{ user_id: string }>()((db, p) =>
           e.lit(0).as('head_at'),
           e.val('').as('seal'),
         ])
-        .where('users.id', '=', p.user_id),
+        .where('users.id', '=', p.user_id)
+        .$if(dialect === 'postgres', (q) => q.forKeyShare()),
     )
     .onConflict((c) => c.column('user_id').doNothing()),
 );

@@ -89,7 +89,7 @@ export async function loginWithLink(
   if (!handle) throw refused('malformed');
   await ctx.limiter.take(byClient('link_logins', facts.requester));
   const session = await ctx.db.transaction(async (tx) => {
-    const [link] = await store.findMagicLink(tx, { id: handle.subject.toString('base64url') });
+    const [link] = await store.lockMagicLink(tx, { id: handle.subject.toString('base64url') });
     if (!link || link.spent_at !== null || link.expires_at <= ctx.clock()) return undefined;
     if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
     return login(ctx, tx, link, 'magic_link', facts);

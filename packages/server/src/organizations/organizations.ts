@@ -2,6 +2,7 @@ import type { Organization } from '@latchkey/contract/organizations';
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
+import { lockAccountRow } from '../database/locks.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
 import { AuthError } from '../errors.ts';
 import * as store from './store.ts';
@@ -102,7 +103,7 @@ export async function createOrganization(ctx: Context, slug: string, name: strin
 
 /**
  * Makes a user a member, or changes the role of one, for the operator.
- * @throws {AuthError} `not_found` when there is no such organization
+ * @throws {AuthError} `not_found` when there is no such organization, or the account is gone
  */
 export async function addMember(
   ctx: Context,
@@ -116,6 +117,8 @@ export async function addMember(
     if (organization.personal === 1) {
       throw new AuthError('invalid_request', `${slug} is a personal organization; it has one member.`);
     }
+    const [account] = await lockAccountRow(tx, { id: userId });
+    if (!account) throw new AuthError('not_found', 'There is no account with this address.');
     await store.upsertMembership(tx, {
       user_id: userId,
       organization_id: organization.id,

@@ -6,6 +6,7 @@ import {
   type RegistrationResponse,
   type RequestOptions,
 } from '@latchkey/contract/passkeys';
+import { lockAccount } from '../account/account.ts';
 import type { Config } from '../config.ts';
 import type { Context, Login, Requester } from '../context.ts';
 import { newId } from '../crypto/random.ts';
@@ -128,8 +129,7 @@ async function add(
   registration: RegistrationResponse,
   requester: Requester,
 ): Promise<PasskeyRow | 'registered' | 'full'> {
-  const [account] = await store.lockAccount(tx, { user_id: login.userId });
-  if (!account) throw accountGone();
+  await lockAccount(tx, login.userId);
   await requireStanding(ctx, tx, login);
   const [passkeys] = await store.countPasskeys(tx, { user_id: login.userId });
   if (!passkeys || passkeys.count >= ctx.config.passkeysPerUser) return 'full';
@@ -240,11 +240,12 @@ const unknownCredential = () =>
 async function noteUse(
   ctx: Context,
   tx: Executor,
-  credential: { readonly id: string },
+  credential: { readonly id: string; readonly user_id: string },
   proven: { readonly counter: number; readonly backedUp: boolean },
 ): Promise<{ outcome: 'good' | 'clone' | 'gone'; suspected?: string }> {
   const use = {
     id: credential.id,
+    user_id: credential.user_id,
     counter: proven.counter,
     backed_up: proven.backedUp ? 1 : 0,
     now: ctx.clock(),

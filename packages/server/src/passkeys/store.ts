@@ -1,3 +1,4 @@
+import { lockedAccountId } from '../database/locks.ts';
 import { statement } from '../database/statement.ts';
 
 /** What the creation options say of the user. */
@@ -15,19 +16,6 @@ export const spendChallenge = statement<{ id: string; expires_at: number }>()((d
     .values({ id: p.id, expires_at: p.expires_at })
     .onConflict((c) => c.column('id').doNothing())
     .returning('id'),
-);
-
-/**
- * Keeps all others out who would add a passkey to this account, until the transaction ends; no row when the
- * account is gone or disabled. SQLite has one writer anyway.
- */
-export const lockAccount = statement<{ user_id: string }>()((db, p, dialect) =>
-  db
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', p.user_id)
-    .where('disabled_at', 'is', null)
-    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
 export const countPasskeys = statement<{ user_id: string }>()((db, p) =>
@@ -92,31 +80,43 @@ export const findCredential = statement<{ credential_id: string }>()((db, p) =>
     .where('credential_id', '=', p.credential_id),
 );
 
-/** Notes a login with a counter that grew, or that is kept at 0; no row otherwise. */
-export const advanceCounter = statement<{ id: string; counter: number; backed_up: number; now: number }>()(
-  (db, p) =>
-    db
-      .updateTable('passkeys')
-      .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
-      .where('id', '=', p.id)
-      .where((e) =>
-        e.or([
-          e('counter', '<', p.counter),
-          e.and([e('counter', '=', 0), e(e.cast<number>(p.counter, 'bigint'), '=', e.lit(0))]),
-        ]),
-      )
-      .returning('id'),
+/** Locks the account and notes a login with a counter that grew, or that is kept at 0; no row otherwise. */
+export const advanceCounter = statement<{
+  id: string;
+  user_id: string;
+  counter: number;
+  backed_up: number;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('passkeys')
+    .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .where((e) =>
+      e.or([
+        e('counter', '<', p.counter),
+        e.and([e('counter', '=', 0), e(e.cast<number>(p.counter, 'bigint'), '=', e.lit(0))]),
+      ]),
+    )
+    .returning('id'),
 );
 
-/** Notes a login with whatever counter, on a passkey that lives on many devices; no row for any other. */
-export const replaceCounter = statement<{ id: string; counter: number; backed_up: number; now: number }>()(
-  (db, p) =>
-    db
-      .updateTable('passkeys')
-      .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
-      .where('id', '=', p.id)
-      .where('device_type', '=', 'multi_device')
-      .returning('id'),
+/** Locks the account and notes a login with whatever counter, on a passkey that lives on many devices; no row for any other. */
+export const replaceCounter = statement<{
+  id: string;
+  user_id: string;
+  counter: number;
+  backed_up: number;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('passkeys')
+    .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .where('device_type', '=', 'multi_device')
+    .returning('id'),
 );
 
 export const findPasskey = statement<{ id: string }>()((db, p) =>
@@ -133,19 +133,23 @@ export const listPasskeys = statement<{ user_id: string }>()((db, p) =>
     .orderBy('id', 'desc'),
 );
 
-/** Renames a passkey of the user; no row when there is none. */
-export const renamePasskey = statement<{ id: string; user_id: string; name: string }>()((db, p) =>
+/** Locks the account and renames a passkey of it; no row when there is none. */
+export const renamePasskey = statement<{ id: string; user_id: string; name: string }>()((db, p, dialect) =>
   db
     .updateTable('passkeys')
     .set({ name: p.name })
     .where('id', '=', p.id)
-    .where('user_id', '=', p.user_id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
     .returningAll(),
 );
 
-/** Removes a passkey of the user; a row for exactly one caller. */
-export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p) =>
-  db.deleteFrom('passkeys').where('id', '=', p.id).where('user_id', '=', p.user_id).returning(['id', 'name']),
+/** Locks the account and removes a passkey of it; a row for exactly one caller. */
+export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p, dialect) =>
+  db
+    .deleteFrom('passkeys')
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .returning(['id', 'name']),
 );
 
 /** Forgets some challenges that would be refused as expired anyway. */

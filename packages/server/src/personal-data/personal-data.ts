@@ -1,7 +1,7 @@
 import { accountByAddress, lockAccount } from '../account/account.ts';
 import type { Context, Login } from '../context.ts';
 import type { Executor } from '../database/executor.ts';
-import { AuthError } from '../errors.ts';
+import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { requireStanding } from '../sessions/sessions.ts';
 import { accountDeletedTemplate } from './mail.ts';
@@ -10,13 +10,15 @@ import * as store from './store.ts';
 /** How long the last mail to a deleted account is tried. */
 const goodbyeTtlMs = 86_400_000;
 
+/** How often an account is locked anew whose address changed meanwhile. */
+const lockTries = 5;
+
 /**
  * Deletes the account of whoever is logged in, with everything of it.
  * @throws {AuthError} `conflict` for the only owner of an organization
  */
 export async function deleteOwnAccount(ctx: Context, login: Login): Promise<void> {
-  await ctx.db.transaction(async (tx) => {
-    const account = await lockAll(tx, login.userId);
+  await withLocks(ctx, login.userId, async (tx, account) => {
     await requireStanding(ctx, tx, login);
     await erase(ctx, tx, account);
   });
@@ -29,21 +31,30 @@ export async function deleteOwnAccount(ctx: Context, login: Login): Promise<void
  */
 export async function deleteAccount(ctx: Context, email: string): Promise<void> {
   const userId = await accountByAddress(ctx, email);
-  await ctx.db.transaction(async (tx) => erase(ctx, tx, await lockAll(tx, userId)));
+  await withLocks(ctx, userId, (tx, account) => erase(ctx, tx, account));
   noteDeletion(ctx, userId);
 }
 
 /**
- * Locks an account and, before it, the rows that others take first: who logs in with a code or a passkey holds that,
- * then makes a session, then asks whether the account is there. In another order each would wait for the other.
+ * Runs `work` with an account and its address locked. The address has to be locked first and may change until the account
+ * is: then all of it begins again.
  */
-async function lockAll(tx: Executor, userId: string) {
-  const user = { user_id: userId };
-  await store.lockDeviceAuthorizations(tx, user);
-  await store.lockEmailChanges(tx, user);
-  await store.lockPasskeys(tx, user);
-  await store.lockSessions(tx, user);
-  return lockAccount(tx, userId);
+async function withLocks(
+  ctx: Context,
+  userId: string,
+  work: (tx: Executor, account: Awaited<ReturnType<typeof lockAccount>>) => Promise<void>,
+): Promise<void> {
+  for (let tries = 0; tries < lockTries; tries++) {
+    const isDone = await ctx.db.transaction(async (tx) => {
+      const locked = await store.lockAddresses(tx, { user_id: userId });
+      const account = await lockAccount(tx, userId);
+      if (!locked.some(({ email_key }) => email_key === account.email_key)) return false;
+      await work(tx, account);
+      return true;
+    });
+    if (isDone) return;
+  }
+  throw temporarilyUnavailable(new Error('the address of an account changed again and again'));
 }
 
 function noteDeletion(ctx: Context, userId: string): void {

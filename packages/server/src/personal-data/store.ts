@@ -1,6 +1,7 @@
 import type { Expression, ExpressionBuilder } from 'kysely';
 import { sql } from 'kysely';
 import type { Dialect } from '../database/executor.ts';
+import { lockOnAddress } from '../database/locks.ts';
 import type { Tables } from '../database/schema.ts';
 import { statement } from '../database/statement.ts';
 
@@ -49,21 +50,28 @@ export const listSolelyOwned = statement<{ user_id: string }>()((db, p) =>
     .orderBy('o.slug'),
 );
 
-/** Locks what others lock before they look at the account itself. SQLite has one writer anyway. */
-const lockRowsOf = (table: 'device_authorizations' | 'email_changes' | 'passkeys' | 'sessions') =>
-  statement<{ user_id: string }>()((db, p, dialect) =>
-    db
-      .selectFrom(table)
-      .select('id')
-      .where('user_id', '=', p.user_id)
-      .orderBy('id')
-      .$if(dialect === 'postgres', (q) => q.forUpdate()),
-  );
-
-export const lockDeviceAuthorizations = lockRowsOf('device_authorizations');
-export const lockEmailChanges = lockRowsOf('email_changes');
-export const lockPasskeys = lockRowsOf('passkeys');
-export const lockSessions = lockRowsOf('sessions');
+/** Locks the address of an account and those it had, in one order for all, and says which. */
+export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom((e) =>
+      e
+        .selectFrom('users')
+        .select('email_key')
+        .where('id', '=', p.user_id)
+        .union(
+          e
+            .selectFrom('email_changes')
+            .select((f) => f.ref('old_email_key').$notNull().as('email_key'))
+            .where('user_id', '=', p.user_id)
+            .where('old_email_key', 'is not', null),
+        )
+        .orderBy('email_key')
+        // Not flattened, so that the locks are taken in this order.
+        .limit(sql.lit(1_000_000))
+        .as('addresses'),
+    )
+    .select((e) => ['addresses.email_key', lockOnAddress(e.ref('addresses.email_key'), dialect).as('lock')]),
+);
 
 /** The addresses that an account gave up and that are still kept for it. */
 export const listKeptAddresses = statement<{ user_id: string; now: number }>()((db, p) =>

@@ -2,6 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Requester } from '../context.ts';
 import { readHandle } from '../crypto/handle.ts';
 import { idempotencyHash, programHash } from '../crypto/hash.ts';
+import { lockAccountRow } from '../database/locks.ts';
 import { AuthError } from '../errors.ts';
 import { recordEvent, recordFirst } from '../events/events.ts';
 import { networkKey } from '../http/client-address.ts';
@@ -165,6 +166,7 @@ function recordRetry(
 /** Commits before the refusal is answered; of many who present stolen tokens at once, one records it. */
 const endStolenSession = (ctx: Context, id: string, userId: string, requester: Requester): Promise<void> =>
   ctx.db.transaction(async (tx) => {
+    await lockAccountRow(tx, { id: userId });
     const [ended] = await store.endStolenSession(tx, { id, user_id: userId, now: ctx.clock() });
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, requester });

@@ -3,6 +3,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context, Login, Requester } from '../context.ts';
 import { type ReadHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
 import type { Executor } from '../database/executor.ts';
+import { lockAccountRow } from '../database/locks.ts';
 import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
 import { AuthError, bearerChallenge, credentialRefused, noSuchThing } from '../errors.ts';
 import { recordEvent } from '../events/events.ts';
@@ -51,7 +52,7 @@ export interface StartedSession {
 }
 
 /**
- * Starts a session: the last step of every login, whatever the grant.
+ * Starts a session of a locked account: the last step of every login, whatever the grant.
  * @throws {AuthError} `account_disabled`; `invalid_grant` when the account is gone or all logins were ended
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
@@ -304,6 +305,7 @@ export async function revokeSession(
   requester: Requester,
 ): Promise<void> {
   const ended = await ctx.db.transaction(async (tx) => {
+    await lockAccountRow(tx, { id: owner.userId });
     // In this order: what a device picks up in between is found as a session.
     const [withdrawn] = await store.withdrawApproval(tx, { session_id: sessionId, user_id: owner.userId });
     const [ended] = withdrawn
