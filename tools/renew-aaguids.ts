@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 
-const shipped = join(import.meta.dir, '../packages/server/src/passkeys/aaguids.json');
+const shipped = join(import.meta.dir, '../packages/server/src/sign-in/passkeys/aaguids.json');
 const greatestNameLength = 100;
 const aaguid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 // The list says of itself that it will be emptied when it is given up: that is no reason to lose the names.

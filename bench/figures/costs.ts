@@ -3,8 +3,8 @@
 
 import { Database as Connection } from 'bun:sqlite';
 import postgres from 'postgres';
-import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
-import type { Dialect } from '../../packages/server/src/database/executor.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { startPostgres } from '../../tests/support/postgres.ts';
 import { runOperator } from '../../tests/support/service.ts';
 import { capacityLines, type RequestCost } from '../support/capacity.ts';

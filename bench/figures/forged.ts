@@ -2,8 +2,8 @@
 // answers the same bytes. That no statement runs is held by tests/no-statement.test.ts.
 
 import { randomBytes } from 'node:crypto';
-import { mintHandle, subjectBytes } from '../../packages/server/src/crypto/handle.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/crypto/key-ring.ts';
+import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { connections, mePath, putUnderLoad, recordAnswer } from '../support/load.ts';
 import { type Figure, ratioFinding } from '../support/report.ts';
 import { compare, roundSeconds } from '../support/rounds.ts';

@@ -1,6 +1,6 @@
 // The capacity model: what some numbers of accounts cost, from measured unit costs and stated assumptions.
 
-import type { Dialect } from '../../packages/server/src/database/executor.ts';
+import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 
 /** What one request takes. */
 export interface RequestCost {

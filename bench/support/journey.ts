@@ -1,7 +1,7 @@
 // Everything that a person does with the service, step by step, each step by many people before the next one.
 
-import { mintHandle, readHandle } from '../../packages/server/src/crypto/handle.ts';
-import type { KeyRing } from '../../packages/server/src/crypto/key-ring.ts';
+import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
+import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { type Authenticator, createAuthenticator } from '../../tests/support/authenticator.ts';
 import { type HttpAsk, request } from '../../tests/support/http.ts';
 

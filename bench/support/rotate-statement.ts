@@ -1,6 +1,6 @@
 // The statement that a refresh runs, as the service itself builds it, for others to run it bare.
 
-import type { Dialect, Value } from '../../packages/server/src/database/executor.ts';
+import type { Dialect, Value } from '../../packages/server/src/platform/database/executor.ts';
 import { rotate } from '../../packages/server/src/sessions/store.ts';
 
 const parameters = ['id', 'generation', 'idempotency_hash', 'now', 'idle_expires_at'] as const;

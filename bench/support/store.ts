@@ -1,12 +1,12 @@
 // A store full of sessions, written by the service's own statements, and the tokens of those sessions.
 
 import { Database as Connection } from 'bun:sqlite';
-import { insertUser } from '../../packages/server/src/account/store.ts';
-import { mintHandle, subjectBytes } from '../../packages/server/src/crypto/handle.ts';
-import { sha256 } from '../../packages/server/src/crypto/hash.ts';
-import type { KeyRing } from '../../packages/server/src/crypto/key-ring.ts';
-import { openDatabase } from '../../packages/server/src/database/database.ts';
-import type { Executor } from '../../packages/server/src/database/executor.ts';
+import { insertUser } from '../../packages/server/src/identity/account/store.ts';
+import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
+import { sha256 } from '../../packages/server/src/platform/crypto/hash.ts';
+import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
+import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { findSession, insertSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 

@@ -1,5 +1,5 @@
 // A client made from /openapi.json alone, without a line of ours: what a stranger's generated code would call.
-// `packages/server/src/http/generated-client.test.ts` makes the types, checks this file against them and runs it.
+// `packages/server/src/platform/http/generated-client.test.ts` makes the types, checks this file against them and runs it.
 
 import createClient from 'openapi-fetch';
 import type { paths } from './openapi.ts';

@@ -1,6 +1,6 @@
 // What a person does with an account: passkeys, notices and changes of address, in the service of openApp.
 
-import { readHandle } from '../../packages/server/src/crypto/handle.ts';
+import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { Answer, Mail, TestApp, Tokens } from './app.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 

@@ -1,6 +1,6 @@
 // Every page in every state worth looking at, for whoever looks: axe-core, or a person at screenshots.
 
-import { limits } from '@latchkey/contract/limits';
+import { limits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from './authenticator.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setScene } from './scene.ts';
 import { play } from './transcript.ts';
 
-const folder = join(import.meta.dir, '../transcripts');
+const folder = join(import.meta.dir, '../cli/transcripts');
 const names = process.argv.slice(2);
 const scene = await setScene();
 for (const name of names.length > 0 ? names : readdirSync(folder).filter((file) => file.endsWith('.txt'))) {

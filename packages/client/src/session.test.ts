@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
 import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy, storeWith } from '../../../tests/support/client.ts';
-import { setDisabled } from '../../server/src/account/account.ts';
+import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { credentialStore } from './credentials.ts';
 import { memoryStorage } from './memory-storage.ts';
 import { openSession, standingOf } from './session.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readOnly, text, time, visibleText } from './fields.ts';
-import { limits } from './limits.ts';
+import { limits } from './field-limits.ts';
 
 export const profile = z
   .object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { opaque, time, token, visibleText } from './fields.ts';
-import { limits } from './limits.ts';
+import { limits } from './field-limits.ts';
 
 const requesterText = visibleText(limits.requesterText).optional();
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isMappedToItself } from './domains.ts';
-import { limits } from './limits.ts';
+import { limits } from './field-limits.ts';
 
 /** A required, non-empty string of at most `max` characters that every database can keep. */
 export const text = (max: number) =>

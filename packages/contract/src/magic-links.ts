@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { emailAddress, opaque, text, token } from './fields.ts';
-import { limits } from './limits.ts';
+import { limits } from './field-limits.ts';
 
 export const magicLinkRequest = z.object({ email: emailAddress });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readOnly, text, time, visibleText } from './fields.ts';
-import { limits } from './limits.ts';
+import { limits } from './field-limits.ts';
 
 /** COSE algorithms of passkeys in the order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { opaque, text } from './fields.ts';
-import { limits } from './limits.ts';
+import { limits } from './field-limits.ts';
 import { sessionKinds } from './sessions.ts';
 
 /** The media type of an answer that proves itself. @see RFC 9701 section 4 */

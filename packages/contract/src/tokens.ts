@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { profile } from './account.ts';
 import { opaque, text, token } from './fields.ts';
-import { limits } from './limits.ts';
+import { limits } from './field-limits.ts';
 
 /** What a login or refresh hands out. `expires_in` is the access token's remaining life in whole seconds. */
 export const tokenSet = z

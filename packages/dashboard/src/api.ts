@@ -3,7 +3,7 @@ import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
-import { limits } from '@latchkey/contract/limits';
+import { limits } from '@latchkey/contract/field-limits';
 import type { Session } from '@latchkey/contract/sessions';
 import { shownUser, somebodyElse } from './shown-user.ts';
 

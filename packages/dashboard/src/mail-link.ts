@@ -1,4 +1,4 @@
-import { limits } from '@latchkey/contract/limits';
+import { limits } from '@latchkey/contract/field-limits';
 
 /** The token in the fragment of this page's address; none where it is not a whole one of the kind of `prefix`. */
 export function tokenOfLink(prefix: string): string | undefined {

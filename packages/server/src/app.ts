@@ -1,50 +1,50 @@
 import manifest from '../package.json' with { type: 'json' };
-import { accountRoutes } from './account/routes.ts';
-import type { Context } from './context.ts';
-import type { Sweep } from './database/sweep.ts';
-import { deviceCodeGrant, deviceRoutes } from './device/routes.ts';
-import { sweepAuthorizations } from './device/store.ts';
-import { disownedMail, disownedTemplate } from './disowning/mail.ts';
-import { disowningRoutes } from './disowning/routes.ts';
+import { accountRoutes } from './identity/account/routes.ts';
+import type { Context } from './platform/context.ts';
+import type { Sweep } from './platform/database/sweep.ts';
+import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
+import { sweepAuthorizations } from './sign-in/device/store.ts';
+import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
+import { disowningRoutes } from './whole-account/disowning/routes.ts';
 import {
   emailChangeMail,
   emailChangeTemplate,
   emailRestoredMail,
   emailRestoredTemplate,
-} from './email-change/mail.ts';
-import { emailChangeRoutes } from './email-change/routes.ts';
-import { sweepEmailChanges } from './email-change/store.ts';
-import { sweepEvents } from './events/events.ts';
-import { eventRoutes } from './events/routes.ts';
-import { createApi } from './http/api.ts';
+} from './identity/email-change/mail.ts';
+import { emailChangeRoutes } from './identity/email-change/routes.ts';
+import { sweepEmailChanges } from './identity/email-change/store.ts';
+import { sweepEvents } from './security-log/events/events.ts';
+import { eventRoutes } from './security-log/events/routes.ts';
+import { createApi } from './platform/http/pipeline.ts';
 import {
   type App,
   answering,
   countFromTheStart,
   type Lifecycle,
   refuseOtherMethods,
-} from './http/conventions.ts';
-import { knownBrowserTtlSeconds } from './http/cookie.ts';
-import { metricsRoute } from './http/metrics.ts';
-import { documentRoutes, healthRoutes } from './http/operations.ts';
-import { notFoundPage, pageRoutes } from './http/pages.ts';
-import { Routes } from './http/routing.ts';
-import { sweepRateLimits } from './limits/store.ts';
-import { signInMail, signInTemplate } from './magic-links/mail.ts';
-import { magicLinkRoutes } from './magic-links/routes.ts';
-import { sweepMagicLinks } from './magic-links/store.ts';
-import { mailboxRoutes } from './mail/mailbox.ts';
-import type { Templates } from './mail/message.ts';
-import { sweepOutbox } from './mail/outbox-store.ts';
-import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './notices/mail.ts';
-import { sweepNotices, sweepNoticeWindows } from './notices/store.ts';
-import { organizationRoutes } from './organizations/routes.ts';
-import { passkeyRoutes } from './passkeys/routes.ts';
-import { sweepSpentChallenges } from './passkeys/store.ts';
-import { accountDeletedMail, accountDeletedTemplate } from './personal-data/mail.ts';
-import { personalDataRoutes } from './personal-data/routes.ts';
-import { serviceRoutes } from './services/routes.ts';
-import { authenticateService } from './services/services.ts';
+} from './platform/http/server.ts';
+import { knownBrowserTtlSeconds } from './platform/http/cookie.ts';
+import { metricsRoute } from './platform/http/metrics-route.ts';
+import { documentRoutes, healthRoutes } from './platform/http/operator-routes.ts';
+import { notFoundPage, pageRoutes } from './platform/http/pages.ts';
+import { Routes } from './platform/http/routing.ts';
+import { sweepRateLimits } from './platform/rate-limits/store.ts';
+import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
+import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
+import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
+import { mailboxRoutes } from './platform/mail/mailbox.ts';
+import type { Templates } from './platform/mail/message.ts';
+import { sweepOutbox } from './platform/mail/outbox-store.ts';
+import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';
+import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
+import { organizationRoutes } from './identity/organizations/routes.ts';
+import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
+import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
+import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
+import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
+import { serviceRoutes } from './services/service-keys/routes.ts';
+import { authenticateService } from './services/service-keys/service-keys.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import {
   authenticate,
@@ -53,7 +53,7 @@ import {
   requireRecentLogin,
 } from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
-import { openSigningKeys } from './signing-keys/signing-keys.ts';
+import { openSigningKeys } from './services/signing-keys/signing-keys.ts';
 
 /** What each mail is filled in by. */
 export const templates: Templates = {

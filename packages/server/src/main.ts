@@ -10,15 +10,15 @@ import {
   readKeys,
   readLogKeys,
   storeNameOf,
-} from './config.ts';
-import type { Context } from './context.ts';
-import { systemRandom } from './crypto/random.ts';
-import { openDatabase, openExistingDatabase } from './database/database.ts';
-import type { Database } from './database/executor.ts';
-import { AuthError } from './errors.ts';
-import { createLogger, redact } from './http/log.ts';
-import { createLimiter } from './limits/limiter.ts';
-import { createMetrics } from './metrics/metrics.ts';
+} from './platform/config.ts';
+import type { Context } from './platform/context.ts';
+import { systemRandom } from './platform/crypto/random.ts';
+import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
+import type { Database } from './platform/database/executor.ts';
+import { AuthError } from './platform/errors.ts';
+import { createLogger, redact } from './platform/telemetry/log.ts';
+import { createLimiter } from './platform/rate-limits/limiter.ts';
+import { createMetrics } from './platform/telemetry/metrics.ts';
 import { doctorCommand } from './operator/doctor.ts';
 import { eventCommands } from './operator/events.ts';
 import { organizationCommands } from './operator/organizations.ts';

@@ -1,5 +1,5 @@
 import type { Event } from '@latchkey/contract/events';
-import { foreignText, spelledOut } from '@latchkey/contract/foreign-text';
+import { foreignText, spelledOut } from '@latchkey/contract/untrusted-text';
 
 type Detail = Event['detail'];
 

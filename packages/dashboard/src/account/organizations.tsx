@@ -1,4 +1,4 @@
-import { spelledOut } from '@latchkey/contract/foreign-text';
+import { spelledOut } from '@latchkey/contract/untrusted-text';
 import type { Organization } from '@latchkey/contract/organizations';
 import { signal } from '@preact/signals';
 import { listOrganizations, type Problem } from '../api.ts';

@@ -1,8 +1,8 @@
 import { addPasskey } from '@latchkey/client/passkeys/add';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { inTurn, signalAccount } from '@latchkey/client/passkeys/signal';
-import { spelledOut } from '@latchkey/contract/foreign-text';
-import { limits } from '@latchkey/contract/limits';
+import { spelledOut } from '@latchkey/contract/untrusted-text';
+import { limits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

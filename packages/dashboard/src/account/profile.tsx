@@ -1,6 +1,6 @@
 import type { Profile } from '@latchkey/contract/account';
-import { spelledOut } from '@latchkey/contract/foreign-text';
-import { limits } from '@latchkey/contract/limits';
+import { spelledOut } from '@latchkey/contract/untrusted-text';
+import { limits } from '@latchkey/contract/field-limits';
 import { type Signal, signal } from '@preact/signals';
 import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
 import { showUser } from '../shown-user.ts';

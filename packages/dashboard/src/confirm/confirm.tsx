@@ -1,7 +1,7 @@
 import type { Answer } from '@latchkey/client/operations';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
-import { limits } from '@latchkey/contract/limits';
+import { limits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import {
   api,

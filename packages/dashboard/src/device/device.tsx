@@ -1,6 +1,6 @@
 import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
-import { limits } from '@latchkey/contract/limits';
+import { limits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';

@@ -1,6 +1,6 @@
 import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
-import { limits } from '@latchkey/contract/limits';
+import { limits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api, byCookie, requestMagicLink, signingIn, verifyMagicLink, whoIsSignedIn } from '../api.ts';

@@ -1,4 +1,4 @@
-import { foreignText } from '@latchkey/contract/foreign-text';
+import { foreignText } from '@latchkey/contract/untrusted-text';
 
 /**
  * Words that a requester said of itself: quoted, set apart and isolated, so that they cannot pass for words of

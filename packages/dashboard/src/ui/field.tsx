@@ -1,4 +1,4 @@
-import { limits } from '@latchkey/contract/limits';
+import { limits } from '@latchkey/contract/field-limits';
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type Config, ConfigError, keyFileOf, readConfig, unknownSettings } from '../config.ts';
-import { inspectDatabase } from '../database/inspect.ts';
-import { redact } from '../http/log.ts';
-import { reachSmtp } from '../mail/transport.ts';
+import { type Config, ConfigError, keyFileOf, readConfig, unknownSettings } from '../platform/config.ts';
+import { inspectDatabase } from '../platform/database/inspect.ts';
+import { redact } from '../platform/telemetry/log.ts';
+import { reachSmtp } from '../platform/mail/transport.ts';
 import { settingsWarnings } from './warnings.ts';
 
 interface Finding {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { accountByAddress } from '../account/account.ts';
-import type { Context } from '../context.ts';
-import { AuthError } from '../errors.ts';
-import { auditLogs, exportEvents } from '../events/events.ts';
+import { accountByAddress } from '../identity/account/account.ts';
+import type { Context } from '../platform/context.ts';
+import { AuthError } from '../platform/errors.ts';
+import { auditLogs, exportEvents } from '../security-log/events/events.ts';
 
 /** Findings told of for each account. */
 const greatestFindings = 20;

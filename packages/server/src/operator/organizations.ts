@@ -1,8 +1,8 @@
 import { organizationRoles } from '@latchkey/contract/organizations';
 import { type Command, Option } from 'commander';
-import { accountByAddress } from '../account/account.ts';
-import type { Context } from '../context.ts';
-import { addMember, createOrganization } from '../organizations/organizations.ts';
+import { accountByAddress } from '../identity/account/account.ts';
+import type { Context } from '../platform/context.ts';
+import { addMember, createOrganization } from '../identity/organizations/organizations.ts';
 
 type Role = (typeof organizationRoles)[number];
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Context } from '../context.ts';
-import { listUnsent } from '../mail/outbox-store.ts';
+import type { Context } from '../platform/context.ts';
+import { listUnsent } from '../platform/mail/outbox-store.ts';
 
 const greatestRows = 200;
 

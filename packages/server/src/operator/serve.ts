@@ -1,13 +1,13 @@
 import type { Server } from 'bun';
 import { createApp, sweepsOf, templates } from '../app.ts';
-import { type Config, ConfigError, runByNpx, unknownSettings } from '../config.ts';
-import type { Context } from '../context.ts';
-import { startSweeper } from '../database/sweep.ts';
-import type { App, Lifecycle } from '../http/conventions.ts';
-import type { RequestEnv } from '../http/exchange.ts';
-import { mailboxTransport, smtpTransport } from '../mail/transport.ts';
-import { type MailWorker, startMailWorker } from '../mail/worker.ts';
-import { observeProcess } from '../metrics/metrics.ts';
+import { type Config, ConfigError, runByNpx, unknownSettings } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
+import { startSweeper } from '../platform/database/sweep.ts';
+import type { App, Lifecycle } from '../platform/http/server.ts';
+import type { RequestEnv } from '../platform/http/exchange.ts';
+import { mailboxTransport, smtpTransport } from '../platform/mail/transport.ts';
+import { type MailWorker, startMailWorker } from '../platform/mail/worker.ts';
+import { observeProcess } from '../platform/telemetry/metrics.ts';
 
 import { settingsWarnings } from './warnings.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { accountByAddress, allAccounts, setDisabled } from '../account/account.ts';
-import type { Context } from '../context.ts';
-import { deleteAccount, exportPersonalData } from '../personal-data/personal-data.ts';
+import { accountByAddress, allAccounts, setDisabled } from '../identity/account/account.ts';
+import type { Context } from '../platform/context.ts';
+import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { revokeAllSessions } from '../sessions/sessions.ts';
 
 /** Ends every login of everybody; says of how many accounts. */

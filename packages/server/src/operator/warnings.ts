@@ -1,4 +1,4 @@
-import { type Config, isLoopback } from '../config.ts';
+import { type Config, isLoopback } from '../platform/config.ts';
 
 /** What an operator should know of settings that can be used, but are probably not meant. */
 export function settingsWarnings(config: Config, unknown: readonly string[]): string[] {

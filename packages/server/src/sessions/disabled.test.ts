@@ -8,7 +8,7 @@ import {
   verifyAddress,
 } from '../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
-import { setDisabled } from '../account/account.ts';
+import { setDisabled } from '../identity/account/account.ts';
 
 setDefaultTimeout(30_000);
 

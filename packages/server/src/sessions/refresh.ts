@@ -1,14 +1,14 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Requester } from '../context.ts';
-import { readHandle } from '../crypto/handle.ts';
-import { idempotencyHash, programHash } from '../crypto/hash.ts';
-import { lockAccountRow } from '../database/locks.ts';
-import { AuthError } from '../errors.ts';
-import { recordEvent, recordFirst } from '../events/events.ts';
-import { networkKey } from '../http/client-address.ts';
-import { notify } from '../notices/notices.ts';
-import { programOf } from './familiar.ts';
-import { type SessionState, standingOf } from './standing.ts';
+import type { Context, Requester } from '../platform/context.ts';
+import { readHandle } from '../platform/crypto/handle.ts';
+import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
+import { lockAccountRow } from '../platform/database/locks.ts';
+import { AuthError } from '../platform/errors.ts';
+import { recordEvent, recordFirst } from '../security-log/events/events.ts';
+import { networkKey } from '../platform/values/client-address.ts';
+import { notify } from '../security-log/notices/notices.ts';
+import { programOf } from './known-places.ts';
+import { type SessionState, standingOf } from './session-status.ts';
 import * as store from './store.ts';
 import { sessionIdOf, tokenSetOf } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { refreshGrantType } from '@latchkey/contract/tokens';
-import type { Context } from '../context.ts';
-import type { Api, Call, Grant } from '../http/api.ts';
+import type { Context } from '../platform/context.ts';
+import type { Api, Call, Grant } from '../platform/http/pipeline.ts';
 import { refresh } from './refresh.ts';
 import {
   listSessions,

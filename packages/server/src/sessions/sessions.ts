@@ -1,15 +1,15 @@
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Login, Requester } from '../context.ts';
-import { type ReadHandle, readHandle, subjectBytes } from '../crypto/handle.ts';
-import type { Executor } from '../database/executor.ts';
-import { lockAccountRow } from '../database/locks.ts';
-import { cursorAfter, type PageRequest, takePage } from '../database/page.ts';
-import { AuthError, bearerChallenge, credentialRefused, noSuchThing } from '../errors.ts';
-import { recordEvent } from '../events/events.ts';
-import { notify } from '../notices/notices.ts';
-import { isFamiliar } from './familiar.ts';
-import { standingOf } from './standing.ts';
+import type { Context, Login, Requester } from '../platform/context.ts';
+import { type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { lockAccountRow } from '../platform/database/locks.ts';
+import { cursorAfter, type PageRequest, takePage } from '../platform/database/pagination.ts';
+import { AuthError, bearerChallenge, credentialRefused, noSuchThing } from '../platform/errors.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import { notify } from '../security-log/notices/notices.ts';
+import { isFamiliar } from './known-places.ts';
+import { standingOf } from './session-status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 

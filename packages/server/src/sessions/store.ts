@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, sql } from 'kysely';
-import type { Tables } from '../database/schema.ts';
-import { statement } from '../database/statement.ts';
+import type { Tables } from '../platform/database/schema.ts';
+import { statement } from '../platform/database/statement.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 

@@ -1,7 +1,7 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context } from '../context.ts';
-import { mintHandle, subjectBytes } from '../crypto/handle.ts';
-import { sha256 } from '../crypto/hash.ts';
+import type { Context } from '../platform/context.ts';
+import { mintHandle, subjectBytes } from '../platform/crypto/handle.ts';
+import { sha256 } from '../platform/crypto/hash.ts';
 
 /**
  * The id of a session, which is a hash of the secret that its tokens carry: whoever reads the store, even with

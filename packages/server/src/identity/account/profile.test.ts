@@ -1,0 +1,324 @@
+// The profile: merge patch, its fields, and conditional requests, on both databases.
+
+import { expect, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+
+interface Person {
+  readonly t: TestApp;
+  readonly token: string;
+  get(): Promise<Answer>;
+  patch(json: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+async function person(t: TestApp, email = 'ada@example.com'): Promise<Person> {
+  const token = (await t.login(email)).access_token;
+  return {
+    t,
+    token,
+    get: () => t.ask('GET', '/me', { token }),
+    patch: (json, headers = {}) => t.ask('PATCH', '/me', { json, token, headers }),
+  };
+}
+
+const url = (length: number) => `https://a.example/${'x'.repeat(length - 'https://a.example/'.length)}`;
+
+const good: [string, unknown][] = [
+  ['name', 'A'],
+  ['name', 'x'.repeat(100)],
+  ['name', 'Ada \u{1F680} L\u00f6velace'],
+  ['name', '\u{1F680}'.repeat(100)],
+  ['name', "<script>alert('1')</script>"],
+  ['avatar_url', 'https://example.com/a.png?x=1#y'],
+  ['avatar_url', url(2048)],
+  ['avatar_url', null],
+  ['locale', 'de-CH'],
+  ['locale', 'zh-Hant-TW'],
+  ['locale', 'en-US-u-ca-buddhist'],
+  ['locale', null],
+  ['time_zone', 'Europe/Zurich'],
+  ['time_zone', 'America/Argentina/Buenos_Aires'],
+  ['time_zone', 'UTC'],
+  ['time_zone', null],
+];
+
+const bad: [string, unknown][] = [
+  ...[
+    '',
+    ' ',
+    '\u00a0\t',
+    'x'.repeat(101),
+    '\u{1F680}'.repeat(101),
+    'a\nb',
+    'a\u0000b',
+    'a\u2028b',
+    'a\u007fb',
+    null,
+  ].map((value): [string, unknown] => ['name', value]),
+  ...[
+    '',
+    'http://example.com/a.png',
+    'javascript:alert(1)',
+    'data:image/png;base64,AA',
+    '//example.com/a',
+    'a.png',
+  ].map((value): [string, unknown] => ['avatar_url', value]),
+  ...[
+    'https://',
+    'https://u:p@example.com/',
+    'https://u@example.com/',
+    url(2049),
+    'https://a.example/\u0000',
+  ].map((value): [string, unknown] => ['avatar_url', value]),
+  ...[' https://a.example/', 'https://a.example/\nx', 'https://a.example/x y'].map(
+    (value): [string, unknown] => ['avatar_url', value],
+  ),
+  ...['', 'de_CH', 'x', '-', 'german language', 'en-', 'e\u00f1', 'a'.repeat(65), 'en\u0000'].map(
+    (value): [string, unknown] => ['locale', value],
+  ),
+  ...['', '+01:00', 'Europe/Nowhere', '../../etc/passwd', 'Europe/Zurich ', 'x'.repeat(65), 'UTC\u0000'].map(
+    (value): [string, unknown] => ['time_zone', value],
+  ),
+  ...['name', 'avatar_url', 'locale', 'time_zone'].flatMap((field) =>
+    [1, 0, true, false, [], ['a'], {}, { a: 1 }].map((value): [string, unknown] => [field, value]),
+  ),
+];
+
+const readOnly = ['id', 'email', 'email_verified', 'created_at', 'updated_at'];
+
+onBothDatabases('profile', (open) => {
+  test('a new profile has every member of the contract and an entity tag', async () => {
+    const t = await open();
+    const { body, headers, status } = await (await person(t, 'Ada@Example.com')).get();
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^usr_/),
+      email: 'Ada@Example.com',
+      email_verified: true,
+      name: 'Ada',
+      avatar_url: null,
+      locale: null,
+      time_zone: null,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updated_at: body.created_at,
+    });
+    expect(headers.get('ETag')).toMatch(/^"[^"]+"$/);
+    await t.close();
+  });
+
+  test('a patch changes what it names and leaves the rest', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const before = (await ada.get()).body;
+    t.pass(5);
+    const full = { name: 'Ada L', avatar_url: 'https://a.example/a', locale: 'en', time_zone: 'UTC' };
+    const first = await ada.patch(full);
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({ ...before, ...full, updated_at: first.body.updated_at });
+    expect(Date.parse(first.body.updated_at)).toBeGreaterThanOrEqual(Date.parse(before.updated_at) + 5000);
+    const second = await ada.patch({ locale: null });
+    expect(second.body).toEqual({ ...first.body, locale: null, updated_at: second.body.updated_at });
+    const read = await ada.get();
+    expect(read.body).toEqual(second.body);
+    expect(read.headers.get('ETag')).toBe(second.headers.get('ETag'));
+    await t.close();
+  });
+
+  test('every good value of every field comes back as it was sent', async () => {
+    const t = await open();
+    const ada = await person(t);
+    for (const [field, value] of good) {
+      const { status, body } = await ada.patch({ [field]: value });
+      expect({ field, value, status, got: body[field] }).toEqual({ field, value, status: 200, got: value });
+      expect((await ada.get()).body[field]).toBe(value);
+    }
+    await t.close();
+  });
+
+  test('every bad value of every field is 400 naming the field, and changes nothing', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const before = await ada.get();
+    const wrong = [];
+    for (const [field, value] of bad) {
+      const { status, body } = await ada.patch({ locale: 'fr', time_zone: 'UTC', [field]: value });
+      const named = body.error === 'invalid_request' && body.error_description.startsWith(`${field}: `);
+      if (status !== 400 || !named) wrong.push({ field, value, status, error: body.error });
+    }
+    expect(wrong).toEqual([]);
+    expect((await ada.get()).body).toEqual(before.body);
+    await t.close();
+  });
+
+  test('a read-only member is 400 naming it, whatever its value, and changes nothing', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const { body: before } = await ada.get();
+    for (const field of readOnly) {
+      for (const value of ['x', null, before[field]]) {
+        const { status, body } = await ada.patch({ name: 'Eve', [field]: value });
+        expect([field, status, body.error]).toEqual([field, 400, 'invalid_request']);
+        expect(body.error_description).toStartWith(`${field}: `);
+      }
+    }
+    expect((await ada.get()).body).toEqual(before);
+    await t.close();
+  });
+
+  test('unknown members are ignored, also beside known ones and under the names of the prototype', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const raw =
+      '{"name":"A","nickname":1,"__proto__":{"email":"e@e.example"},"constructor":null,"roles":["admin"]}';
+    const headers = { 'Content-Type': 'application/json' };
+    const answer = await t.ask('PATCH', '/me', { raw, token: ada.token, headers });
+    expect([answer.status, answer.body.name, answer.body.email]).toEqual([200, 'A', 'ada@example.com']);
+    await t.close();
+  });
+
+  test('a patch that changes nothing leaves updated_at and the entity tag alone', async () => {
+    const t = await open();
+    const ada = await person(t);
+    await ada.patch({ name: 'Ada', locale: 'en' });
+    const before = await ada.get();
+    t.pass(60);
+    for (const patch of [{}, { name: 'Ada' }, { locale: 'en', avatar_url: null }, { unknown: 1 }]) {
+      const { status, body, headers } = await ada.patch(patch);
+      expect({ status, body, etag: headers.get('ETag') }).toEqual({
+        status: 200,
+        body: before.body,
+        etag: before.headers.get('ETag'),
+      });
+    }
+    await t.close();
+  });
+
+  test('both media types of a patch are taken, in any letter case', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const types = [
+      'application/merge-patch+json',
+      'Application/Merge-Patch+JSON; charset=utf-8',
+      'APPLICATION/JSON',
+    ];
+    for (const [n, type] of types.entries()) {
+      const { status, body } = await ada.patch({ name: `n${n}` }, { 'Content-Type': type });
+      expect([type, status, body.name]).toEqual([type, 200, `n${n}`]);
+    }
+    expect((await ada.patch({ name: 'x' }, { 'Content-Type': 'application/json-patch+json' })).status).toBe(
+      415,
+    );
+    await t.close();
+  });
+
+  test('If-Match lets through the current tag, a list with it, and a star; all else is 412 and changes nothing', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const tagOf = async () => (await ada.get()).headers.get('ETag')!;
+    const stale = await tagOf();
+    await ada.patch({ name: 'changed' });
+    const refused = [
+      stale,
+      `W/${await tagOf()}`,
+      '"x"',
+      'x',
+      '',
+      `${stale}, "y"`,
+      (await tagOf()).replaceAll('"', ''),
+    ];
+    for (const tag of refused) {
+      const { status, body } = await ada.patch({ name: 'no' }, { 'If-Match': tag });
+      expect([tag, status, body.error]).toEqual([tag, 412, 'precondition_failed']);
+    }
+    expect((await ada.get()).body.name).toBe('changed');
+    let n = 0;
+    for (const spell of [
+      (tag: string) => tag,
+      (tag: string) => `"x", ${tag}`,
+      (tag: string) => `${tag},W/"y"`,
+      () => '*',
+    ]) {
+      const name = `yes ${n++}`;
+      const { status, body } = await ada.patch({ name }, { 'If-Match': spell(await tagOf()) });
+      expect([status, body.name]).toEqual([200, name]);
+    }
+    expect((await ada.patch({}, { 'If-Match': stale })).status).toBe(412);
+    await t.close();
+  });
+
+  test('If-None-Match with the current tag is 304 without a body until the profile changes', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const read = async (tag: string, method = 'GET') => {
+      const answer = await t.ask(method, '/me', { token: ada.token, headers: { 'If-None-Match': tag } });
+      return [answer.status, answer.headers.get('ETag')];
+    };
+    const tag = (await ada.get()).headers.get('ETag')!;
+    for (const held of [tag, `W/${tag}`, `"x", W/${tag}`, '*']) {
+      expect([held, await read(held)]).toEqual([held, [304, tag]]);
+      expect([held, await read(held, 'HEAD')]).toEqual([held, [304, tag]]);
+    }
+    for (const other of ['"x"', tag.replaceAll('"', ''), '']) {
+      expect([other, await read(other)]).toEqual([other, [200, tag]]);
+    }
+    const kept = await t.ask('GET', '/me', { token: ada.token, headers: { 'If-None-Match': tag } });
+    expect(kept.text).toBe('');
+    await ada.patch({ name: 'changed' });
+    expect((await read(tag))[0]).toBe(200);
+    await t.close();
+  });
+
+  test('of many patches at once with one If-Match exactly one is applied', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const tag = (await ada.get()).headers.get('ETag')!;
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, n) => ada.patch({ name: `name ${n}` }, { 'If-Match': tag })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(15).fill(412)]);
+    const winner = answers.find((answer) => answer.status === 200)!;
+    expect((await ada.get()).body.name).toBe(winner.body.name);
+    await t.close();
+  });
+
+  test('of many patches at once of different fields none is lost', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const patches = [
+      { name: 'N' },
+      { locale: 'fr' },
+      { time_zone: 'UTC' },
+      { avatar_url: 'https://a.example/x' },
+    ];
+    const answers = await Promise.all(patches.map((patch) => ada.patch(patch)));
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200]);
+    expect((await ada.get()).body).toMatchObject(Object.assign({}, ...patches));
+    await t.close();
+  });
+
+  test('60 patches at once wait for each other and are all applied', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ada.patch({ name: `name ${n}` })));
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
+    await t.close();
+  });
+
+  test("of two profiles as old as each other, neither is changed under the other's tag", async () => {
+    const t = await open();
+    const ada = await person(t, 'ada-tag@example.com');
+    const bob = await person(t, 'bob-tag@example.com');
+    const tag = (await ada.get()).headers.get('ETag')!;
+    expect((await bob.patch({ name: 'no' }, { 'If-Match': tag })).status).toBe(412);
+    await t.close();
+  });
+
+  test("one user's patch and tag say nothing to another's profile", async () => {
+    const t = await open();
+    const [ada, bob] = [await person(t), await person(t, 'bob@example.com')];
+    await ada.patch({ name: 'Ada the first' });
+    expect((await bob.get()).body.name).toBe('bob');
+    expect((await bob.patch({ name: 'B' })).status).toBe(200);
+    expect((await ada.get()).body.name).toBe('Ada the first');
+    await t.close();
+  });
+});

@@ -1,0 +1,341 @@
+import { expect, test } from 'bun:test';
+import {
+  addPasskey,
+  askForAddress,
+  disown,
+  isLive,
+  mailsTo,
+  newAuthenticator,
+  outcome,
+  subjects,
+  tokenIn,
+  verifyAddress,
+} from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { setDisabled } from '../account/account.ts';
+
+const ada = 'ada@example.com';
+const next = 'ada@new.example';
+const day = 86_400;
+
+const me = async (app: TestApp, { access_token: token }: Tokens) =>
+  (await app.ask('GET', '/me', { token })).body;
+
+/** What asking by mail and using the link comes to. */
+async function signIn(app: TestApp, email: string) {
+  await app.ask('POST', '/magic_link', { json: { email } });
+  const mail = (await app.mails()).find(({ to, token }) => to === email && token);
+  return app.ask('POST', '/magic_link/verify', { json: { token: mail?.token } });
+}
+
+onBothDatabases('change of address', (open) => {
+  test('the link in the mail to the new address changes it, once, and all logins live on', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const before = await app.ask('GET', '/me', { token: tokens.access_token });
+    const token = await askForAddress(app, tokens, next);
+    expect(token).toMatch(/^lk_ec_[\w-]{80}$/);
+    expect((await me(app, tokens)).email).toBe(ada);
+    const { status, body } = await verifyAddress(app, token);
+    expect(status).toBe(200);
+    expect(body).toEqual({ ...before.body, email: next, updated_at: body.updated_at });
+    const after = await app.ask('GET', '/me', { token: tokens.access_token });
+    expect(after.body).toEqual(body);
+    expect(after.headers.get('ETag')).not.toBe(before.headers.get('ETag'));
+    expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
+    expect((await signIn(app, next)).status).toBe(200);
+    await app.close();
+  });
+
+  test('a free and a taken address are answered alike, and the owner of the taken one is told and keeps it', async () => {
+    const app = await open();
+    const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
+    const asks = ['bob@example.com', 'BOB@example.com', 'free@example.com'].map((email) =>
+      app.ask('POST', '/me/email', { token: tokens.access_token, json: { email } }),
+    );
+    const answers = (await Promise.all(asks)).map(({ status, body }) => ({ status, body }));
+    for (const answer of answers) {
+      expect(answer).toEqual({ status: 202, body: { status: 'sent', expires_in: 3600 } });
+    }
+    for (const address of ['bob@example.com', 'BOB@example.com']) {
+      const [told] = await mailsTo(app, address, subjects.taken);
+      expect(told?.text).not.toContain('lk_');
+      expect(told?.html).not.toContain('href');
+    }
+    expect((await me(app, bob)).email).toBe('bob@example.com');
+    await app.close();
+  });
+
+  test('an address whose domain is another one once it is looked up is refused, and no mail goes anywhere', async () => {
+    const app = await open();
+    const { access_token: token } = await app.login(ada);
+    const before = (await app.mails()).length;
+    const answer = await app.ask('POST', '/me/email', { token, json: { email: 'v@\uff47mail.com' } });
+    expect(outcome(answer)).toBe('400 invalid_request');
+    expect(answer.body.error_description).toStartWith('email: ');
+    expect(await app.mails()).toHaveLength(before);
+    await app.close();
+  });
+
+  test('an address that is taken between mail and click is a conflict, and the link stays unspent', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const token = await askForAddress(app, tokens, next);
+    const other = await app.login(next);
+    expect(outcome(await verifyAddress(app, token))).toBe('409 conflict');
+    expect((await me(app, tokens)).email).toBe(ada);
+    await app.ask('DELETE', '/me', { token: other.access_token });
+    expect(outcome(await verifyAddress(app, token))).toBe('200');
+    await app.close();
+  });
+
+  test('a later request voids the earlier ones', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const first = await askForAddress(app, tokens, 'one@new.example');
+    const second = await askForAddress(app, tokens, 'two@new.example');
+    expect(outcome(await verifyAddress(app, first))).toBe('400 invalid_grant');
+    expect(outcome(await verifyAddress(app, second))).toBe('200');
+    await app.close();
+  });
+
+  test('the link ends after its time, and with the login that asked for it', async () => {
+    const app = await open({ settings: { LATCHKEY_EMAIL_CHANGE_TTL: '60' } });
+    const late = await askForAddress(app, await app.login(ada), next);
+    app.pass(60);
+    expect(outcome(await verifyAddress(app, late))).toBe('400 invalid_grant');
+    for (const end of ['/revoke', '/revoke?scope=session']) {
+      const tokens = await app.login(ada);
+      const token = await askForAddress(app, tokens, next);
+      await app.ask('POST', end, { token: tokens.access_token });
+      expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
+    }
+    await app.close();
+  });
+
+  test('needs a login that is recent and from a browser, and a body that names an address', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const device = await app.deviceLogin(tokens);
+    const ask = ({ access_token: token }: Tokens, json: unknown) =>
+      app.ask('POST', '/me/email', { token, json });
+    expect(outcome(await ask(device, { email: next }))).toBe('401 insufficient_user_authentication');
+    for (const json of [{}, { email: '' }, { email: 'x' }, { email: 'a@b\r\nBcc: c@d' }, { email: 7 }]) {
+      expect(outcome(await ask(tokens, json))).toBe('400 invalid_request');
+    }
+    app.pass(901);
+    expect(outcome(await ask(tokens, { email: next }))).toBe('401 insufficient_user_authentication');
+    for (const json of [{}, { token: '' }, { token: 7 }]) {
+      expect(outcome(await app.ask('POST', '/me/email/verify', { json }))).toBe('400 invalid_request');
+    }
+    for (const token of ['x', 'lk_ec_x', `lk_ec_${'A'.repeat(80)}`]) {
+      expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
+    }
+    await app.close();
+  });
+
+  test('another spelling of the same address is taken on; the same spelling changes nothing and tells nobody', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const spelled = await askForAddress(app, tokens, 'Ada@Example.com');
+    expect((await verifyAddress(app, spelled)).body.email).toBe('Ada@Example.com');
+    expect((await signIn(app, ada)).status).toBe(200);
+    const same = await askForAddress(app, tokens, 'Ada@Example.com');
+    expect(outcome(await verifyAddress(app, same))).toBe('200');
+    expect(await mailsTo(app, 'Ada@Example.com', subjects.emailChanged)).toHaveLength(0);
+    await app.close();
+  });
+
+  test('of two accounts that change to one address at once exactly one gets it, and nobody sees a failure', async () => {
+    const app = await open();
+    for (let round = 0; round < 5; round++) {
+      const address = `wanted-${round}@new.example`;
+      const people = [await app.login(`a${round}@example.com`), await app.login(`b${round}@example.com`)];
+      const tokens = [];
+      for (const person of people) tokens.push(await askForAddress(app, person, address));
+      const answers = await Promise.all(tokens.map((token) => verifyAddress(app, token)));
+      expect(answers.map(outcome).sort()).toEqual(['200', '409 conflict']);
+    }
+    await app.close();
+  });
+
+  test('a sign-up with the new address at the same moment leaves one account with it, and no failure', async () => {
+    const app = await open();
+    for (let round = 0; round < 8; round++) {
+      const address = `raced-${round}@new.example`;
+      const token = await askForAddress(app, await app.login(`c${round}@example.com`), address);
+      await app.ask('POST', '/magic_link', { json: { email: address } });
+      const mail = (await app.mails()).find(({ to, token: link }) => to === address && link);
+      const [changed, signedIn] = await Promise.all([
+        verifyAddress(app, token),
+        app.ask('POST', '/magic_link/verify', { json: { token: mail?.token } }),
+      ]);
+      expect(['200', '409 conflict']).toContain(outcome(changed));
+      expect(outcome(signedIn)).toBe('200');
+      const rows = await app.ctx.db.read.run(`SELECT id FROM users WHERE email = '${address}'`, []);
+      expect(rows).toHaveLength(1);
+    }
+    await app.close();
+  }, 30_000);
+
+  test('a person gets 10 links an hour, whichever addresses they are for', async () => {
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
+    const { access_token: token } = await app.login(ada);
+    const ask = (n: number) =>
+      app.ask('POST', '/me/email', { token, json: { email: `a${n}@${n}.example` }, peer: `198.51.${n}.1` });
+    for (let n = 1; n <= 10; n++) expect(outcome(await ask(n))).toBe('202');
+    const refused = await ask(11);
+    expect(outcome(refused)).toBe('429 rate_limited');
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(3500);
+    expect(refused.headers.get('RateLimit')).not.toBeNull();
+    await app.close();
+  });
+
+  test('many clicks on one link at once change the address once and send one notice', async () => {
+    const app = await open();
+    const token = await askForAddress(app, await app.login(ada), next);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => verifyAddress(app, token)));
+    expect(answers.map(outcome).sort()).toEqual(['200', ...Array(11).fill('400 invalid_grant')]);
+    expect(await mailsTo(app, ada, subjects.emailChanged)).toHaveLength(1);
+    await app.close();
+  });
+
+  test('a sign-in link to the old address signs in to nothing afterwards, and makes no new account for 7 days', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const token = await askForAddress(app, tokens, next);
+    await app.ask('POST', '/magic_link', { json: { email: ada } });
+    const inFlight = (await app.mails()).find(({ to, token: link }) => to === ada && link);
+    await verifyAddress(app, token);
+    const used = await app.ask('POST', '/magic_link/verify', { json: { token: inFlight?.token } });
+    expect(outcome(used)).toBe('403 signup_disabled');
+    app.pass(7 * day - 60);
+    expect(outcome(await signIn(app, ada))).toBe('403 signup_disabled');
+    app.pass(61);
+    const anew = await signIn(app, ada);
+    expect(outcome(anew)).toBe('200');
+    expect((await me(app, anew.body)).id).not.toBe((await me(app, (await signIn(app, next)).body)).id);
+    await app.close();
+  });
+
+  test('a link that was refused because its address is kept is not spent: after the undo it signs in', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const change = await askForAddress(app, tokens, next);
+    await app.ask('POST', '/magic_link', { json: { email: ada } });
+    const json = { token: (await app.mails()).find(({ to, token }) => to === ada && token)?.token };
+    await verifyAddress(app, change);
+    expect(outcome(await app.ask('POST', '/magic_link/verify', { json }))).toBe('403 signup_disabled');
+    await disown(app, ada, subjects.emailChanged);
+    expect(outcome(await app.ask('POST', '/magic_link/verify', { json }))).toBe('200');
+    await app.close();
+  });
+
+  test('a request that races with the end of all logins leaves no link that works', async () => {
+    const app = await open();
+    for (let round = 0; round < 8; round++) {
+      const { access_token: token } = await app.login(ada);
+      const email = `late-${round}@new.example`;
+      await Promise.all([
+        app.ask('POST', '/revoke', { token }),
+        app.ask('POST', '/me/email', { token, json: { email } }),
+      ]);
+      for (const mail of await mailsTo(app, email, subjects.confirmAddress)) {
+        expect(outcome(await verifyAddress(app, tokenIn(mail)))).toBe('400 invalid_grant');
+      }
+    }
+    await app.close();
+  });
+
+  test('the old address takes the change back: the address is as before and every login has ended', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const id = (await me(app, tokens)).id;
+    const device = await app.deviceLogin(tokens);
+    await verifyAddress(app, await askForAddress(app, tokens, next));
+    const { status, body } = await disown(app, ada, subjects.emailChanged);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ kind: 'email_changed', email: ada, sessions_ended: 1, devices_ended: 1 });
+    for (const login of [tokens, device]) expect(await isLive(app, login)).toBe(false);
+    const again = await signIn(app, ada);
+    expect((await me(app, again.body)).id).toBe(id);
+    expect((await disown(app, ada, subjects.emailChanged)).body).toEqual(body);
+    expect(await isLive(app, again.body)).toBe(true);
+    const stranger = await signIn(app, next);
+    expect((await me(app, stranger.body)).id).not.toBe(id);
+    await app.close();
+  });
+
+  test('the first address wins over later changes, whose undo is void then', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    await verifyAddress(app, await askForAddress(app, tokens, 'thief@b.example'));
+    const [first] = await mailsTo(app, ada, subjects.emailChanged);
+    app.pass(1);
+    await verifyAddress(app, await askForAddress(app, tokens, 'thief@c.example'));
+    const [second] = await mailsTo(app, 'thief@b.example', subjects.emailChanged);
+    const use = (token: string) => app.ask('POST', '/notices/disown', { json: { token } });
+    expect((await use(tokenIn(first))).body.email).toBe(ada);
+    expect(outcome(await use(tokenIn(second)))).toBe('400 invalid_grant');
+    expect((await me(app, (await signIn(app, ada)).body)).email).toBe(ada);
+    await app.close();
+  });
+
+  test('the undo ends after 7 days', async () => {
+    const app = await open();
+    await verifyAddress(app, await askForAddress(app, await app.login(ada), next));
+    const token = tokenIn((await mailsTo(app, ada, subjects.emailChanged)).at(0));
+    app.pass(7 * day);
+    expect(outcome(await app.ask('POST', '/notices/disown', { json: { token } }))).toBe('400 invalid_grant');
+    await app.close();
+  });
+
+  test('an account may go back to its own former address, and no other account can have that meanwhile', async () => {
+    const app = await open();
+    const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
+    await verifyAddress(app, await askForAddress(app, tokens, next));
+    expect(await askForAddress(app, bob, ada)).toBe('');
+    expect(await mailsTo(app, ada, subjects.taken)).toHaveLength(1);
+    expect((await verifyAddress(app, await askForAddress(app, tokens, ada))).body.email).toBe(ada);
+    await app.close();
+  });
+
+  test('a disabled account changes nothing, and whoever holds the link is told why', async () => {
+    const app = await open();
+    const token = await askForAddress(app, await app.login(ada), next);
+    await setDisabled(app.ctx, ada, true);
+    expect(outcome(await verifyAddress(app, token))).toBe('403 account_disabled');
+    await setDisabled(app.ctx, ada, false);
+    expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
+    await app.close();
+  });
+
+  test('where only some domains may sign up, no other is taken on', async () => {
+    const app = await open({ settings: { LATCHKEY_SIGNUP: 'example.com' } });
+    const { access_token: token } = await app.login(ada);
+    const ask = (email: string) => app.ask('POST', '/me/email', { token, json: { email } });
+    expect(outcome(await ask('ada@gmail.example'))).toBe('403 signup_disabled');
+    expect(outcome(await ask('lovelace@EXAMPLE.com'))).toBe('202');
+    await app.close();
+  });
+
+  test('the outbox holds no link in clear, and what is over is swept', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    await addPasskey(app, tokens, newAuthenticator(app));
+    await verifyAddress(app, await askForAddress(app, tokens, next));
+    const rows = await app.ctx.db.read.run('SELECT * FROM outbox', []);
+    const stored = JSON.stringify([
+      rows,
+      await app.ctx.db.read.run('SELECT * FROM notices', []),
+      await app.ctx.db.read.run('SELECT * FROM email_changes', []),
+    ]);
+    expect(stored).not.toContain('lk_');
+    app.pass(8 * day + 1);
+    await app.sweep();
+    for (const table of ['notices', 'email_changes']) {
+      expect(await app.ctx.db.read.run(`SELECT id FROM ${table}`, [])).toEqual([]);
+    }
+    await app.close();
+  });
+});

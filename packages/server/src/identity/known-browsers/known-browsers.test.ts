@@ -1,0 +1,380 @@
+// A browser that signed in to an address before can ask for mails to it whatever strangers do.
+
+import { afterEach, expect, setSystemTime, test } from 'bun:test';
+import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
+import {
+  type Answer,
+  type Ask,
+  onBothDatabases,
+  openApp,
+  type TestApp,
+} from '../../../../../tests/support/app.ts';
+import { linkTokenIn, mailTo } from '../../../../../tests/support/http.ts';
+import { startService } from '../../../../../tests/support/service.ts';
+import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { limitRules } from '../../platform/rate-limits/rules.ts';
+import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { maxKnownAddresses } from './known-browsers.ts';
+
+const ada = 'ada@example.com';
+const day = 86_400;
+const settings = { LATCHKEY_RATE_LIMITS: 'on' };
+const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
+const { quota, windowSeconds } = limitRules.mails_by_known_browser;
+
+afterEach(() => void setSystemTime());
+/** The limiter reads the machine's clock. */
+const wait = (seconds: number) => setSystemTime(new Date(Date.now() + seconds * 1000));
+
+let networks = 0;
+/** A client address in a network of its own. */
+const freshAddress = () => {
+  networks += 1;
+  return `10.${networks >> 8}.${networks & 255}.1`;
+};
+
+const magicLink = (app: TestApp, email: string, ask: Ask = {}) =>
+  app.ask('POST', '/magic_link', { peer: freshAddress(), ...ask, json: { email } });
+
+const setCookies = ({ headers }: Answer): string[] => headers.getSetCookie();
+const knownIn = (answer: Answer): string =>
+  setCookies(answer)
+    .find((cookie) => /^(__Host-)?latchkey_browser=/.test(cookie))!
+    .split(';')[0]!;
+
+/** Signs in by mail as a page does; what the browser is then known by: `name=value`. */
+async function signIn(app: TestApp, email = ada, ask: Ask = {}): Promise<string> {
+  expect((await magicLink(app, email, ask)).status).toBe(202);
+  const { token } = (await app.mails()).find(({ to, token }) => to === email && token)!;
+  const answer = await app.ask('POST', '/magic_link/verify?session=cookie', {
+    headers: sameOrigin,
+    ...ask,
+    json: { token },
+  });
+  expect(answer.status).toBe(200);
+  return knownIn(answer);
+}
+
+/** Strangers ask for mails until the address gets no more. */
+async function exhaust(app: TestApp, email = ada): Promise<void> {
+  for (let n = 0; n <= limitRules.mails_by_recipient.quota; n++) {
+    if ((await magicLink(app, email)).status === 429) return;
+  }
+  throw new Error('strangers were never refused');
+}
+
+/** Whether a browser with this cookie gets a mail to an address that strangers have used up. */
+const isKnown = async (app: TestApp, cookie: string, email = ada) => {
+  await exhaust(app, email);
+  return (await magicLink(app, email, { cookie })).status === 202;
+};
+
+const sessionOf = (app: TestApp) =>
+  app.ctx.db.read.run<{ id: string }>('SELECT id FROM sessions ORDER BY created_at DESC', []);
+
+onBothDatabases('a known browser', (open) => {
+  test('gets 5 mails in 15 minutes to its address when strangers have used up the 20 of the hour', async () => {
+    const app = await open({ settings });
+    const cookie = await signIn(app);
+    for (let n = 0; n < 20; n++) {
+      const stranger = `2001:db8:0:${n % 4}::${n}`;
+      await magicLink(app, ada, { peer: stranger });
+    }
+    await exhaust(app);
+    expect((await magicLink(app, ada)).status).toBe(429);
+    for (let n = 0; n < quota; n++) expect((await magicLink(app, ada, { cookie })).status).toBe(202);
+    const refused = await magicLink(app, ada, { cookie });
+    expect([refused.status, refused.body.error]).toEqual([429, 'rate_limited']);
+    expect(Number(refused.headers.get('Retry-After'))).toBeWithin(windowSeconds - 60, windowSeconds + 1);
+    expect(await app.ctx.metrics.registry.metrics()).toMatch(/limit="mails_by_known_browser"} 1\n/);
+    wait(windowSeconds - 60);
+    expect((await magicLink(app, ada, { cookie })).status).toBe(429);
+    wait(61);
+    expect((await magicLink(app, ada, { cookie })).status).toBe(202);
+    await app.close();
+  });
+
+  test('has its budget instead of the three others: it uses up none of theirs', async () => {
+    const app = await open({ settings });
+    const cookie = await signIn(app);
+    wait(3601);
+    const peer = freshAddress();
+    for (let n = 0; n < quota; n++) expect((await magicLink(app, ada, { cookie, peer })).status).toBe(202);
+    for (let n = 0; n < limitRules.mails_by_pair.quota; n++)
+      expect((await magicLink(app, ada, { peer })).status).toBe(202);
+    expect((await magicLink(app, ada, { peer })).status).toBe(429);
+    await app.close();
+  });
+
+  test('has a budget of its own beside other browsers, which a new sign-in does not renew', async () => {
+    const app = await open({ settings });
+    const [first, second] = [await signIn(app), await signIn(app)];
+    for (let n = 0; n < quota - 1; n++)
+      expect((await magicLink(app, ada, { cookie: first })).status).toBe(202);
+    const again = await signIn(app, ada, { cookie: first });
+    expect((await magicLink(app, ada, { cookie: again })).status).toBe(429);
+    for (let n = 0; n < quota; n++) expect((await magicLink(app, ada, { cookie: second })).status).toBe(202);
+    expect((await magicLink(app, ada, { cookie: second })).status).toBe(429);
+    await app.close();
+  });
+
+  test('is known for the addresses it signed in to and for no other', async () => {
+    const app = await open({ settings });
+    const cookie = await signIn(app);
+    expect(await isKnown(app, cookie, 'bob@example.com')).toBe(false);
+    const both = await signIn(app, 'eve@example.com', { cookie });
+    expect(await isKnown(app, both, 'eve@example.com')).toBe(true);
+    expect(await isKnown(app, both, 'Ada@Example.COM')).toBe(true);
+    await app.close();
+  });
+
+  test('stays known after signing out, here or everywhere, and after its login was swept, for 180 days', async () => {
+    const app = await open({ settings });
+    const cookie = await signIn(app);
+    const { access_token: token } = await app.login(ada);
+    expect((await app.ask('POST', '/revoke', { token })).status).toBe(204);
+    expect(await isKnown(app, cookie)).toBe(true);
+    wait(179 * day);
+    await app.sweep();
+    expect(await sessionOf(app)).toEqual([]);
+    expect(await isKnown(app, cookie)).toBe(true);
+    wait(day + 1);
+    expect(await isKnown(app, cookie)).toBe(false);
+    await app.close();
+  });
+
+  for (const distrusted of ['disowned', 'stolen']) {
+    test(`is known no more by a login that was ${distrusted}, even after that was swept`, async () => {
+      const app = await open({ settings });
+      const cookie = await signIn(app);
+      const [session] = await sessionOf(app);
+      await app.ctx.db.single.run(
+        `UPDATE sessions SET distrusted_as = '${distrusted}', revoked_at = ${app.ctx.clock()},
+         idle_expires_at = ${app.ctx.clock()} WHERE id = '${session!.id}'`,
+        [],
+      );
+      expect(await isKnown(app, cookie)).toBe(false);
+      wait(179 * day);
+      await app.sweep();
+      expect(await isKnown(app, cookie)).toBe(false);
+      wait(3 * day);
+      await app.sweep();
+      expect(await sessionOf(app)).toEqual([]);
+      expect(await isKnown(app, cookie)).toBe(false);
+      await app.close();
+    });
+  }
+
+  test('is known no more when the person says of its login that it was not them', async () => {
+    const app = await open({ settings });
+    const mine = await signIn(app);
+    const stranger = await signIn(app, ada, {
+      peer: freshAddress(),
+      headers: { ...sameOrigin, 'User-Agent': 'Another/1.0' },
+    });
+    const notice = (await app.mails()).find(({ text }) => text.includes('/not-me#'));
+    const token = /#token=(lk_nm_\S+)/.exec(notice!.text)![1];
+    expect((await app.ask('POST', '/notices/disown', { json: { token } })).status).toBe(200);
+    expect(await isKnown(app, stranger)).toBe(false);
+    expect(await isKnown(app, mine)).toBe(true);
+    await app.close();
+  });
+
+  test('is known no more when its account was deleted, not even by a new account of the address', async () => {
+    const app = await open({ settings });
+    const cookie = await signIn(app);
+    await deleteAccount(app.ctx, ada);
+    await signIn(app);
+    expect(await isKnown(app, cookie)).toBe(false);
+    await app.close();
+  });
+
+  test('gets the very answers that any other browser gets, for known and unknown addresses', async () => {
+    const app = await open({ settings });
+    const cookie = await signIn(app);
+    await app.login('bob@example.com');
+    wait(3601);
+    const answers = async (email: string, ask: Ask) => {
+      const peer = freshAddress();
+      const seen: unknown[] = [];
+      setSystemTime(new Date());
+      for (let n = 0; n < quota + 2; n++) {
+        const { status, headers, body } = await magicLink(app, email, { ...ask, peer });
+        headers.delete('X-Request-Id');
+        for (const name of ['RateLimit', 'Retry-After'])
+          headers.set(name, headers.get(name)?.replace(/\d+$/, 'N') ?? 'none');
+        seen.push([status, { ...body, request: 0, request_id: 0 }, [...headers]]);
+      }
+      return seen;
+    };
+    const known = await answers(ada, { cookie });
+    for (const email of ['bob@example.com', 'nobody@example.com'])
+      for (const ask of [{}, { cookie }]) expect(await answers(email, ask)).toEqual(known);
+    const unknown = await app.ask('POST', '/magic_link', { json: { email: 'new@example.com' }, cookie });
+    expect(setCookies(unknown)).toEqual([]);
+    await app.close();
+  });
+
+  test('each sign-in of a page sets it, by link, code and passkey; a sign-in for tokens does not', async () => {
+    const app = await open({ settings });
+    const { request } = (await magicLink(app, ada)).body;
+    const { code } = (await app.mails())[0]!;
+    const page = { headers: sameOrigin };
+    const byCode = await app.ask('POST', '/magic_link/verify?session=cookie', {
+      ...page,
+      json: { request, code },
+    });
+    expect(await isKnown(app, knownIn(byCode))).toBe(true);
+    wait(3601);
+    const tokens = await app.login(ada);
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, tokens, authenticator);
+    const { body } = await app.ask('POST', '/passkey/login/challenge');
+    const byPasskey = await app.ask('POST', '/passkey/login?session=cookie', {
+      ...page,
+      json: authenticator.get(body),
+    });
+    expect(await isKnown(app, knownIn(byPasskey))).toBe(true);
+    const again = await app.ask('POST', '/passkey/login/challenge');
+    const forTokens = await app.ask('POST', '/passkey/login', { json: authenticator.get(again.body) });
+    expect([forTokens.status, setCookies(forTokens)]).toEqual([200, []]);
+    await app.close();
+  });
+
+  test('what stands behind a + in the local part makes no other address for the counts', async () => {
+    const app = await open({ settings });
+    const peer = freshAddress();
+    const spellings = [
+      ada,
+      'ada+a@example.com',
+      'ADA+b+c@example.com',
+      'ada+@example.com',
+      'ada+d@example.com',
+    ];
+    for (const email of spellings) expect((await magicLink(app, email, { peer })).status).toBe(202);
+    const refused = await magicLink(app, 'ada+e@example.com', { peer });
+    expect(refused.headers.get('RateLimit')).toStartWith('"mails_by_pair";r=0');
+    for (let n = spellings.length; n < limitRules.mails_by_recipient.quota; n++)
+      expect((await magicLink(app, `ada+${n}@example.com`)).status).toBe(202);
+    expect((await magicLink(app, ada)).headers.get('RateLimit')).toStartWith('"mails_by_recipient";r=0');
+    for (const email of ['adam@example.com', 'ada@example.org', 'ad+a@example.com'])
+      expect((await magicLink(app, email, { peer: freshAddress() })).status).toBe(202);
+    await app.close();
+  });
+});
+
+test('the cookie is HttpOnly and SameSite=Strict for 180 days, and on https bound to the host', async () => {
+  for (const [baseUrl, pattern, secure] of [
+    ['http://localhost:8787', /^latchkey_browser=[\w-]+$/, []],
+    ['https://id.example.com', /^__Host-latchkey_browser=[\w-]+$/, ['Secure']],
+  ] as const) {
+    const app = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: baseUrl } });
+    await magicLink(app, ada);
+    const [mail] = await app.mails();
+    const answer = await app.ask('POST', '/magic_link/verify?session=cookie', {
+      headers: sameOrigin,
+      json: { token: mail!.token },
+    });
+    const [session, known] = setCookies(answer);
+    expect(session).toMatch(/^(__Host-)?latchkey_session=/);
+    const [pair, ...attributes] = known!.split('; ');
+    expect(pair).toMatch(pattern);
+    expect(attributes.toSorted()).toEqual(
+      ['HttpOnly', `Max-Age=${180 * day}`, 'Path=/', 'SameSite=Strict', ...secure].toSorted(),
+    );
+    await app.close();
+  }
+});
+
+test('the cookie tells nothing: neither address nor account nor how many there are', async () => {
+  const app = await openApp('sqlite', { settings });
+  const cookies = [await signIn(app), await signIn(app)];
+  for (const email of ['a@example.com', 'b@example.com'])
+    cookies.push(await signIn(app, email, { cookie: cookies.at(-1)! }));
+  expect(new Set(cookies).size).toBe(4);
+  expect(new Set(cookies.map((cookie) => cookie.length)).size).toBe(1);
+  const [user] = await app.ctx.db.read.run<{ id: string }>('SELECT id FROM users', []);
+  for (const cookie of cookies) {
+    const bytes = Buffer.from(cookie.split('=')[1]!, 'base64url').toString('latin1');
+    expect(bytes).not.toContain('example');
+    expect(bytes).not.toContain(Buffer.from(user!.id.slice(4), 'base64url').toString('latin1'));
+  }
+  await app.close();
+});
+
+test('a browser is known for the 5 addresses that it signed in to last', async () => {
+  const app = await openApp('sqlite', { settings });
+  const email = (n: number) => `person${n}@example.com`;
+  let cookie = '';
+  for (let n = 0; n <= maxKnownAddresses; n++) cookie = await signIn(app, email(n), { cookie });
+  expect(maxKnownAddresses).toBe(5);
+  expect(await isKnown(app, cookie, email(0))).toBe(false);
+  for (let n = 1; n <= maxKnownAddresses; n++) expect(await isKnown(app, cookie, email(n))).toBe(true);
+  await app.close();
+});
+
+test('a cookie is good while its key is in the ring, and any change makes it worthless, not an error', async () => {
+  const old = generateKey();
+  const app = await openApp('sqlite', { settings: { ...settings, LATCHKEY_KEYS: old } });
+  const cookie = await signIn(app);
+  const { databaseUrl } = app;
+  const ring = `${generateKey()},${old}`;
+  const rotated = await openApp('sqlite', { databaseUrl, settings: { ...settings, LATCHKEY_KEYS: ring } });
+  expect(await isKnown(rotated, cookie)).toBe(true);
+  const renewed = await (async () => {
+    wait(3601);
+    return signIn(rotated, ada, { cookie });
+  })();
+  const without = await openApp('sqlite', {
+    databaseUrl,
+    settings: { ...settings, LATCHKEY_KEYS: ring.split(',')[0]! },
+  });
+  expect(parseKeyRing(ring).all).toHaveLength(2);
+  expect(await isKnown(without, cookie)).toBe(false);
+  expect(await isKnown(without, renewed)).toBe(true);
+  const [name, value = ''] = renewed.split('=');
+  for (const broken of [
+    '',
+    'x',
+    value.slice(1),
+    value.slice(0, -4),
+    `${value}AAAA`,
+    value.replace(/.{4}$/, 'AAAA'),
+  ]) {
+    expect([broken, await isKnown(without, `${name}=${broken}`)]).toEqual([broken, false]);
+  }
+  expect(await isKnown(without, `${renewed}; ${cookie}`)).toBe(false);
+  for (const one of [app, rotated, without]) await one.close();
+});
+
+test('a foreign page cannot use up what a known browser has', async () => {
+  const app = await openApp('sqlite', { settings });
+  const cookie = await signIn(app);
+  await exhaust(app);
+  for (const site of ['same-site', 'cross-site', 'none']) {
+    const headers = { 'Sec-Fetch-Site': site };
+    expect((await magicLink(app, ada, { cookie, headers })).status).toBe(429);
+  }
+  for (const headers of [sameOrigin, { 'Sec-Fetch-Site': 'cross-site', Origin: app.ctx.config.baseUrl }])
+    expect((await magicLink(app, ada, { cookie, headers })).status).toBe(202);
+  await app.close();
+});
+
+test('a real service sends both cookies of a sign-in, and a browser that returns them keeps out of reach of strangers', async () => {
+  const limit = { LATCHKEY_RATE_LIMITS: 'on', LATCHKEY_LIMIT_MAILS_BY_RECIPIENT: '1/3600' };
+  const service = await startService({ env: limit });
+  const ask = (path: string, body: object, cookie = '') =>
+    fetch(`${service.url}/api/v1/auth${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json', Origin: service.url, ...(cookie && { Cookie: cookie }) },
+    });
+  expect((await ask('/magic_link', { email: ada })).status).toBe(202);
+  const token = linkTokenIn(await mailTo(service.url, ada));
+  const answer = await ask('/magic_link/verify?session=cookie', { token });
+  const cookies = answer.headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
+  expect(cookies.map((cookie) => cookie.split('=')[0])).toEqual(['latchkey_session', 'latchkey_browser']);
+  expect((await ask('/magic_link', { email: ada })).status).toBe(429);
+  expect((await ask('/magic_link', { email: ada }, cookies.join('; '))).status).toBe(202);
+  expect(await service.stop()).toBe(0);
+});

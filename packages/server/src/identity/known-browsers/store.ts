@@ -1,0 +1,24 @@
+import { statement } from '../../platform/database/statement.ts';
+
+/**
+ * The account of a login, if it still has the address and the login was neither stolen nor disowned. A login that is
+ * not stored any more was neither: those that were are kept for as long as a browser is known by them.
+ */
+export const findKnownAccount = statement<{ id: string; email_key: string; session_id: string }>()((db, p) =>
+  db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', p.id)
+    .where('email_key', '=', p.email_key)
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('sessions')
+            .select('sessions.id')
+            .where('sessions.id', '=', p.session_id)
+            .where('sessions.distrusted_as', 'is not', null),
+        ),
+      ),
+    ),
+);

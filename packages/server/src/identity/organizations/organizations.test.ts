@@ -1,0 +1,180 @@
+// The organizations of a user: paging, order, and who sees what, on both databases.
+
+import { expect, test } from 'bun:test';
+import type { Organization } from '@latchkey/contract/organizations';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { accountByAddress } from '../account/account.ts';
+import { addMember, createOrganization } from './organizations.ts';
+
+const list = (t: TestApp, token: string, query = ''): Promise<Answer> =>
+  t.ask('GET', `/organizations${query}`, { token });
+
+/** Makes a user a member of so many organizations; several join in one millisecond, some a second later. */
+async function join(t: TestApp, email: string, count: number): Promise<void> {
+  const userId = await accountByAddress(t.ctx, email);
+  for (let n = 0; n < count; n++) {
+    await createOrganization(t.ctx, `org-${n}`, `Organization ${n}`);
+    if (n % 40 === 0) t.pass(1);
+  }
+  await Promise.all(Array.from({ length: count }, (_, n) => addMember(t.ctx, `org-${n}`, userId, 'member')));
+}
+
+async function allPages(t: TestApp, token: string, limit: number): Promise<Organization[][]> {
+  const pages: Organization[][] = [];
+  let cursor: string | null = null;
+  do {
+    const query: string = `?limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`;
+    const { status, body } = await list(t, token, query);
+    expect(status).toBe(200);
+    pages.push(body.organizations);
+    cursor = body.next_cursor;
+  } while (cursor !== null && pages.length < 200);
+  return pages;
+}
+
+onBothDatabases('organizations', (open) => {
+  test('120 memberships come page by page, each once, oldest membership first, whatever the limit', async () => {
+    const t = await open();
+    const { access_token } = await t.login();
+    await join(t, 'ada@example.com', 119);
+    const whole = (await allPages(t, access_token, 100)).flat();
+    expect(new Set(whole.map((organization) => organization.slug)).size).toBe(120);
+    expect(whole[0]).toMatchObject({ personal: true, role: 'owner' });
+    expect(whole.map(({ joined_at }) => joined_at)).toEqual(whole.map(({ joined_at }) => joined_at).sort());
+    for (const [limit, sizes] of [
+      [7, [...Array(17).fill(7), 1]],
+      [40, [40, 40, 40]],
+      [60, [60, 60]],
+      [100, [100, 20]],
+    ] as [number, number[]][]) {
+      const pages = await allPages(t, access_token, limit);
+      expect(pages.map((page) => page.length)).toEqual(sizes);
+      expect(pages.flat()).toEqual(whole);
+    }
+    const { body } = await list(t, access_token);
+    expect(body.organizations).toEqual(whole.slice(0, 50));
+    await t.close();
+  }, 20_000);
+
+  test('an organization has exactly the members of the contract', async () => {
+    const t = await open();
+    const { access_token } = await t.login();
+    await createOrganization(t.ctx, 'acme', 'Acme <b>&</b> Co');
+    await addMember(t.ctx, 'acme', await accountByAddress(t.ctx, 'ADA@example.com'), 'admin');
+    const { body } = await list(t, access_token);
+    expect(body.next_cursor).toBeNull();
+    expect(body.organizations[1]).toEqual({
+      id: expect.stringMatching(/^org_/),
+      slug: 'acme',
+      name: 'Acme <b>&</b> Co',
+      role: 'admin',
+      personal: false,
+      joined_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    await t.close();
+  });
+
+  test('a bad limit or cursor is 400 naming it', async () => {
+    const t = await open();
+    const { access_token } = await t.login();
+    const { body } = await list(t, access_token, '?limit=1');
+    expect(body.next_cursor).toBeNull();
+    const cursor = Buffer.from('1:org_x').toString('base64url');
+    expect((await list(t, access_token, `?cursor=${cursor}`)).status).toBe(200);
+    const bad = [
+      'limit=0',
+      'limit=101',
+      'limit=-1',
+      'limit=1.5',
+      'limit=',
+      'limit=x',
+      'limit=1e1',
+      'limit=%2010',
+    ];
+    bad.push('limit=9999999999', 'limit=1&limit=2', 'limit=0x10', `cursor=${'A'.repeat(257)}`, 'cursor=');
+    bad.push('cursor=x', `cursor=${cursor}A`, `cursor=${cursor}%3D`, `cursor=${cursor}&cursor=${cursor}`);
+    bad.push('cursor=%00', `cursor=${Buffer.from("1:' OR 1=1--").toString('base64url')}`);
+    bad.push(`cursor=${Buffer.from('9999999999999999999:a').toString('base64url')}`);
+    for (const query of bad) {
+      const answer = await list(t, access_token, `?${query}`);
+      expect([query, answer.status, answer.body.error]).toEqual([query, 400, 'invalid_request']);
+      expect(answer.body.error_description).toMatch(query.startsWith('limit') ? /^limit: / : /^cursor: /);
+    }
+    expect((await list(t, access_token, '?other=1')).status).toBe(200);
+    await t.close();
+  });
+
+  test('nobody sees the organizations of another user, also not with that user’s cursor', async () => {
+    const t = await open();
+    const ada = await t.login();
+    const bob = await t.login('bob@example.com');
+    await join(t, 'ada@example.com', 3);
+    const first = await list(t, ada.access_token, '?limit=1');
+    const seen = [
+      await list(t, bob.access_token),
+      await list(t, bob.access_token, `?cursor=${first.body.next_cursor}`),
+    ];
+    for (const { body } of seen) {
+      for (const organization of body.organizations) expect(organization.slug).toStartWith('bob-');
+    }
+    expect(seen[0]!.body.organizations).toHaveLength(1);
+    expect((await list(t, 'lk_at_x')).status).toBe(401);
+    await t.close();
+  });
+
+  test('making someone a member again changes the role and neither place nor count', async () => {
+    const t = await open();
+    const { access_token } = await t.login();
+    const userId = await accountByAddress(t.ctx, 'ada@example.com');
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    await addMember(t.ctx, 'acme', userId, 'member');
+    const before = (await list(t, access_token)).body.organizations[1];
+    t.pass(60);
+    await Promise.all([1, 2, 3].map(() => addMember(t.ctx, 'acme', userId, 'owner')));
+    const after = (await list(t, access_token)).body.organizations;
+    expect(after).toHaveLength(2);
+    expect(after[1]).toEqual({ ...before, role: 'owner' });
+    await t.close();
+  });
+
+  test('nobody joins a personal organization, one that is not there, or takes a slug twice', async () => {
+    const t = await open();
+    const { access_token } = await t.login();
+    await t.login('bob@example.com');
+    const bob = await accountByAddress(t.ctx, 'bob@example.com');
+    const { slug } = (await list(t, access_token)).body.organizations[0];
+    const code = (work: Promise<unknown>) =>
+      work.then(
+        () => 'done',
+        (error) => error.code,
+      );
+    expect(await code(addMember(t.ctx, slug, bob, 'member'))).toBe('invalid_request');
+    expect(await code(addMember(t.ctx, 'nowhere', bob, 'member'))).toBe('not_found');
+    const made = await Promise.all([1, 2, 3].map(() => code(createOrganization(t.ctx, 'acme', 'A'))));
+    expect(made.sort()).toEqual(['conflict', 'conflict', 'done']);
+    for (const bad of ['', 'A', '-a', 'a-', 'a b', 'ä', 'a'.repeat(65), '../x']) {
+      expect(await code(createOrganization(t.ctx, bad, 'A'))).toBe('invalid_request');
+    }
+    for (const bad of ['', ' ', 'x'.repeat(101)]) {
+      expect(await code(createOrganization(t.ctx, 'fine', bad))).toBe('invalid_request');
+    }
+    await t.close();
+  });
+
+  test('two people whose addresses begin alike get personal organizations of their own', async () => {
+    const t = await open();
+    const slugs = [];
+    for (const email of [
+      'ada@a.example',
+      'ada@b.example',
+      '\u00fc@a.example',
+      `${'x'.repeat(64)}@a.example`,
+    ]) {
+      const { access_token } = await t.login(email);
+      slugs.push((await list(t, access_token)).body.organizations[0].slug);
+    }
+    expect(new Set(slugs).size).toBe(4);
+    for (const slug of slugs) expect(slug).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/);
+    await t.close();
+  });
+});

@@ -1,0 +1,129 @@
+import type { Organization } from '@latchkey/contract/organizations';
+import type { Context } from '../../platform/context.ts';
+import { newId } from '../../platform/crypto/random.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
+import { cursorAfter, type PageRequest, takePage } from '../../platform/database/pagination.ts';
+import { AuthError } from '../../platform/errors.ts';
+import * as store from './store.ts';
+
+const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+const greatestNameLength = 100;
+const slugTries = 5;
+const slugSuffixBytes = 4;
+
+/** The organizations of a user, oldest membership first. */
+export async function listOrganizations(
+  ctx: Context,
+  userId: string,
+  page: PageRequest,
+): Promise<{ organizations: Organization[]; next_cursor: string | null }> {
+  const after = cursorAfter(page.cursor, { time: -1, id: '' });
+  const rows = await store.listMemberships(ctx.db.read, {
+    user_id: userId,
+    after_time: after.time,
+    after_id: after.id,
+    limit: page.limit + 1,
+  });
+  const { entries, next_cursor } = takePage(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
+  const organizations = entries.map((row) => ({
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    role: row.role,
+    personal: row.personal === 1,
+    joined_at: new Date(row.joined_at).toISOString(),
+  }));
+  return { organizations, next_cursor };
+}
+
+/** The organization that every account has from its first moment, with the user as its owner. */
+export async function createPersonalOrganization(
+  ctx: Context,
+  tx: Executor,
+  user: { id: string; name: string },
+): Promise<void> {
+  const base = slugFrom(user.name);
+  for (let tries = 0; tries < slugTries; tries++) {
+    const slug = `${base}-${ctx.random(slugSuffixBytes).toString('hex')}`;
+    const id = await insert(ctx, tx, { slug, name: user.name, personal: true });
+    if (!id) continue;
+    await store.upsertMembership(tx, {
+      user_id: user.id,
+      organization_id: id,
+      role: 'owner',
+      now: ctx.clock(),
+    });
+    return;
+  }
+  throw new Error('no free slug for a personal organization');
+}
+
+/** A slug from free text: its ASCII letters and digits, at most 40 characters. */
+const slugFrom = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, '') || 'personal';
+
+async function insert(
+  ctx: Context,
+  tx: Executor,
+  organization: { slug: string; name: string; personal: boolean },
+): Promise<string | undefined> {
+  const [row] = await store.insertOrganization(tx, {
+    id: newId('org_', ctx.random),
+    slug: organization.slug,
+    name: organization.name,
+    personal: organization.personal ? 1 : 0,
+    now: ctx.clock(),
+  });
+  return row?.id;
+}
+
+/**
+ * Makes an organization, for the operator.
+ * @throws {AuthError} `invalid_request` for a bad slug or name, `conflict` when the slug is taken
+ */
+export async function createOrganization(ctx: Context, slug: string, name: string): Promise<string> {
+  if (!slugPattern.test(slug)) {
+    throw new AuthError(
+      'invalid_request',
+      'The slug must be 1-64 lower-case letters, digits and inner hyphens.',
+    );
+  }
+  if (name.trim() === '' || name.length > greatestNameLength) {
+    throw new AuthError('invalid_request', `The name must be 1-${greatestNameLength} characters.`);
+  }
+  const id = await ctx.db.transaction((tx) => insert(ctx, tx, { slug, name, personal: false }));
+  if (!id) throw new AuthError('conflict', `The slug ${slug} is taken.`);
+  return id;
+}
+
+/**
+ * Makes a user a member, or changes the role of one, for the operator.
+ * @throws {AuthError} `not_found` when there is no such organization, or the account is gone
+ */
+export async function addMember(
+  ctx: Context,
+  slug: string,
+  userId: string,
+  role: Organization['role'],
+): Promise<void> {
+  await ctx.db.transaction(async (tx) => {
+    const [organization] = await store.findOrganizationBySlug(tx, { slug });
+    if (!organization) throw new AuthError('not_found', `There is no organization ${slug}.`);
+    if (organization.personal === 1) {
+      throw new AuthError('invalid_request', `${slug} is a personal organization; it has one member.`);
+    }
+    const [account] = await lockAccountRow(tx, { id: userId });
+    if (!account) throw new AuthError('not_found', 'There is no account with this address.');
+    await store.upsertMembership(tx, {
+      user_id: userId,
+      organization_id: organization.id,
+      role,
+      now: ctx.clock(),
+    });
+  });
+}

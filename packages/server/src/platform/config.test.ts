@@ -1,0 +1,378 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { runOperator, temporaryDirectory } from '../../../../tests/support/service.ts';
+import { type Config, ConfigError, readConfig, readKeys, readLogKeys, unknownSettings } from './config.ts';
+import { generateKey, parseKeyRing } from './crypto/key-ring.ts';
+import { limitNames, limitSetting } from './rate-limits/rules.ts';
+
+function refusal(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return 'taken';
+}
+
+test('with nothing set the defaults of the contract hold', () => {
+  expect(readConfig({})).toEqual({
+    host: '127.0.0.1',
+    port: 8787,
+    databaseUrl: 'sqlite:data/latchkey.db',
+    baseUrl: 'http://localhost:8787',
+    https: false,
+    rpId: 'localhost',
+    allowedOrigins: [],
+    trustedProxies: [],
+    smtpUrl: undefined,
+    mailFrom: 'Latchkey <no-reply@localhost>',
+    devMailbox: true,
+    signup: 'open',
+    rateLimits: true,
+    limits: {
+      mails_by_pair: { quota: 5, windowSeconds: 900 },
+      mails_by_recipient: { quota: 20, windowSeconds: 3600 },
+      mails_by_client: { quota: 30, windowSeconds: 3600 },
+      mails_by_known_browser: { quota: 5, windowSeconds: 900 },
+      notices: { quota: 10, windowSeconds: 3600 },
+      email_changes: { quota: 10, windowSeconds: 3600 },
+      account_changes: { quota: 60, windowSeconds: 60 },
+      user_codes_by_user: { quota: 10, windowSeconds: 600 },
+      user_codes_by_client: { quota: 30, windowSeconds: 600 },
+      email_codes_by_client: { quota: 120, windowSeconds: 600 },
+      device_authorizations: { quota: 30, windowSeconds: 60 },
+      link_logins: { quota: 600, windowSeconds: 60 },
+      passkey_challenges: { quota: 3000, windowSeconds: 60 },
+      passkey_responses: { quota: 1200, windowSeconds: 60 },
+      device_polls: { quota: 600, windowSeconds: 60 },
+      refreshes: { quota: 600, windowSeconds: 60 },
+    },
+    metricsToken: undefined,
+    accessTokenTtlSeconds: 14_400,
+    refreshIdleTtlSeconds: 30 * 86_400,
+    sessionTtlSeconds: 180 * 86_400,
+    deviceCodeTtlSeconds: 600,
+    devicePollIntervalSeconds: 5,
+    magicLinkTtlSeconds: 900,
+    emailCodeTries: 5,
+    emailChangeTtlSeconds: 3600,
+    recentLoginTtlSeconds: 900,
+    challengeTtlSeconds: 300,
+    passkeysPerUser: 20,
+    refreshReuseLeewaySeconds: 10,
+    eventRetentionSeconds: 400 * 86_400,
+  });
+});
+
+test('an empty variable counts as not set, and the settings cannot be changed afterwards', () => {
+  const config = readConfig({ PORT: '', LATCHKEY_SIGNUP: ' ', LATCHKEY_SMTP_URL: '' });
+  expect([config.port, config.signup, config.smtpUrl]).toEqual([8787, 'open', undefined]);
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+const good: [string, string, Partial<Config>][] = [
+  ['PORT', '1', { port: 1, baseUrl: 'http://localhost:1' }],
+  ['PORT', '65535', { port: 65_535 }],
+  ['HOST', '0.0.0.0', { host: '0.0.0.0', devMailbox: false }],
+  ['HOST', '::1', { host: '::1', devMailbox: true }],
+  ['DATABASE_URL', 'sqlite:/var/lib/latchkey.db', { databaseUrl: 'sqlite:/var/lib/latchkey.db' }],
+  [
+    'DATABASE_URL',
+    'postgres://u:p@db.example/latchkey',
+    { databaseUrl: 'postgres://u:p@db.example/latchkey' },
+  ],
+  ['DATABASE_URL', 'postgresql://db.example/latchkey', { databaseUrl: 'postgresql://db.example/latchkey' }],
+  [
+    'LATCHKEY_BASE_URL',
+    'https://Login.Example.com/',
+    { baseUrl: 'https://login.example.com', https: true, rpId: 'login.example.com', devMailbox: false },
+  ],
+  ['LATCHKEY_BASE_URL', 'http://localhost:3000', { baseUrl: 'http://localhost:3000', https: false }],
+  ['LATCHKEY_BASE_URL', 'http://127.0.0.1:3000', { devMailbox: true }],
+  ['LATCHKEY_BASE_URL', 'http://[::1]:3000', { devMailbox: true }],
+  ['LATCHKEY_SMTP_URL', 'smtp://mail.example:25', { smtpUrl: 'smtp://mail.example:25', devMailbox: false }],
+  ['LATCHKEY_SMTP_URL', 'smtps://u:p@mail.example', { smtpUrl: 'smtps://u:p@mail.example' }],
+  ['LATCHKEY_MAIL_FROM', 'a@example.com', { mailFrom: 'a@example.com' }],
+  ['LATCHKEY_MAIL_FROM', 'Ada <a@example.com>', { mailFrom: 'Ada <a@example.com>' }],
+  ['LATCHKEY_SIGNUP', 'closed', { signup: 'closed' }],
+  ['LATCHKEY_SIGNUP', 'Example.com, b.example ', { signup: ['example.com', 'b.example'] }],
+  [
+    'LATCHKEY_ALLOWED_ORIGINS',
+    'https://A.example, http://b.example:81/',
+    { allowedOrigins: ['https://a.example', 'http://b.example:81'] },
+  ],
+  ['LATCHKEY_RATE_LIMITS', 'off', { rateLimits: false }],
+  ['LATCHKEY_ACCESS_TOKEN_TTL', '60', { accessTokenTtlSeconds: 60 }],
+  ['LATCHKEY_REFRESH_IDLE_TTL', '3600', { refreshIdleTtlSeconds: 3600 }],
+  ['LATCHKEY_SESSION_TTL', '86400', { sessionTtlSeconds: 86_400 }],
+  ['LATCHKEY_DEVICE_CODE_TTL', '60', { deviceCodeTtlSeconds: 60 }],
+  ['LATCHKEY_DEVICE_POLL_INTERVAL', '1', { devicePollIntervalSeconds: 1 }],
+  ['LATCHKEY_MAGIC_LINK_TTL', '60', { magicLinkTtlSeconds: 60 }],
+  ['LATCHKEY_EMAIL_CODE_TRIES', '3', { emailCodeTries: 3 }],
+  ['LATCHKEY_RECENT_LOGIN_TTL', '60', { recentLoginTtlSeconds: 60 }],
+  ['LATCHKEY_CHALLENGE_TTL', '60', { challengeTtlSeconds: 60 }],
+  ['LATCHKEY_PASSKEYS_PER_USER', '3', { passkeysPerUser: 3 }],
+  ['LATCHKEY_REFRESH_REUSE_LEEWAY', '0', { refreshReuseLeewaySeconds: 0 }],
+  ['LATCHKEY_EVENT_RETENTION', '86400', { eventRetentionSeconds: 86_400 }],
+];
+test.each(good)('%s takes %s', (name, value, expected) => {
+  expect(readConfig({ [name]: value })).toMatchObject(expected);
+});
+
+const lifetimes = [
+  'ACCESS_TOKEN_TTL',
+  'REFRESH_IDLE_TTL',
+  'SESSION_TTL',
+  'DEVICE_CODE_TTL',
+  'DEVICE_POLL_INTERVAL',
+];
+lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY', 'EVENT_RETENTION');
+lifetimes.push('CHALLENGE_TTL');
+
+const bad: [string, string[]][] = [
+  ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
+  [
+    'DATABASE_URL',
+    ['mysql://x', 'sqlite:', 'sqlite::memory:', 'postgres:', 'postgres://', 'data/latchkey.db'],
+  ],
+  [
+    'LATCHKEY_BASE_URL',
+    ['localhost', 'ftp://a.example', 'https://a.example/path', 'https://u:p@a.example', 'https://', '*'],
+  ],
+  [
+    'LATCHKEY_BASE_URL',
+    ['http://login.example.com', 'http://192.0.2.7:8787', 'http://localhost.example.com', 'http://0.0.0.0'],
+  ],
+  ['LATCHKEY_INSECURE_HTTP', ['ON', 'true', '1', 'no']],
+  [
+    'LATCHKEY_SMTP_URL',
+    [
+      'mail.example',
+      'http://mail.example',
+      'smtp:',
+      'smtp://',
+      'smtp://mail.example?requireTLS=false',
+      'smtps://mail.example/?tls.rejectUnauthorized=false',
+    ],
+  ],
+  [
+    'LATCHKEY_MAIL_FROM',
+    ['x', 'Ada <x>', 'a@b>', 'Ada <a@example.com>\r\nBcc: e@e.example', 'a@b.example, c@d.example'],
+  ],
+  ['LATCHKEY_SIGNUP', ['https://example.com', '@example.com', 'a b', ',', 'exa mple.com']],
+  [
+    'LATCHKEY_ALLOWED_ORIGINS',
+    ['*', 'null', 'https://*.example.com', 'a.example', 'https://a.example/x', 'https://a.example,*'],
+  ],
+  ['LATCHKEY_RP_ID', ['example.com', 'https://localhost', 'ocalhost']],
+  [
+    'LATCHKEY_TRUSTED_PROXIES',
+    ['x', '10.0.0.0/33', '10.0.0.0/', '10.0.0.1-9', '::/129', '10.0.0.1;10.0.0.2', '10', '10.1'],
+  ],
+  ['LATCHKEY_RATE_LIMITS', ['ON', 'true', '0', 'no']],
+  ['LATCHKEY_EMAIL_CODE_TRIES', ['0', '101', '-1', '1.5', 'x', '5 x']],
+  ['LATCHKEY_PASSKEYS_PER_USER', ['0', '21', '-1', '1.5', 'x', '5 x']],
+  ...lifetimes.map((name): [string, string[]] => [
+    `LATCHKEY_${name}`,
+    ['-1', '1.5', 'x', '15m', '1e3', '99999999999', ' 5 s'],
+  ]),
+  ...lifetimes
+    .filter((name) => name !== 'REFRESH_REUSE_LEEWAY')
+    .map((name): [string, string[]] => [`LATCHKEY_${name}`, ['0']]),
+];
+for (const [name, values] of bad) {
+  test.each(values)(`${name} refuses %p in a sentence naming it`, (value) => {
+    expect(refusal(() => readConfig({ [name]: value }))).toMatch(new RegExp(`^${name} .+\\.$`));
+  });
+}
+
+for (const limit of limitNames) {
+  const setting = limitSetting(limit);
+  test(`${setting} takes a quota and a window, and refuses anything else in a sentence naming it`, () => {
+    const { limits } = readConfig({ [setting]: '7/123' });
+    expect(limits[limit]).toEqual({ quota: 7, windowSeconds: 123 });
+    expect(unknownSettings({ [setting]: '7/123' })).toEqual([]);
+    for (const value of [
+      '0/60',
+      '5',
+      '5/9',
+      '5/86401',
+      '-1/60',
+      '5/1e3',
+      'off',
+      '1000001/60',
+      '5/ 60',
+      '1.5/60',
+    ])
+      expect(refusal(() => readConfig({ [setting]: value }))).toMatch(new RegExp(`^${setting} .+\\.$`));
+  });
+}
+
+test('a token for the metrics is long enough not to be guessed', () => {
+  expect(readConfig({ LATCHKEY_METRICS_TOKEN: 'x'.repeat(16) }).metricsToken).toBe('x'.repeat(16));
+  for (const token of ['x'.repeat(15), 'a token with spaces', 'ä'.repeat(16)])
+    expect(refusal(() => readConfig({ LATCHKEY_METRICS_TOKEN: token }))).toMatch(
+      /^LATCHKEY_METRICS_TOKEN .+\.$/,
+    );
+});
+
+test.each(['Open', 'OPEN', 'Closed', 'CLOSED'])('LATCHKEY_SIGNUP %s never becomes a mail domain', (value) => {
+  const said = refusal(() => readConfig({ LATCHKEY_SIGNUP: value }));
+  if (said === 'taken') expect(readConfig({ LATCHKEY_SIGNUP: value }).signup).toBeString();
+  else expect(said).toStartWith('LATCHKEY_SIGNUP ');
+});
+
+test('a public address without TLS is taken only where LATCHKEY_INSECURE_HTTP says so', () => {
+  const env = { LATCHKEY_BASE_URL: 'http://login.internal:8787' };
+  expect(refusal(() => readConfig(env))).toContain('LATCHKEY_INSECURE_HTTP');
+  expect(refusal(() => readConfig({ ...env, LATCHKEY_INSECURE_HTTP: 'off' }))).toStartWith(
+    'LATCHKEY_BASE_URL ',
+  );
+  expect(readConfig({ ...env, LATCHKEY_INSECURE_HTTP: 'on' })).toMatchObject({
+    baseUrl: 'http://login.internal:8787',
+    https: false,
+    devMailbox: false,
+  });
+});
+
+test('two settings that contradict each other are refused', () => {
+  const idle = { LATCHKEY_REFRESH_IDLE_TTL: '7200', LATCHKEY_SESSION_TTL: '3600' };
+  expect(refusal(() => readConfig(idle))).toMatch(/^LATCHKEY_REFRESH_IDLE_TTL .*LATCHKEY_SESSION_TTL/);
+  const rp = { LATCHKEY_BASE_URL: 'https://id.example.com', LATCHKEY_RP_ID: 'evil.example' };
+  expect(refusal(() => readConfig(rp))).toMatch(/^LATCHKEY_RP_ID .*LATCHKEY_BASE_URL/);
+  const parent = { LATCHKEY_BASE_URL: 'https://id.example.com', LATCHKEY_RP_ID: 'example.com' };
+  expect(readConfig(parent).rpId).toBe('example.com');
+});
+
+test('settings that look like ours but are not are told of', () => {
+  expect(
+    unknownSettings({ LATCHKEY_SINGUP: 'x', LATCHKEY_SIGNUP: 'open', LATCHKEY_KEYS: 'x', PATH: 'x' }),
+  ).toEqual(['LATCHKEY_SINGUP']);
+});
+
+describe('keys', () => {
+  const sqlite = (directory: string) => ({
+    DATABASE_URL: `sqlite:${join(directory, 'deep', 'latchkey.db')}`,
+  });
+  const idOf = (env: Record<string, string>) =>
+    readKeys(readConfig(env), { make: true, env }).signing.id.toString('hex');
+
+  test('with SQLite a key file of mode 0600 is made once, beside the database', () => {
+    const directory = temporaryDirectory();
+    const first = idOf(sqlite(directory));
+    expect(readdirSync(join(directory, 'deep'))).toEqual(['latchkey.keys']);
+    const file = join(directory, 'deep', 'latchkey.keys');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(Buffer.from(readFileSync(file, 'utf8').trim(), 'base64url')).toHaveLength(32);
+    expect(idOf(sqlite(directory))).toBe(first);
+    expect(idOf(sqlite(temporaryDirectory()))).not.toBe(first);
+  });
+
+  test('many processes that start at once agree on one key and leave nothing else behind', async () => {
+    const directory = temporaryDirectory();
+    const env = sqlite(directory);
+    const program = `import { readConfig, readKeys } from ${JSON.stringify(join(import.meta.dir, 'config.ts'))};
+      process.stdout.write(readKeys(readConfig(), { make: true }).signing.id.toString('hex'));`;
+    const started = Array.from({ length: 6 }, () =>
+      spawn([process.execPath, '-e', program], { env: { PATH: '', ...env }, cwd: directory, stdout: 'pipe' }),
+    );
+    const ids = await Promise.all(started.map((child) => new Response(child.stdout).text()));
+    expect(new Set(ids)).toEqual(new Set([idOf(env)]));
+    expect(readdirSync(join(directory, 'deep'))).toEqual(['latchkey.keys']);
+  });
+
+  test('a key file that cannot be used stops the start and is not written over', () => {
+    for (const content of ['', 'x', generateKey().slice(1), `${generateKey()},`, 'A'.repeat(43)]) {
+      const directory = temporaryDirectory();
+      mkdirSync(join(directory, 'deep'));
+      const file = join(directory, 'deep', 'latchkey.keys');
+      writeFileSync(file, content);
+      const said = refusal(() => readKeys(readConfig(sqlite(directory)), { make: true, env: {} }));
+      expect(said).toMatch(/^LATCHKEY_KEYS .*latchkey\.keys .*\.$/);
+      expect(readFileSync(file, 'utf8')).toBe(content);
+    }
+  });
+
+  test('given keys are taken in order and no file is made; bad ones are refused without being told', () => {
+    const directory = temporaryDirectory();
+    const [one, two] = [generateKey(), generateKey()];
+    const ring = readKeys(readConfig(sqlite(directory)), {
+      make: true,
+      env: { LATCHKEY_KEYS: `${one}, ${two}` },
+    });
+    expect(ring.all).toHaveLength(2);
+    expect(ring.signing.id).toEqual(
+      readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: one } }).signing.id,
+    );
+    expect(existsSync(join(directory, 'deep'))).toBe(false);
+    for (const keys of [
+      `${one},${one}`,
+      `${one},x`,
+      ',',
+      one.slice(0, -1),
+      `${one}A`,
+      'A'.repeat(43),
+      `${one};${two}`,
+    ]) {
+      const said = refusal(() => readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: keys } }));
+      expect(said).toMatch(/^LATCHKEY_KEYS cannot be used: .+\.$/);
+      expect(said).not.toContain(one.slice(0, 20));
+    }
+  });
+
+  test('keys that left the ring verify the security log and nothing else; bad ones are refused without being told', () => {
+    const [one, two, three] = [generateKey(), generateKey(), generateKey()];
+    const ring = parseKeyRing(one);
+    const [retired, other] = [parseKeyRing(two).signing, parseKeyRing(three).signing];
+    const keys = readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: `${two}, ${three}` });
+    expect(keys.signing).toBe(ring.signing);
+    for (const { id } of [ring.signing, retired, other]) expect(keys.find(id)?.id).toEqual(id);
+    expect(ring.find(retired.id)).toBeUndefined();
+    expect(readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: ' ' })).toBe(ring);
+    for (const list of [one, `${two},${one}`, `${two},${two}`, `${two},`, 'x', 'A'.repeat(43)]) {
+      const said = refusal(() => readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: list }));
+      expect(said).toMatch(/^LATCHKEY_RETIRED_KEYS cannot be used: .+\.$/);
+      for (const key of [one, two]) expect(said).not.toContain(key.slice(0, 20));
+    }
+    expect(unknownSettings({ LATCHKEY_RETIRED_KEYS: two })).toEqual([]);
+  });
+
+  test('PostgreSQL without keys refuses to start', async () => {
+    const env = { DATABASE_URL: 'postgres://127.0.0.1:1/x' };
+    expect(refusal(() => readKeys(readConfig(env), { make: true, env: {} }))).toMatch(
+      /^LATCHKEY_KEYS must be set with PostgreSQL/,
+    );
+    const { code, stderr } = await runOperator(env, 'serve');
+    expect(code).toBe(1);
+    expect(stderr).toStartWith('latchkey-server: LATCHKEY_KEYS must be set with PostgreSQL');
+  });
+});
+
+test.each([
+  ['PORT', { PORT: 'x' }],
+  ['LATCHKEY_SIGNUP', { LATCHKEY_SIGNUP: '@' }],
+  ['DATABASE_URL', { DATABASE_URL: 'postgres://127.0.0.1:1/x', LATCHKEY_KEYS: generateKey() }],
+  ['DATABASE_URL', { DATABASE_URL: 'sqlite:/proc/nowhere/x.db', LATCHKEY_KEYS: generateKey() }],
+  ['LATCHKEY_BASE_URL', { LATCHKEY_BASE_URL: 'http://login.example.com' }],
+  ['HOST', { HOST: '192.0.2.1' }],
+  ['HOST', { HOST: 'http://localhost' }],
+  ['HOST', { HOST: '127.0.0.1:80' }],
+])('a wrong %s ends the start with one line naming it', async (name, env) => {
+  const { code, stderr, stdout } = await runOperator(env, 'serve');
+  expect(code).toBe(1);
+  expect(stderr.trim().split('\n')).toEqual([
+    expect.stringMatching(new RegExp(`^latchkey-server: ${name} .+\\.$`)),
+  ]);
+  expect(stdout).toBe('');
+});
+
+test('a port that is taken ends the start with one line naming it', async () => {
+  const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
+  const { code, stderr } = await runOperator({ PORT: String(taken.port) }, 'serve');
+  taken.stop(true);
+  expect(code).toBe(1);
+  expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/^latchkey-server: PORT .+\.$/)]);
+});

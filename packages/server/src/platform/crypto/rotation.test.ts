@@ -1,0 +1,148 @@
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { auditLogs } from '../../security-log/events/events.ts';
+import { handlePrefix, readHandle } from './handle.ts';
+import { generateKey, type KeyRing, parseKeyRing } from './key-ring.ts';
+
+setDefaultTimeout(30_000);
+
+const [older, newer] = [generateKey(), generateKey()];
+const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
+
+onBothDatabases('key ring rotation', (open) => {
+  const apps: TestApp[] = [];
+  afterEach(async () => {
+    for (const app of apps.splice(0)) await app.close();
+  });
+
+  /** A node on the older key alone, and what the same database is like under another ring. */
+  async function rotate() {
+    const settings = { LATCHKEY_RATE_LIMITS: 'off' };
+    const before = await open({ settings: { ...settings, LATCHKEY_KEYS: older } });
+    apps.push(before);
+    const under = async (keys: string, more: Record<string, string> = {}) => {
+      const app = await open({ beside: before, settings: { ...settings, LATCHKEY_KEYS: keys, ...more } });
+      apps.push(app);
+      return app;
+    };
+    return { before, under };
+  }
+
+  const refresh = (app: TestApp, refresh_token: string) =>
+    app.ask('POST', '/refresh', { json: { refresh_token } });
+  const cookieLogin = async (app: TestApp) => {
+    await app.ask('POST', '/magic_link', { json: { email: 'grace@example.com' } });
+    const [mail] = await app.mails();
+    const json = { token: mail?.token };
+    const login = await app.ask('POST', '/magic_link/verify?session=cookie', { json, headers: sameOrigin });
+    expect(login.status).toBe(200);
+    return login.headers.get('Set-Cookie')!.split(';')[0]!;
+  };
+  const signedBy = (keys: KeyRing, tokens: Tokens) =>
+    readHandle(keys, 'accessToken', tokens.access_token) !== undefined &&
+    readHandle(keys, 'refreshToken', tokens.refresh_token) !== undefined;
+
+  test('tokens under an older key of the ring still verify, and a refresh signs anew', async () => {
+    const { before, under } = await rotate();
+    const tokens = await before.login();
+    expect(signedBy(parseKeyRing(older), tokens)).toBe(true);
+
+    const after = await under(`${newer},${older}`);
+    expect((await after.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
+    const refreshed = await refresh(after, tokens.refresh_token);
+    expect(refreshed.status).toBe(200);
+    expect(signedBy(parseKeyRing(newer), refreshed.body)).toBe(true);
+    expect(signedBy(parseKeyRing(older), refreshed.body)).toBe(false);
+
+    const retired = await under(newer);
+    expect((await retired.ask('GET', '/me', { token: refreshed.body.access_token })).status).toBe(200);
+    expect((await refresh(retired, refreshed.body.refresh_token)).status).toBe(200);
+  });
+
+  test('tokens under a retired key are refused', async () => {
+    const { before, under } = await rotate();
+    const tokens = await before.login();
+    const retired = await under(newer);
+    const me = await retired.ask('GET', '/me', { token: tokens.access_token });
+    expect([me.status, me.body.error]).toEqual([401, 'invalid_token']);
+    const refused = await refresh(retired, tokens.refresh_token);
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
+    expect((await refresh(before, tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('no token under a key of LATCHKEY_RETIRED_KEYS is good, though the security log goes on under it', async () => {
+    const { before, under } = await rotate();
+    const tokens = await before.login();
+    const after = await under(newer, { LATCHKEY_RETIRED_KEYS: older });
+    const me = await after.ask('GET', '/me', { token: tokens.access_token });
+    expect([me.status, me.body.error]).toEqual([401, 'invalid_token']);
+    const refused = await refresh(after, tokens.refresh_token);
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
+
+    await after.login();
+    const audits = async (app: TestApp) => (await Array.fromAsync(auditLogs(app.ctx, undefined)))[0]!.audit;
+    expect(await audits(after)).toMatchObject({ findings: [], events: 3, retired: 0, unsealed: 0 });
+    const forgotten = await under(newer);
+    expect(await audits(forgotten)).toMatchObject({ findings: [], events: 3, retired: 2 });
+  });
+
+  test('a cookie under an older key still counts and is set again under the new one', async () => {
+    const { before, under } = await rotate();
+    const cookie = await cookieLogin(before);
+    const unchanged = await before.ask('GET', '/me', { cookie, headers: sameOrigin });
+    expect(unchanged.status).toBe(200);
+    expect(unchanged.headers.get('Set-Cookie')).toBeNull();
+
+    const after = await under(`${newer},${older}`);
+    const me = await after.ask('GET', '/me', { cookie, headers: sameOrigin });
+    expect(me.status).toBe(200);
+    const renewed = me.headers.get('Set-Cookie')?.split(';')[0];
+    expect(renewed).toContain(handlePrefix.browserSession);
+    expect(renewed).not.toBe(cookie);
+
+    const retired = await under(newer);
+    const withOld = await retired.ask('GET', '/me', { cookie, headers: sameOrigin });
+    expect([withOld.status, withOld.body.error]).toEqual([401, 'invalid_token']);
+    const withNew = await retired.ask('GET', '/me', { cookie: renewed!, headers: sameOrigin });
+    expect(withNew.status).toBe(200);
+    expect(withNew.headers.get('Set-Cookie')).toBeNull();
+  });
+
+  test('what was shown or mailed under an older key can still be used', async () => {
+    const { before, under } = await rotate();
+    const device = (await before.ask('POST', '/device')).body;
+    const asked = (await before.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } })).body;
+    const [mail] = await before.mails();
+
+    const after = await under(`${newer},${older}`);
+    const json = { request: asked.request, code: mail?.code };
+    const login = await after.ask('POST', '/magic_link/verify', { json });
+    expect(login.status).toBe(200);
+    const token = login.body.access_token;
+    const approve = await after.ask('POST', '/device/approve', {
+      json: { user_code: device.user_code },
+      token,
+    });
+    expect(approve.status).toBe(204);
+    const redeem = await after.ask('POST', '/token', { json: { device_code: device.device_code } });
+    expect(redeem.status).toBe(200);
+    expect(signedBy(parseKeyRing(newer), redeem.body)).toBe(true);
+  });
+
+  test('a repeated refresh gets its successor again across the rotation', async () => {
+    const { before, under } = await rotate();
+    const tokens = await before.login();
+    const repeated = {
+      json: { refresh_token: tokens.refresh_token },
+      headers: { 'Idempotency-Key': 'across the rotation' },
+    };
+    const first = await before.ask('POST', '/refresh', repeated);
+    const after = await under(`${newer},${older}`);
+    const again = await after.ask('POST', '/refresh', repeated);
+    expect([first.status, again.status]).toEqual([200, 200]);
+    const handleOf = (answer: typeof first) =>
+      readHandle(parseKeyRing(`${newer},${older}`), 'refreshToken', answer.body.refresh_token);
+    expect(handleOf(again)?.value).toBe(handleOf(first)!.value);
+    expect(handleOf(again)?.subject).toEqual(handleOf(first)!.subject);
+  });
+});

@@ -1,0 +1,206 @@
+// What every unit of work may rely on, on both databases.
+
+import { Database as Connection } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import postgres from 'postgres';
+import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { openDatabase } from './database.ts';
+
+/** A table of the service that a test may write to freely. */
+const insert = (id: string) =>
+  `INSERT INTO organizations (id, slug, name, personal, created_at) VALUES ('${id}', '${id}', 'x', 0, 1)`;
+const idsOf = async (t: TestApp): Promise<string[]> =>
+  (await t.ctx.db.read.run<{ id: string }>('SELECT id FROM organizations ORDER BY id', [])).map(
+    (row) => row.id,
+  );
+const settled = (work: Promise<unknown>[]) =>
+  Promise.allSettled(work).then((results) => results.map((result) => result.status));
+
+onBothDatabases('transactions', (open) => {
+  test('a unit of work that fails is undone whole and harms none of its neighbours', async () => {
+    const t = await open();
+    await t.ctx.db.single.run(insert('taken'), []);
+    const units = Array.from({ length: 60 }, (_, n) =>
+      t.ctx.db.transaction(async (tx) => {
+        await tx.run(insert(`u${String(n).padStart(2, '0')}`), []);
+        if (n % 3 === 1) throw new Error('on purpose');
+        if (n % 3 === 2) await tx.run(insert('taken'), []);
+      }),
+    );
+    const outcomes = await settled(units);
+    expect(outcomes).toEqual(outcomes.map((_, n) => (n % 3 === 0 ? 'fulfilled' : 'rejected')));
+    expect(await idsOf(t)).toEqual([
+      'taken',
+      ...Array.from({ length: 60 }, (_, n) => n)
+        .filter((n) => n % 3 === 0)
+        .map((n) => `u${String(n).padStart(2, '0')}`),
+    ]);
+    await t.close();
+  });
+
+  test('a reader never sees what is not committed, also while a unit of work waits', async () => {
+    const t = await open();
+    const seen: string[][] = [];
+    await t.ctx.db.transaction(async (tx) => {
+      await tx.run(insert('waiting'), []);
+      seen.push(await idsOf(t));
+      await Bun.sleep(20);
+      seen.push(await idsOf(t));
+    });
+    expect(seen).toEqual([[], []]);
+    expect(await idsOf(t)).toEqual(['waiting']);
+    await t.ctx.db
+      .transaction(async (tx) => {
+        await tx.run(insert('undone'), []);
+        throw new Error('on purpose');
+      })
+      .catch(() => undefined);
+    expect(await idsOf(t)).toEqual(['waiting']);
+    await t.close();
+  });
+
+  test('what was answered is committed: another connection sees it at once', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const id = `n${n}`;
+        if (n % 2) await t.ctx.db.single.run(insert(id), []);
+        else await t.ctx.db.transaction((tx) => tx.run(insert(id), []));
+        expect(await idsOf(other)).toContain(id);
+      }),
+    );
+    expect(await idsOf(other)).toHaveLength(40);
+    await other.close();
+    await t.close();
+  });
+
+  test('a defect of ours is told as it is, and not as a store out of reach', async () => {
+    const t = await open();
+    await t.ctx.db.single.run(insert('a'), []);
+    for (const text of [insert('a'), 'SELECT * FROM nowhere']) {
+      const code = await t.ctx.db.single.run(text, []).then(
+        () => 'done',
+        (error) => error.name,
+      );
+      expect(code).not.toBe('AuthError');
+      expect(code).not.toBe('done');
+    }
+    await t.ctx.db.single.run(insert('b'), []);
+    expect(await idsOf(t)).toEqual(['a', 'b']);
+    await t.close();
+  });
+
+  test('many units of work at once all get their turn', async () => {
+    const t = await open();
+    const units = Array.from({ length: 700 }, (_, n) =>
+      t.ctx.db.transaction((tx) => tx.run(insert(`m${n}`), [])),
+    );
+    expect(new Set(await settled(units))).toEqual(new Set(['fulfilled']));
+    expect(await idsOf(t)).toHaveLength(700);
+    await t.close();
+  }, 15_000);
+});
+
+test('units of one turn share a commit on SQLite and are answered only after it', async () => {
+  const t = await openApp('sqlite');
+  const path = t.databaseUrl.slice('sqlite:'.length);
+  const outside = new Connection(path, { readonly: true });
+  const count = () => (outside.query('SELECT count(*) AS n FROM organizations').get() as { n: number }).n;
+  const seen = await Promise.all(
+    Array.from({ length: 30 }, (_, n) =>
+      t.ctx.db.transaction((tx) => tx.run(insert(`s${n}`), [])).then(count),
+    ),
+  );
+  expect(new Set(seen)).toEqual(new Set([30]));
+  outside.close();
+  await t.close();
+});
+
+test('a SQLite file that another process keeps locked is temporarily_unavailable, and works again afterwards', async () => {
+  const t = await openApp('sqlite');
+  const path = t.databaseUrl.slice('sqlite:'.length);
+  const blocker = new Connection(path);
+  blocker.run('BEGIN IMMEDIATE');
+  const answer = await t.ask('POST', '/magic_link', { json: { email: 'a@example.com' } });
+  expect([answer.status, answer.body.error]).toEqual([503, 'temporarily_unavailable']);
+  expect(answer.headers.get('Retry-After')).toMatch(/^\d+$/);
+  blocker.run('ROLLBACK');
+  blocker.close();
+  expect((await t.ask('POST', '/magic_link', { json: { email: 'a@example.com' } })).status).toBe(202);
+  await t.close();
+}, 20_000);
+
+test('a PostgreSQL database that is closed to us or gone is temporarily_unavailable, and works again once it is back', async () => {
+  const server = await startPostgres();
+  const admin = postgres(server.url('postgres'), { max: 1, onnotice: () => undefined });
+  const address = new URL(await server.createDatabase());
+  const name = address.pathname.slice(1);
+  await admin.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'first'; ALTER DATABASE ${name} OWNER TO ${name}`);
+  Object.assign(address, { username: name, password: 'first' });
+  const t = await openApp('postgres', { databaseUrl: address.href });
+  const { access_token } = await t.login();
+  const disconnect = () =>
+    admin`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name}`;
+  const answers = async () => [
+    await t.ask('GET', '/me', { token: access_token }),
+    await t.ask('POST', '/device'),
+    await t.ask('GET', 'readyz'),
+  ];
+  const refusals = async () =>
+    (await answers()).map(({ status, headers }) => `${status} ${headers.get('Retry-After')}`);
+  for (const [close, reopen] of [
+    [`ALTER ROLE ${name} PASSWORD 'second'`, `ALTER ROLE ${name} PASSWORD 'first'`],
+    [`ALTER ROLE ${name} NOLOGIN`, `ALTER ROLE ${name} LOGIN`],
+    [`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`],
+    [`ALTER DATABASE ${name} RENAME TO ${name}_b`, `ALTER DATABASE ${name}_b RENAME TO ${name}`],
+  ] as const) {
+    // A database with connections cannot be renamed.
+    if (close.includes('RENAME')) await disconnect();
+    await admin.unsafe(close);
+    await disconnect();
+    expect([close, await refusals()]).toEqual([close, ['503 1', '503 1', '503 1']]);
+    await admin.unsafe(reopen);
+    expect((await answers()).map(({ status }) => status)).toEqual([200, 200, 200]);
+  }
+  await t.close();
+  await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+  await admin.unsafe(`DROP ROLE ${name}`);
+  await admin.end();
+}, 30_000);
+
+test('a process whose schema is gone is not ready', async () => {
+  const t = await openApp('sqlite');
+  const outside = new Connection(t.databaseUrl.slice('sqlite:'.length));
+  outside.run('ALTER TABLE users RENAME TO gone');
+  outside.close();
+  const answer = await t.ask('GET', 'readyz');
+  expect([answer.status, answer.body.error]).toEqual([503, 'temporarily_unavailable']);
+  await t.close();
+});
+
+test('two opposite orders of locks on PostgreSQL end in two commits, not in an error', async () => {
+  const t = await openApp('postgres');
+  for (const id of ['a', 'b']) await t.ctx.db.single.run(insert(id), []);
+  const touch = (id: string) => `UPDATE organizations SET created_at = created_at + 1 WHERE id = '${id}'`;
+  let runs = 0;
+  const unit = (first: string, second: string) =>
+    t.ctx.db.transaction(async (tx) => {
+      runs += 1;
+      await tx.run(touch(first), []);
+      await Bun.sleep(50);
+      await tx.run(touch(second), []);
+    });
+  expect(await settled([unit('a', 'b'), unit('b', 'a')])).toEqual(['fulfilled', 'fulfilled']);
+  expect(runs).toBeGreaterThan(2);
+  const rows = await t.ctx.db.read.run<{ created_at: number }>('SELECT created_at FROM organizations', []);
+  expect(rows.map((row) => row.created_at)).toEqual([3, 3]);
+  await t.close();
+});
+
+test('a database that cannot be reached refuses to open', () => {
+  const log = { warn: () => undefined };
+  expect(openDatabase('postgres://127.0.0.1:1/x', { log })).rejects.toThrow();
+  expect(openDatabase('sqlite:/proc/nowhere/x.db', { log })).rejects.toThrow();
+});

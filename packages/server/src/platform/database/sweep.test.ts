@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test';
+import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { sweepsOf } from '../../app.ts';
+import { sweepOnce } from './sweep.ts';
+
+const day = 86_400;
+
+const count = async (t: TestApp, table: string): Promise<number> => {
+  const [row] = await t.ctx.db.read.run<{ n: number }>(`SELECT count(*) AS n FROM ${table}`, []);
+  return Number(row!.n);
+};
+const counts = async (t: TestApp): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    await Promise.all(
+      ['sessions', 'device_authorizations', 'magic_links', 'outbox'].map(async (table) => [
+        table,
+        await count(t, table),
+      ]),
+    ),
+  );
+
+onBothDatabases('sweeping', (open) => {
+  test('what is still of use stays, and what has ended goes, table by table', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    await t.ask('POST', '/device');
+    expect(await t.sweep()).toBe(0);
+    t.pass(600 + 3600 + 1);
+    expect(await t.sweep()).toBe(1);
+    expect(await counts(t)).toEqual({ sessions: 1, device_authorizations: 0, magic_links: 1, outbox: 1 });
+    t.pass(day);
+    expect(await t.sweep()).toBe(2);
+    expect(await counts(t)).toEqual({ sessions: 1, device_authorizations: 0, magic_links: 0, outbox: 0 });
+    t.pass(28 * day);
+    const { status } = await t.ask('POST', '/refresh', { json: { refresh_token: tokens.refresh_token } });
+    expect(status).toBe(200);
+    t.pass(60 * day);
+    expect(await t.sweep()).toBe(0);
+    t.pass(2 * day);
+    expect(await t.sweep()).toBe(1);
+    expect(await counts(t)).toEqual({ sessions: 0, device_authorizations: 0, magic_links: 0, outbox: 0 });
+    expect(await count(t, 'users')).toBe(1);
+    await t.close();
+  });
+
+  test('a mail that nobody could send stays for a month after its link has ended, waiting or dead', async () => {
+    const t = await open();
+    await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
+    await t.ask('POST', '/magic_link', { json: { email: 'eve@example.com' } });
+    await t.ctx.db.single.run(
+      `UPDATE outbox SET dead_at = ${t.ctx.clock()} WHERE recipient = 'eve@example.com'`,
+      [],
+    );
+    t.pass(29 * day);
+    await t.sweep();
+    expect(await count(t, 'outbox')).toBe(2);
+    t.pass(2 * day);
+    await t.sweep();
+    expect(await count(t, 'outbox')).toBe(0);
+    await t.close();
+  });
+
+  test('far more rows than one batch go in one sweep, and exactly the ended ones', async () => {
+    const t = await open();
+    const now = t.ctx.clock();
+    const row = (n: number, expires: number) => `('l${n}', 'a@x.example', 'a@x.example', 0, ${expires}, 0)`;
+    const rows = Array.from({ length: 1700 }, (_, n) => row(n, n < 1300 ? now - 2 * day * 1000 : now + 1000));
+    await t.ctx.db.single.run(
+      `INSERT INTO magic_links (id, email, email_key, created_at, expires_at, code_tries) VALUES ${rows.join(',')}`,
+      [],
+    );
+    const before = t.statements.length;
+    expect(await t.sweep()).toBe(1300);
+    expect(
+      t.statements.slice(before).filter((text) => /delete from "magic_links"/i.test(text)).length,
+    ).toBeGreaterThan(2);
+    expect(await count(t, 'magic_links')).toBe(400);
+    await t.close();
+  });
+
+  test('two nodes that sweep at once delete each row once and wait for nobody', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    for (let n = 0; n < 50; n++) await t.ask('POST', '/device');
+    t.pass(2 * 3600);
+    const [one, two] = await Promise.all([
+      sweepOnce(t.ctx.db, sweepsOf(t.ctx), t.ctx.clock()),
+      sweepOnce(other.ctx.db, sweepsOf(other.ctx), t.ctx.clock()),
+    ]);
+    expect(one + two).toBe(50);
+    expect(await count(t, 'device_authorizations')).toBe(0);
+    await other.close();
+    await t.close();
+  });
+});

@@ -1,0 +1,160 @@
+// Databases that an earlier release left behind: every schema there ever was, with rows in every table, opened by
+// this release. A new migration is covered as soon as it is listed.
+
+import { Database as Connection } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { Kysely, Migrator, type TableMetadata } from 'kysely';
+import { PostgresJSDialect } from 'kysely-postgres-js';
+import postgres from 'postgres';
+import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { openDatabase } from './database.ts';
+import type { Dialect } from './executor.ts';
+import { migrations } from './migrate.ts';
+import { migrationDialect } from './sqlite.ts';
+
+type Row = Record<string, string | number | null>;
+
+/** A database as an earlier release knew it. */
+interface OldDatabase {
+  readonly tables: readonly TableMetadata[];
+  insert(table: string, row: Row): Promise<void>;
+}
+
+const names = Object.keys(migrations).toSorted();
+const log = { warn: () => undefined };
+
+/** Makes a new database, brings it up to this migration and no further, and lets `fill` put rows into it. */
+async function databaseAt(
+  dialect: Dialect,
+  migration: string,
+  fill: (old: OldDatabase) => Promise<void>,
+): Promise<string> {
+  const path = join(temporaryDirectory(), 'latchkey.db');
+  const url = dialect === 'sqlite' ? `sqlite:${path}` : await (await startPostgres()).createDatabase();
+  const connection = dialect === 'sqlite' ? new Connection(path, { create: true, strict: true }) : undefined;
+  const db = new Kysely<Record<string, Row>>({
+    dialect: connection
+      ? migrationDialect(connection)
+      : new PostgresJSDialect({ postgres: postgres(url, { max: 1, onnotice: () => undefined }) }),
+  });
+  connection?.run('PRAGMA foreign_keys = ON');
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } });
+  const { error } = await migrator.migrateTo(migration);
+  if (error) throw error;
+  const tables = await db.introspection.getTables();
+  const insert: OldDatabase['insert'] = async (table, row) => {
+    await db.insertInto(table).values(row).execute();
+  };
+  await fill({ tables, insert });
+  await db.destroy();
+  connection?.close();
+  return url;
+}
+
+/** Does all of the work, in an order in which no row comes before one that it refers to. */
+async function inWhateverOrder(work: readonly (() => Promise<void>)[]): Promise<void> {
+  const failed: (() => Promise<void>)[] = [];
+  let lastError: unknown;
+  for (const one of work) {
+    await one().catch((error: unknown) => {
+      failed.push(one);
+      lastError = error;
+    });
+  }
+  if (failed.length === work.length && failed.length > 0) throw lastError;
+  if (failed.length > 0) await inWhateverOrder(failed);
+}
+
+const primaryKeys = ['id', 'sequence'];
+
+/**
+ * Two rows for any table: one with a value in every column, one with nulls where they may be. SQLite would take a
+ * null as a primary key, too.
+ */
+function rowsFor({ columns }: TableMetadata): Row[] {
+  return [1, 2].map((n) =>
+    Object.fromEntries(
+      columns.map(({ name, dataType, isNullable }) => [
+        name,
+        isNullable && !primaryKeys.includes(name) && n === 2
+          ? null
+          : /text|char/i.test(dataType)
+            ? `row ${n}`
+            : n,
+      ]),
+    ),
+  );
+}
+
+/** A row without the columns that came later. */
+const asKnownTo = ({ columns }: TableMetadata, row: Row): Row =>
+  Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
+
+const rowsOf = (app: TestApp, table: string) => app.ctx.db.read.run<Row>(`SELECT * FROM ${table}`, []);
+
+onBothDatabases('an upgrade', (open, dialect) => {
+  for (const migration of names.slice(0, -1)) {
+    test(`from ${migration} keeps every row of every table`, async () => {
+      const written = new Map<string, Row[]>();
+      const url = await databaseAt(dialect, migration, async ({ tables, insert }) => {
+        for (const table of tables) written.set(table.name, rowsFor(table));
+        await inWhateverOrder(
+          [...written].flatMap(([table, rows]) => rows.map((row) => () => insert(table, row))),
+        );
+      });
+      expect(written.size).toBeGreaterThan(0);
+
+      const db = await openDatabase(url, { log });
+      const ran = await db.read.run<{ name: string }>('SELECT name FROM kysely_migration ORDER BY name', []);
+      expect(ran.map(({ name }) => name)).toEqual(names);
+      for (const [table, rows] of written) {
+        const kept = await db.read.run<Row>(`SELECT * FROM ${table}`, []);
+        expect(kept).toHaveLength(rows.length);
+        for (const row of rows) expect(kept).toContainEqual(expect.objectContaining(row));
+      }
+      await db.close();
+    });
+
+    test(`from ${migration} ends no login, and what came later works`, async () => {
+      const before = await open();
+      const browser = await before.login();
+      const device = await before.deviceLogin(browser);
+      const { body: waiting } = await before.ask('POST', '/device');
+      const url = await databaseAt(dialect, migration, async ({ tables, insert }) => {
+        const work: (() => Promise<void>)[] = [];
+        for (const table of tables) {
+          const rows = await rowsOf(before, table.name);
+          work.push(...rows.map((row) => () => insert(table.name, asKnownTo(table, row))));
+        }
+        await inWhateverOrder(work);
+      });
+
+      const after = await openApp(dialect, { beside: { ...before, databaseUrl: url } });
+      const me = await after.ask('GET', '/me', { token: browser.access_token });
+      expect([me.status, me.body.email]).toEqual([200, 'ada@example.com']);
+      const refreshed = await after.ask('POST', '/refresh', {
+        json: { refresh_token: device.refresh_token },
+      });
+      expect(refreshed.status).toBe(200);
+      const approval = { token: browser.access_token, json: { user_code: waiting.user_code } };
+      const looked = await after.ask('POST', '/device/verify', approval);
+      const namesLogin = names.indexOf(migration) >= names.indexOf('0007-device-session');
+      expect(looked.body.session_id).toEqual(namesLogin ? expect.stringMatching(/^ses_/) : null);
+      expect((await after.ask('POST', '/device/approve', approval)).status).toBe(204);
+      const { device_code } = waiting;
+      expect((await after.ask('POST', '/token', { json: { device_code } })).status).toBe(200);
+      const options = await after.ask('POST', '/passkey/register/challenge', { token: browser.access_token });
+      const authenticator = createAuthenticator({ origin: after.ctx.config.baseUrl });
+      const added = await after.ask('POST', '/passkey/register', {
+        token: browser.access_token,
+        json: authenticator.create(options.body),
+      });
+      expect(added.status).toBe(201);
+      await Promise.all([before.close(), after.close()]);
+    });
+  }
+});

@@ -1,0 +1,380 @@
+// What the interface makes of bodies that are wrong in every way, on both databases.
+
+import { expect, test } from 'bun:test';
+import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
+import { limits } from '@latchkey/contract/field-limits';
+import fc from 'fast-check';
+import {
+  type Answer,
+  type Ask,
+  onBothDatabases,
+  openApp,
+  type TestApp,
+} from '../../../../../tests/support/app.ts';
+
+const withBody: readonly Endpoint[] = (Object.values(endpoints) as Endpoint[]).filter(
+  (endpoint) => endpoint.body,
+);
+const pathOf = (endpoint: Endpoint): string => endpoint.path.replace(/\{\w+\}/g, 'ses_x').slice(1);
+const send = (t: TestApp, endpoint: Endpoint, ask: Ask): Promise<Answer> =>
+  t.ask(endpoint.method.toUpperCase(), pathOf(endpoint), ask);
+const json = { 'Content-Type': 'application/json' };
+const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+
+/** The string fields of each endpoint with their greatest lengths, and what else a good body needs. */
+const fields: [string, Endpoint, string, number, Record<string, string>][] = [
+  ['client_id', endpoints.startDeviceAuthorization, 'client_id', 100, {}],
+  ['client_name', endpoints.startDeviceAuthorization, 'client_name', 100, {}],
+  ['device_name', endpoints.startDeviceAuthorization, 'device_name', 100, {}],
+  ['scope', endpoints.startDeviceAuthorization, 'scope', 100, {}],
+  ['device_code', endpoints.redeemDeviceCode, 'device_code', limits.token, {}],
+  ['user_code of verify', endpoints.verifyDevice, 'user_code', limits.userCode, {}],
+  ['user_code of approve', endpoints.approveDevice, 'user_code', limits.userCode, {}],
+  ['user_code of deny', endpoints.denyDevice, 'user_code', limits.userCode, {}],
+  ['email', endpoints.requestMagicLink, 'email', limits.emailAddress, {}],
+  ['token', endpoints.verifyMagicLink, 'token', limits.token, {}],
+  ['email beside token', endpoints.verifyMagicLink, 'email', limits.emailAddress, { token: 'x' }],
+  ['request', endpoints.verifyMagicLink, 'request', limits.token, { code: 'x' }],
+  ['code', endpoints.verifyMagicLink, 'code', limits.emailCode, { request: 'x' }],
+  ['current_email', endpoints.verifyEmailChange, 'current_email', limits.emailAddress, { token: 'x' }],
+  ['refresh_token', endpoints.refresh, 'refresh_token', limits.token, {}],
+  ['name', endpoints.updateProfile, 'name', limits.profileName, {}],
+  ['avatar_url', endpoints.updateProfile, 'avatar_url', limits.avatarUrl, {}],
+  ['locale', endpoints.updateProfile, 'locale', limits.locale, {}],
+  ['time_zone', endpoints.updateProfile, 'time_zone', limits.timeZone, {}],
+];
+
+function expectRefused(answer: Answer, field: string): void {
+  expect([field, answer.status, answer.body.error]).toEqual([field, 400, 'invalid_request']);
+  expect(answer.body.error_description).toStartWith(`${field}: `);
+}
+
+onBothDatabases('bodies', (open) => {
+  test('every field refuses wrong types, emptiness and one character too many, and is named', async () => {
+    const t = await open();
+    const token = (await t.login()).access_token;
+    for (const [, endpoint, field, max, rest] of fields) {
+      for (const value of [1, 0, true, false, [], ['x'], {}, { x: 1 }, '', 'x'.repeat(max + 1)]) {
+        expectRefused(await send(t, endpoint, { token, json: { ...rest, [field]: value } }), field);
+      }
+      if (!['avatar_url', 'locale', 'time_zone'].includes(field)) {
+        expectRefused(await send(t, endpoint, { token, json: { ...rest, [field]: null } }), field);
+      }
+    }
+    await t.close();
+  });
+
+  test('a field of the greatest length is taken as it is, never cut', async () => {
+    const t = await open();
+    const token = (await t.login()).access_token;
+    const long = 'x'.repeat(limits.requesterText);
+    const started = await t.ask('POST', '/device', { json: { client_name: long, device_name: long } });
+    const seen = await t.ask('POST', '/device/verify', {
+      json: { user_code: started.body.user_code },
+      token,
+    });
+    expect([seen.body.client_name, seen.body.device_name]).toEqual([long, long]);
+    const astral = '\u{1F680}'.repeat(limits.requesterText);
+    expect((await t.ask('POST', '/device', { json: { client_name: astral } })).status).toBe(200);
+    for (const [, endpoint, field, max, rest] of fields.filter(([, e]) => e.access === 'anyone')) {
+      const answer = await send(t, endpoint, { json: { ...rest, [field]: 'x'.repeat(max) } });
+      if (field !== 'email') expect(answer.body.error).not.toBe('invalid_request');
+    }
+    await t.close();
+  });
+
+  test('a JSON body that is not an object, or no JSON, is 400 wherever a body is taken', async () => {
+    const t = await open();
+    const token = (await t.login()).access_token;
+    const bodies = [
+      'null',
+      '[]',
+      '[{}]',
+      '1',
+      '"x"',
+      'true',
+      '{',
+      '{"a":}',
+      '{a:1}',
+      "{'a':1}",
+      '{"a":1,}',
+      'NaN',
+      ' ',
+      '{}{}',
+    ];
+    bodies.push(
+      '{"a":1}\u0000',
+      '"\\ud8',
+      '['.repeat(30_000),
+      `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
+      '[{"a":'.repeat(9_000),
+    );
+    const service = { Authorization: await t.serviceAuthorization() };
+    for (const endpoint of withBody) {
+      const who =
+        endpoint.access === 'service' ? { headers: { ...json, ...service } } : { token, headers: json };
+      for (const raw of bodies) {
+        const { status, body } = await send(t, endpoint, { ...who, raw });
+        expect([endpoint.id, raw.slice(0, 20), status, body.error]).toEqual([
+          endpoint.id,
+          raw.slice(0, 20),
+          400,
+          'invalid_request',
+        ]);
+      }
+    }
+    await t.close();
+  });
+});
+
+onBothDatabases('identifiers', (open) => {
+  test('a path that holds no identifier is 404, also with characters that a database cannot keep', async () => {
+    const t = await open();
+    const { access_token: token } = await t.login();
+    for (const path of [
+      '/sessions/%00',
+      '/sessions/ses_%00',
+      '/passkeys/%00',
+      `/passkeys/pk_${'x'.repeat(23)}`,
+    ]) {
+      expect([path, (await t.ask('DELETE', path, { token })).status]).toEqual([path, 404]);
+    }
+    expect((await t.ask('PATCH', '/passkeys/%00', { token, json: { name: 'x' } })).status).toBe(404);
+    await t.close();
+  });
+});
+
+test('every POST looks at its body, also where it asks for nothing', () => {
+  const blind = (Object.values(endpoints) as Endpoint[]).filter((e) => e.method === 'post' && !e.body);
+  expect(blind.map(({ id }) => id)).toEqual([]);
+});
+
+test('a missing body is 400 where one is needed, naming what is missing', async () => {
+  const t = await openApp('sqlite');
+  let token = (await t.login()).access_token;
+  const service = { headers: { Authorization: await t.serviceAuthorization() } };
+  for (const endpoint of withBody.filter((e) => !e.bodyOptional)) {
+    const { status, body } = await send(t, endpoint, endpoint.access === 'service' ? service : { token });
+    expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 400, 'invalid_request']);
+  }
+  for (const [, endpoint, field, , rest] of fields) {
+    if (endpoint === endpoints.startDeviceAuthorization || endpoint === endpoints.updateProfile) continue;
+    if (field === 'email' && endpoint === endpoints.verifyMagicLink) continue;
+    if (field === 'current_email') continue;
+    if (field !== 'token') expectRefused(await send(t, endpoint, { token, json: rest }), field);
+  }
+  for (const endpoint of withBody.filter((e) => e.bodyOptional && e.method === 'post')) {
+    const { status } = await send(t, endpoint, { token });
+    expect([endpoint.id, status]).toEqual([endpoint.id, endpoint.status]);
+    token = (await t.login()).access_token;
+  }
+  await t.close();
+});
+
+test('a member that appears twice is 400 naming it: nested, escaped, in the middle of anything', async () => {
+  const t = await openApp('sqlite');
+  const twice: [string, string][] = [
+    ['email', '{"email":"a@example.com","email":"b@example.com"}'],
+    ['email', '{"email":"a@example.com","email":"a@example.com"}'],
+    ['email', '{"email":"a@example.com","\\u0065mail":"b@example.com"}'],
+    ['email', '{"\\u0065\\u006dail":1,"e\\u006Dail":"b@example.com"}'],
+    ['x', '{"email":"a@example.com","y":{"x":1,"x":2}}'],
+    ['x', '{"email":"a@example.com","y":[{"z":"{\\"x\\":"},{"x":[],"x" :{}}]}'],
+    ['__proto__', '{"email":"a@example.com","__proto__":1,"__proto__":2}'],
+  ];
+  for (const [name, raw] of twice) {
+    const { status, body } = await t.ask('POST', '/magic_link', { raw, headers: json });
+    expect([raw, status, body.error_description]).toEqual([raw, 400, `${name}: appears twice`]);
+  }
+  const once = [
+    '{"email":"a@example.com","y":{"email":1},"z":[{"email":2},{"email":3}]}',
+    '{"x":"email","email":"a@example.com","y":"\\"email\\":"}',
+    '{"email":"a@example.com","Email":"b@example.com","email ":1}',
+    '{"a\\\\":1,"a":"\\\\","email":"a@example.com"}',
+  ];
+  for (const raw of once)
+    expect((await t.ask('POST', '/magic_link', { raw, headers: json })).status).toBe(202);
+  await t.close();
+});
+
+test('a form parameter that appears twice is 400 naming it, also percent-encoded', async () => {
+  const t = await openApp('sqlite');
+  for (const raw of [
+    'token=a&token=b',
+    'token=a&t%6fken=a',
+    'x=1&token=a&x=1',
+    '__proto__=1&__proto__=2&token=a',
+    'a+b=1&a%20b=2&token=a',
+  ]) {
+    for (const path of ['/revoke', '/token', '/refresh']) {
+      const { status, body } = await t.ask('POST', path, { raw, headers: form });
+      expect([raw, path, status, body.error]).toEqual([raw, path, 400, 'invalid_request']);
+      expect(body.error_description).toEndWith(': appears twice');
+    }
+  }
+  expect(
+    (await t.ask('POST', '/revoke', { raw: '__proto__=1&constructor=2&token=a', headers: form })).status,
+  ).toBe(200);
+  await t.close();
+});
+
+test('bytes that are not UTF-8 are 400, in JSON and in forms', async () => {
+  const t = await openApp('sqlite');
+  for (const bytes of [
+    [0xff],
+    [0xc3, 0x28],
+    [0xed, 0xa0, 0x80],
+    [0xf4, 0x90, 0x80, 0x80],
+    [0xc0, 0xaf],
+    [0xe2, 0x82],
+  ]) {
+    const raw = Buffer.concat([
+      Buffer.from('{"email":"a@example.com","x":"'),
+      Buffer.from(bytes),
+      Buffer.from('"}'),
+    ]);
+    const answer = await t.ask('POST', '/magic_link', { raw, headers: json });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
+    const asForm = Buffer.concat([Buffer.from('token='), Buffer.from(bytes)]);
+    expect((await t.ask('POST', '/revoke', { raw: asForm, headers: form })).status).toBe(400);
+  }
+  await t.close();
+});
+
+test('unknown members are ignored, also deep ones and the names of the prototype', async () => {
+  const t = await openApp('sqlite');
+  const deep = `${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`;
+  const members = [
+    '"__proto__":{"email":"e@e.example"}',
+    '"constructor":{"prototype":{"email":1}}',
+    '"toString":1',
+    `"x":${deep}`,
+  ];
+  for (const member of members) {
+    const raw = `{"email":"a@example.com",${member}}`;
+    expect((await t.ask('POST', '/magic_link', { raw, headers: json })).status).toBe(202);
+    const without = await t.ask('POST', '/magic_link', { raw: `{${member}}`, headers: json });
+    expectRefused(without, 'email');
+  }
+  expect(({} as { email?: string }).email).toBeUndefined();
+  await t.close();
+});
+
+test('a form with broken escapes is 400, never read with other characters in their place', async () => {
+  const t = await openApp('sqlite');
+  for (const raw of ['device_name=%ff', 'device_name=%c3', 'device_name=100%', 'device_name=%zz', '%ff=a']) {
+    const { status, body } = await t.ask('POST', '/device', { raw, headers: form });
+    expect([raw, status, body.error]).toEqual([raw, 400, 'invalid_request']);
+  }
+  const whole = await t.ask('POST', '/device', { raw: 'device_name=Gr%C3%BCn+100%25', headers: form });
+  expect(whole.status).toBe(200);
+  await t.close();
+});
+
+test('a form is taken only by the endpoints that speak it', async () => {
+  const t = await openApp('sqlite');
+  const token = (await t.login()).access_token;
+  for (const endpoint of withBody.filter((e) => !e.form)) {
+    const { status, body } = await send(t, endpoint, { token, form: { email: 'a@example.com', token: 'x' } });
+    expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 415, 'unsupported_media_type']);
+  }
+  await t.close();
+});
+
+/** Values that look like what the interface takes, broken in one place or all. */
+const anyBody = fc.oneof(
+  fc.json({ maxDepth: 4 }),
+  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc
+    .dictionary(
+      fc.constantFrom(
+        'email',
+        'token',
+        'request',
+        'code',
+        'device_code',
+        'user_code',
+        'refresh_token',
+        'grant_type',
+        'scope',
+        'name',
+        'avatar_url',
+        'locale',
+        'time_zone',
+        'client_name',
+        '__proto__',
+        'id',
+      ),
+      fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 80 }),
+        fc.jsonValue({ maxDepth: 2 }),
+        fc.constantFrom('session', 'lk_rt_x', 'a@example.com', 'UTC', '\u0000', '\ud800'),
+      ),
+    )
+    .map((value) => JSON.stringify(value)),
+);
+const headerText = fc.string({
+  unit: fc.integer({ min: 0x20, max: 0xff }).map((c) => String.fromCharCode(c)),
+  maxLength: 150,
+});
+const anyHeaders = fc.dictionary(
+  fc.constantFrom(
+    'Content-Type',
+    'Authorization',
+    'Cookie',
+    'Origin',
+    'If-Match',
+    'Idempotency-Key',
+    'X-Request-Id',
+    'X-Forwarded-For',
+    'User-Agent',
+    'Content-Length',
+    'Accept',
+  ),
+  fc.oneof(
+    headerText,
+    fc.constantFrom(
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'application/merge-patch+json',
+      'Bearer',
+      '*',
+      'latchkey_session=x',
+      'Bearer lk_at_x',
+    ),
+  ),
+);
+
+onBothDatabases('fuzz', (open) => {
+  test('no body, header or query makes the service answer with an error of its own', async () => {
+    const t = await open({ settings: { LATCHKEY_TRUSTED_PROXIES: '192.0.2.1' } });
+    const token = (await t.login()).access_token;
+    const name = fc.constantFrom(...(Object.keys(endpoints) as (keyof typeof endpoints)[]));
+    const query = fc.oneof(
+      fc.constant(''),
+      fc.webQueryParameters().map((text) => `?${text}`),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        name,
+        anyBody,
+        anyHeaders,
+        query,
+        fc.boolean(),
+        async (id, raw, headers, search, signedIn) => {
+          const one: Endpoint = endpoints[id];
+          const ends = one === endpoints.revoke || one === endpoints.logout;
+          const answer = await t.ask(one.method.toUpperCase(), `${pathOf(one)}${search}`, {
+            ...(one.method === 'get' ? {} : { raw }),
+            headers: { 'Content-Type': 'application/json', ...headers },
+            ...(signedIn && !ends ? { token } : {}),
+          });
+          if (answer.status >= 500) throw new Error(`${answer.status} ${answer.text}\n${t.logs.at(-2)}`);
+          if (answer.status >= 400 && answer.body.request_id === undefined) throw new Error(answer.text);
+        },
+      ),
+      { numRuns: 400 },
+    );
+    await t.close();
+  }, 30_000);
+});

@@ -1,0 +1,138 @@
+import { expect, test } from 'bun:test';
+import { endpoints } from '@latchkey/contract/endpoints';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { limitNames } from '../rate-limits/rules.ts';
+
+const local = { peer: '127.0.0.1' };
+
+test('what happened is counted by names of ours, never by what a client sent', async () => {
+  const t = await openApp('sqlite');
+  const ada = await t.login();
+  await t.deviceLogin(ada);
+  await t.ask('GET', '/me', { token: ada.access_token });
+  await t.ask('GET', '/no/such-path-4711');
+  await t.ask('PUT', '/me');
+  const refresh = (headers?: Record<string, string>) =>
+    t.ask('POST', '/refresh', {
+      json: { refresh_token: ada.refresh_token },
+      ...(headers ? { headers } : {}),
+    });
+  await refresh({ 'Idempotency-Key': 'one' });
+  await refresh({ 'Idempotency-Key': 'one' });
+  await refresh();
+  t.pass(60);
+  await refresh();
+  await t.ask('POST', '/magic_link', { json: { email: 'waits@example.com' } });
+  const { text, headers } = await t.ask('GET', 'metrics', local);
+  expect(headers.get('Content-Type')).toStartWith('text/plain; version=0.0.4');
+  for (const line of [
+    'latchkey_http_requests_total{route="/api/v1/auth/me",method="GET",status="200"} 1',
+    'latchkey_http_requests_total{route="unknown",method="GET",status="404"} 1',
+    'latchkey_http_requests_total{route="/api/v1/auth/me",method="PUT",status="405"} 1',
+    'latchkey_http_request_duration_seconds_count{route="/api/v1/auth/magic_link"} 2',
+    'latchkey_logins_total{method="magic_link"} 1',
+    'latchkey_logins_total{method="device_code"} 1',
+    'latchkey_mails_total{outcome="sent"} 1',
+    // The sign-in mail, and the notices of the device and of the stopped theft.
+    'latchkey_mails_waiting 3',
+    ...['rotated', 'retry', 'race', 'theft'].map(
+      (outcome) => `latchkey_refreshes_total{outcome="${outcome}"} 1`,
+    ),
+  ]) {
+    expect(text.split('\n')).toContain(line);
+  }
+  expect(text).toMatch(/^latchkey_build_info\{version="[^"]+",runtime="bun [^"]+",database="sqlite"\} 1$/m);
+  expect(text).not.toMatch(/4711|@|lk_/);
+  await t.close();
+});
+
+test('right after the start every counter stands at 0 for every label that it can have', async () => {
+  const t = await openApp('sqlite');
+  const lines = (await t.ask('GET', 'metrics', local)).text.split('\n');
+  const counted = {
+    latchkey_refreshes_total: [
+      'outcome',
+      ['rotated', 'retry', 'race', 'theft', 'over', 'disabled', 'unknown', 'malformed'],
+    ],
+    latchkey_logins_total: ['method', ['magic_link', 'email_code', 'passkey', 'device_code']],
+    latchkey_mails_total: ['outcome', ['sent', 'failed', 'given_up']],
+    latchkey_limits_hit_total: ['limit', limitNames],
+    latchkey_limiter_failures_total: ['limit', limitNames],
+  } as const;
+  for (const [name, [label, values]] of Object.entries(counted)) {
+    const found = lines.filter((line) => line.startsWith(`${name}{`));
+    expect(found.sort()).toEqual(values.map((value) => `${name}{${label}="${value}"} 0`).sort());
+  }
+  expect(lines).toContain('latchkey_untrusted_forwards_total 0');
+
+  const requests = lines.filter((line) => line.startsWith('latchkey_http_requests_total{'));
+  expect(requests.filter((line) => !line.endsWith(' 0'))).toEqual([]);
+  const labels = (route: string, method: string, status: number) =>
+    `latchkey_http_requests_total{route="${route}",method="${method}",status="${status}"} 0`;
+  for (const { method, path, status } of Object.values(endpoints)) {
+    const route = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    for (const code of [status, 500, 503])
+      expect(requests).toContain(labels(route, method.toUpperCase(), code));
+  }
+  expect(requests).toContain(labels('/login', 'GET', 500));
+  expect(lines).toContain('latchkey_http_request_duration_seconds_count{route="/api/v1/auth/refresh"} 0');
+  await t.close();
+});
+
+test('without a token the metrics are for this machine, and not for what a proxy on it hands on', async () => {
+  const t = await openApp('sqlite');
+  expect((await t.ask('GET', 'metrics', local)).status).toBe(200);
+  expect((await t.ask('GET', 'metrics', { peer: '::1' })).status).toBe(200);
+  for (const ask of [
+    { peer: '192.0.2.1' },
+    { ...local, headers: { 'X-Forwarded-For': '127.0.0.1' } },
+    { ...local, headers: { Forwarded: 'for=127.0.0.1' } },
+  ]) {
+    expect((await t.ask('GET', 'metrics', ask)).body.error).toBe('not_found');
+  }
+  await t.close();
+});
+
+test('without a token a page whose name was made to resolve to this machine gets no metrics', async () => {
+  const t = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
+  const get = async (origin: string) =>
+    (await t.app.fetch(new Request(`${origin}/metrics`), { peer: '127.0.0.1' })).status;
+  for (const origin of ['http://localhost:8787', 'http://127.0.0.1:8787', 'http://[::1]:8787'])
+    expect([origin, await get(origin)]).toEqual([origin, 200]);
+  for (const origin of [
+    'http://evil.example:8787',
+    'http://localhost.evil.example',
+    'https://login.example.com',
+  ])
+    expect([origin, await get(origin)]).toEqual([origin, 404]);
+  await t.close();
+});
+
+test('with a token the metrics are for who presents it, from anywhere', async () => {
+  const token = 'a token of the operator'.replaceAll(' ', '-');
+  const t = await openApp('sqlite', { settings: { LATCHKEY_METRICS_TOKEN: token } });
+  expect((await t.ask('GET', 'metrics', { token })).status).toBe(200);
+  for (const ask of [local, { token: `${token}x` }, { token: token.slice(1) }]) {
+    const { status, headers } = await t.ask('GET', 'metrics', ask);
+    expect([status, headers.get('WWW-Authenticate')]).toEqual([401, 'Bearer realm="metrics"']);
+  }
+  await t.close();
+});
+
+test('forwarding headers from an untrusted peer are counted, and logged once an hour', async () => {
+  const t = await openApp('sqlite', { settings: { LATCHKEY_TRUSTED_PROXIES: '10.0.0.0/8' } });
+  const send = (peer: string, headers: Record<string, string>) => t.ask('GET', 'healthz', { peer, headers });
+  const warnings = () => t.logs.filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES')).length;
+  await send('10.0.0.1', { 'X-Forwarded-For': '203.0.113.5' });
+  await send('198.51.100.1', {});
+  expect(warnings()).toBe(0);
+  for (let index = 0; index < 5; index++) await send('198.51.100.1', { 'X-Forwarded-For': '203.0.113.5' });
+  await send('198.51.100.1', { Forwarded: 'for=203.0.113.5' });
+  expect(warnings()).toBe(1);
+  t.pass(3601);
+  await send('198.51.100.1', { 'X-Forwarded-For': '203.0.113.5' });
+  expect(warnings()).toBe(2);
+  expect((await t.ask('GET', 'metrics', local)).text).toContain('latchkey_untrusted_forwards_total 7');
+  expect(t.logs.join('')).not.toContain('203.0.113.5');
+  await t.close();
+});

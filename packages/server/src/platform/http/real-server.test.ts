@@ -1,0 +1,223 @@
+// What only a real process with real sockets can show.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { loginByMail, request } from '../../../../../tests/support/http.ts';
+import { startService, type TestService } from '../../../../../tests/support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const address = () => ({ hostname: '127.0.0.1', port: Number(new URL(service.url).port) });
+
+/** Sends bytes as they are and gives what came back until the other side closed, or nothing more came. */
+function converse(bytes: string | Uint8Array, quietMs = 300): Promise<string> {
+  return new Promise((resolve) => {
+    let received = '';
+    let timer: Timer | undefined;
+    const settle = (end: () => void) => {
+      clearTimeout(timer);
+      timer = setTimeout(end, quietMs);
+    };
+    const done = () => {
+      clearTimeout(timer);
+      resolve(received);
+    };
+    Bun.connect({
+      ...address(),
+      socket: {
+        open(socket) {
+          socket.write(bytes);
+          settle(() => socket.terminate());
+        },
+        data(socket, data) {
+          received += data.toString('latin1');
+          settle(() => socket.terminate());
+        },
+        close: done,
+        error: done,
+        connectError: done,
+      },
+    }).catch(done);
+  });
+}
+
+const isAlive = async () => (await fetch(`${service.url}/healthz`)).status === 200;
+
+async function* slices(total: number): AsyncGenerator<Uint8Array> {
+  for (let sent = 0; sent < total; sent += 65_536) yield new Uint8Array(65_536).fill(0x20);
+}
+
+test.each(['announced', 'chunked'])('a body of 10 MB (%s) gets the 413 error object', async (how) => {
+  const size = 10 * 1024 * 1024;
+  const body =
+    how === 'announced'
+      ? new Uint8Array(size).fill(0x20)
+      : new ReadableStream({
+          async start(controller) {
+            for await (const slice of slices(size)) controller.enqueue(slice);
+            controller.close();
+          },
+        });
+  const answer = await fetch(`${service.url}/api/v1/auth/magic_link`, {
+    method: 'POST',
+    body,
+    headers: { 'Content-Type': 'application/json', 'X-Request-Id': `big-${how}` },
+  });
+  expect(answer.status).toBe(413);
+  expect(answer.headers.get('Cache-Control')).toBe('no-store');
+  expect(await answer.json()).toEqual({
+    error: 'payload_too_large',
+    error_description: expect.stringContaining('65536'),
+    request_id: `big-${how}`,
+  });
+  expect(await isAlive()).toBe(true);
+});
+
+test('an announced length beyond the limit is refused without waiting for the body', async () => {
+  const answer = await converse(
+    'POST /api/v1/auth/device HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n',
+  );
+  expect(answer).toStartWith('HTTP/1.1 413');
+  expect(answer).toContain('"error":"payload_too_large"');
+});
+
+test('a body of 65,536 bytes is taken and one more is not', async () => {
+  for (const [size, status] of [
+    [65_536, 200],
+    [65_537, 413],
+  ] as const) {
+    const text = `{"x":"${'x'.repeat(size - 8)}"}`;
+    for (const body of [text, new Blob([text]).stream()]) {
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await fetch(`${service.url}/api/v1/auth/device`, { method: 'POST', body, headers });
+      expect([size, answer.status]).toEqual([size, status]);
+    }
+  }
+});
+
+const head = 'Host: localhost\r\n';
+const garbage: [string, string | Uint8Array][] = [
+  ['nothing but bytes', crypto.getRandomValues(new Uint8Array(4096))],
+  ['nulls', new Uint8Array(10_000)],
+  ['a TLS hello', new Uint8Array([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03])],
+  ['no version', 'GET /\r\n\r\n'],
+  ['an unknown version', `GET / HTTP/9.9\r\n${head}\r\n`],
+  ['an unknown method', `BREW /api/v1/auth/me HTTP/1.1\r\n${head}\r\n`],
+  ['TRACE', `TRACE /api/v1/auth/me HTTP/1.1\r\n${head}\r\n`],
+  ['CONNECT', `CONNECT evil.example:443 HTTP/1.1\r\n${head}\r\n`],
+  ['an absolute target', `GET http://evil.example/api/v1/auth/me HTTP/1.1\r\n${head}\r\n`],
+  ['a star target', `OPTIONS * HTTP/1.1\r\n${head}\r\n`],
+  ['no host', 'GET /api/v1/auth/me HTTP/1.1\r\n\r\n'],
+  ['a broken host', 'GET /api/v1/auth/me HTTP/1.1\r\nHost: a b[<>\r\n\r\n'],
+  ['two hosts', `GET /api/v1/auth/me HTTP/1.1\r\n${head}Host: other\r\n\r\n`],
+  ['a path of broken escapes', `GET /api/v1/auth/sessions/%zz%c0%ff HTTP/1.1\r\n${head}\r\n`],
+  ['a path of 8-bit bytes', `DELETE /api/v1/auth/sessions/\u00ff\u00fe HTTP/1.1\r\n${head}\r\n`],
+  ['a header without a colon', `GET / HTTP/1.1\r\n${head}garbage\r\n\r\n`],
+  ['a header of 1 MB', `GET / HTTP/1.1\r\n${head}X: ${'x'.repeat(1_000_000)}\r\n\r\n`],
+  ['a path of 100 kB', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n${head}\r\n`],
+  ['a negative length', `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: -1\r\n\r\n`],
+  ['a length that is no number', `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: x\r\n\r\n{}`],
+  [
+    'two lengths',
+    `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x`,
+  ],
+  [
+    'length and chunks',
+    `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  [
+    'broken chunks',
+    `POST /api/v1/auth/device HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`,
+  ],
+  [
+    'a huge chunk',
+    `POST /api/v1/auth/device HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n`,
+  ],
+  [
+    'a body that ends early',
+    `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"client`,
+  ],
+  ['a broken upgrade', `GET / HTTP/1.1\r\n${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
+];
+
+test.each(garbage)(
+  '%s over the socket neither ends the process nor makes it answer 5xx',
+  async (_, bytes) => {
+    const answer = await converse(bytes);
+    expect(answer).not.toMatch(/^HTTP\/1\.[01] 5(?!05)/);
+    expect(await isAlive()).toBe(true);
+  },
+);
+
+test('HEAD is answered as GET is, with the same headers and no body', async () => {
+  const { access_token } = await loginByMail(service.url, 'head@example.com');
+  const paths = ['me', 'organizations', 'sessions', 'passkeys', 'events', 'nothing', 'token'];
+  const others = [
+    'healthz',
+    'readyz',
+    'login',
+    'docs',
+    'openapi.json',
+    'metrics',
+    'dev/mailbox',
+    '',
+    'nowhere',
+  ];
+  for (const path of [...paths.map((name) => `api/v1/auth/${name}`), ...others]) {
+    const ask = async (method: string, headers: Record<string, string>) => {
+      const lines = Object.entries({ ...headers, 'X-Request-Id': 'same' }).map((line) => line.join(': '));
+      const answer = await converse(`${method} /${path} HTTP/1.1\r\n${head}${lines.join('\r\n')}\r\n\r\n`);
+      const [top = '', body = ''] = answer.split('\r\n\r\n', 2);
+      const sent = top.split('\r\n').filter((line) => !/^(date|connection):/i.test(line));
+      return { top: sent.map((line) => line.toLowerCase()).sort(), body };
+    };
+    for (const headers of [{ Authorization: `Bearer ${access_token}` }, { Accept: '*/*' }]) {
+      const [get, headAnswer] = [await ask('GET', headers), await ask('HEAD', headers)];
+      expect([path, headAnswer.body]).toEqual([path, '']);
+      // It counts itself.
+      if (path !== 'metrics') expect([path, headAnswer.top]).toEqual([path, get.top]);
+    }
+  }
+});
+
+test('a precondition that comes twice is refused, not looked at once', async () => {
+  const { access_token: token } = await loginByMail(service.url, 'twice@example.com');
+  const { body } = await request(service.url, 'GET', '/me', { token });
+  const ask = (ids: string[]) =>
+    converse(
+      `GET /api/v1/auth/me HTTP/1.1\r\n${head}Authorization: Bearer ${token}\r\n${ids.map((id) => `Latchkey-User: ${id}\r\n`).join('')}\r\n`,
+    );
+  expect(await ask([body.id])).toStartWith('HTTP/1.1 200');
+  for (const other of [body.id, `usr_${'x'.repeat(22)}`]) {
+    expect(await ask([body.id, other])).toStartWith('HTTP/1.1 400');
+    expect(await ask([other, body.id])).toStartWith('HTTP/1.1 400');
+  }
+});
+
+test('a body that an endpoint does not take is passed over, and the connection serves what comes next', async () => {
+  const path = '/api/v1/auth/sessions';
+  for (const [method, target] of [
+    ['GET', path],
+    ['DELETE', `${path}/ses_AAAAAAAAAAAAAAAAAAAAAA`],
+  ]) {
+    for (const size of [10, 200_000]) {
+      const body = 'GET /smuggled HTTP/1.1\r\n\r\n'.padEnd(size, ' ').slice(0, size);
+      const answer = await converse(
+        `${method} ${target} HTTP/1.1\r\n${head}Content-Length: ${size}\r\n\r\n${body}GET /healthz HTTP/1.1\r\n${head}\r\n`,
+      );
+      const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+      expect([method, size, ...statuses]).toEqual([method, size, '401', '200']);
+    }
+  }
+});
+
+test('two hundred connections that say nothing leave room for those that do', async () => {
+  const sockets = await Promise.all(
+    Array.from({ length: 200 }, () => Bun.connect({ ...address(), socket: { data: () => undefined } })),
+  );
+  expect(await isAlive()).toBe(true);
+  for (const socket of sockets) socket.terminate();
+});

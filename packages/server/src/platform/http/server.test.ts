@@ -1,0 +1,359 @@
+// What holds for every endpoint of the interface, whatever it does.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
+import { errorStatus } from '@latchkey/contract/errors';
+import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+
+const all: readonly Endpoint[] = Object.values(endpoints);
+const origin = 'https://app.example.com';
+const pathOf = (endpoint: Endpoint): string => endpoint.path.replace(/\{\w+\}/g, 'ses_x').slice(1);
+const methodOf = (endpoint: Endpoint): string => endpoint.method.toUpperCase();
+
+let t: TestApp;
+let token: string;
+let service: string;
+beforeAll(async () => {
+  t = await openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: origin } });
+  token = (await t.login()).access_token;
+  service = await t.serviceAuthorization();
+});
+afterAll(() => t.close());
+
+/** The one shape of errors, with the status that belongs to the code. */
+function expectError(answer: Answer, code: keyof typeof errorStatus): void {
+  expect({ status: answer.status, error: answer.body?.error }).toEqual({
+    status: errorStatus[code],
+    error: code,
+  });
+  expect(Object.keys(answer.body).sort()).toEqual(['error', 'error_description', 'request_id']);
+  expect(answer.body.error_description).toMatch(/\S/);
+  expect(answer.body.request_id).toBe(answer.headers.get('X-Request-Id')!);
+  expectEverywhere(answer);
+}
+
+function expectEverywhere({ headers }: Answer): void {
+  expect(headers.get('Cache-Control')).toBe('no-store');
+  expect(headers.get('X-Request-Id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
+  expect(headers.get('Access-Control-Allow-Origin')).not.toBe('*');
+}
+
+describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, endpoint] as const))(
+  '%s',
+  (_, endpoint) => {
+    const path = pathOf(endpoint);
+    const ask = (headers: Record<string, string> = {}, raw?: string) =>
+      t.ask(methodOf(endpoint), path, { headers, ...(raw === undefined ? {} : { raw }) });
+
+    const authorization = (): Record<string, string> => {
+      if (endpoint.access === 'anyone') return {};
+      return { Authorization: endpoint.access === 'service' ? service : `Bearer ${token}` };
+    };
+
+    test('gives back a good request id and replaces any other', async () => {
+      for (const id of ['a', 'A.b_c-9', 'x'.repeat(128)]) {
+        expect((await ask({ 'X-Request-Id': id })).headers.get('X-Request-Id')).toBe(id);
+      }
+      for (const id of ['', 'a b', 'x'.repeat(129), 'a/b', 'a,b', '<x>', '\u00e4', 'a:b', '"a"']) {
+        const { headers } = await ask({ 'X-Request-Id': id });
+        expect(headers.get('X-Request-Id')).not.toBe(id);
+        expect(headers.get('X-Request-Id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
+      }
+    });
+
+    if (endpoint.access === 'anyone' || endpoint.access === 'optional') {
+      test('answers everyone with the headers of every answer', async () => {
+        expectEverywhere(await ask());
+      });
+    } else {
+      const [scheme, code] =
+        endpoint.access === 'service'
+          ? (['Basic', 'invalid_client'] as const)
+          : (['Bearer', 'invalid_token'] as const);
+
+      test('without a credential is 401 with a challenge that names no error', async () => {
+        const answer = await ask();
+        expectError(answer, code);
+        expect(answer.headers.get('WWW-Authenticate')).toStartWith(`${scheme} `);
+        expect(answer.headers.get('WWW-Authenticate')).not.toContain('error');
+      });
+
+      test('checks the credential before query, media type, size and body', async () => {
+        const before = t.statements.length;
+        const bad = ['', '{', '[]', 'x'.repeat(70_000)];
+        for (const raw of endpoint.method === 'get' ? [] : bad) {
+          for (const type of ['application/json', 'text/plain', 'application/xml']) {
+            const answer = await ask({ Authorization: `${scheme} lk_at_x`, 'Content-Type': type }, raw);
+            expectError(answer, code);
+            if (scheme === 'Bearer')
+              expect(answer.headers.get('WWW-Authenticate')).toContain('error="invalid_token"');
+          }
+        }
+        const query = await t.ask(methodOf(endpoint), `${path}?limit=x&limit=y&scope=z`, {
+          token: 'lk_at_x',
+        });
+        expectError(query, code);
+        expect(t.statements.length).toBe(before);
+      });
+    }
+
+    if (endpoint.body) {
+      test('takes a body of 65,536 bytes and refuses one of 65,537, announced or not', async () => {
+        const sized = (bytes: number) => `{"x":"${'x'.repeat(bytes - 8)}"}`;
+        for (const announced of [true, false]) {
+          const send = async (bytes: number) => {
+            // A login of its own: what is taken may end every login of its user.
+            const login = ['anyone', 'service'].includes(endpoint.access)
+              ? undefined
+              : await t.login('size@example.com');
+            const auth = login ? { Authorization: `Bearer ${login.access_token}` } : authorization();
+            const text = sized(bytes);
+            expect(Buffer.byteLength(text)).toBe(bytes);
+            const headers = { 'Content-Type': 'application/json', ...auth };
+            const raw = announced ? text : new Blob([text]).stream();
+            return t.ask(methodOf(endpoint), path, {
+              headers: announced ? { ...headers, 'Content-Length': String(bytes) } : headers,
+              raw,
+            });
+          };
+          expectError(await send(65_537), 'payload_too_large');
+          expect((await send(65_536)).status).not.toBe(413);
+        }
+      });
+
+      test('refuses another media type, and takes its own with parameters in any letter case', async () => {
+        const auth = authorization();
+        for (const type of [
+          'text/plain',
+          'application/xml',
+          'application/jsonx',
+          'multipart/form-data; boundary=x',
+          '',
+        ]) {
+          expectError(await ask({ ...auth, 'Content-Type': type }, '{}'), 'unsupported_media_type');
+        }
+        // Broken on purpose: the answer tells that the type was taken, and nothing happens.
+        for (const type of [
+          'application/json',
+          'Application/JSON',
+          'application/json; charset=UTF-8',
+          'application/json ;x=y',
+        ]) {
+          expectError(await ask({ ...auth, 'Content-Type': type }, '{'), 'invalid_request');
+        }
+      });
+    }
+
+    test('another method is 405 with Allow, and nothing happens', async () => {
+      const known = all.filter((other) => other.path === endpoint.path).map(methodOf);
+      if (known.includes('GET')) known.push('HEAD');
+      const before = t.statements.length;
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        if (known.includes(method)) continue;
+        const answer = await t.ask(method, path, { token });
+        expect([method, answer.status]).toEqual([method, 405]);
+        expect(answer.headers.get('Allow')!.split(', ').sort()).toEqual(known.toSorted());
+        if (method !== 'HEAD') expectError(answer, 'method_not_allowed');
+      }
+      expect(t.statements.length).toBe(before);
+    });
+
+    test('a preflight is answered for the origins on the list only', async () => {
+      const preflight = (from: string) =>
+        t.ask('OPTIONS', path, {
+          headers: { Origin: from, 'Access-Control-Request-Method': methodOf(endpoint) },
+        });
+      const answer = await preflight(origin);
+      expect(answer.status).toBe(204);
+      expect(answer.headers.get('Access-Control-Allow-Origin')).toBe(origin);
+      expect(answer.headers.get('Access-Control-Allow-Credentials')).toBe('true');
+      expect(answer.headers.get('Access-Control-Allow-Methods')!.split(', ')).toContain(methodOf(endpoint));
+      const headers = answer.headers.get('Access-Control-Allow-Headers')!.split(', ');
+      expect(headers).toEqual(expect.arrayContaining(['Authorization', 'If-Match', 'Latchkey-User']));
+      expect(headers).not.toContain('*');
+      for (const from of [
+        'https://evil.example',
+        'null',
+        `${origin}.evil.example`,
+        'http://app.example.com',
+        `${origin}:8443`,
+      ]) {
+        const refused = await preflight(from);
+        expect([...refused.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+        expect((await ask({ Origin: from })).headers.has('Access-Control-Allow-Origin')).toBe(false);
+      }
+      const simple = await ask({ Origin: origin });
+      expect(simple.headers.get('Access-Control-Allow-Origin')).toBe(origin);
+      expect(simple.headers.get('Vary')).toContain('Origin');
+    });
+  },
+);
+
+test('an unknown path is 404 with any method', async () => {
+  const paths = [
+    'api/v1/auth',
+    'api/v1/auth/',
+    'api/v1',
+    'api/v2/auth/me',
+    'api/v1/auth/me/',
+    'nowhere',
+    'api/v1/auth/ME',
+  ];
+  for (const path of [
+    ...paths,
+    'api/v1/auth/sessions/a/b',
+    'api/v1/auth/%6de%00',
+    '__proto__',
+    'assets/../x',
+    '%',
+  ]) {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'])
+      expectError(await t.ask(method, path), 'not_found');
+    expect((await t.ask('HEAD', path)).status).toBe(404);
+  }
+});
+
+const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
+
+test('a browser that opens a page that does not exist gets a page, under the headers of all pages', async () => {
+  const login = await t.ask('GET', 'login');
+  const pageHeaders = [...login.headers.keys()].filter(
+    (name) => !['content-length', 'etag', 'vary', 'x-request-id'].includes(name),
+  );
+  expect(pageHeaders).toContain('content-security-policy');
+  for (const path of ['nowhere', 'login/', 'account/settings', 'apiary', '<script>', 'nowhere?next=/x']) {
+    const answer = await t.ask('GET', path, { headers: { Accept: browserAccept } });
+    expect([path, answer.status]).toEqual([path, 404]);
+    for (const name of pageHeaders)
+      expect([path, name, answer.headers.get(name)]).toEqual([path, name, login.headers.get(name)]);
+    expect(answer.headers.get('Vary')).toBe('Origin, Accept');
+    expect(answer.headers.get('X-Request-Id')).toMatch(/\S/);
+    expect(answer.text).toContain('<h1>Page not found</h1>');
+    expect(answer.text).not.toContain('<script');
+    expect(JSON.parse(t.logs.at(-1)!)).toMatchObject({ status: 404, route: 'unknown', outcome: 'not_found' });
+  }
+  expect((await t.ask('HEAD', 'nowhere', { headers: { Accept: browserAccept } })).status).toBe(404);
+});
+
+test('a program gets the error object for an unknown path, and so does a browser below the paths of programs', async () => {
+  const likesHtmlLess = [
+    '',
+    '*/*',
+    'application/json',
+    'application/json, text/plain, */*',
+    'application/json, text/html',
+    'text/html, application/json',
+    'text/html;q=0.5, application/json;q=0.9',
+    'text/html;q=0.7, */*;q=0.8',
+    'text/html;q=0, */*',
+    'text/html;q=x',
+    'text/plain',
+    'xtext/html',
+  ];
+  for (const accept of likesHtmlLess)
+    expectError(await t.ask('GET', 'nowhere', { headers: { Accept: accept } }), 'not_found');
+  for (const accept of [
+    'text/html',
+    'TEXT/HTML; Q=0.1',
+    'text/*',
+    'text/html, */*',
+    '*/*;q=0.1, text/html;q=0.2',
+  ])
+    expect((await t.ask('GET', 'nowhere', { headers: { Accept: accept } })).text).toStartWith(
+      '<!doctype html>',
+    );
+  const machinePaths = [
+    'api',
+    'api/',
+    'api/v1/nowhere',
+    '%61pi/v1/x',
+    '.well-known/nowhere',
+    'assets/nowhere.js',
+  ];
+  for (const path of [...machinePaths, 'dev/nowhere.json'])
+    expectError(await t.ask('GET', path, { headers: { Accept: browserAccept } }), 'not_found');
+});
+
+test('the origin of the service itself gets CORS headers, never a star', async () => {
+  const { headers } = await t.ask('GET', '/me', { token, headers: { Origin: 'http://localhost:8787' } });
+  expect(headers.get('Access-Control-Allow-Origin')).toBe('http://localhost:8787');
+});
+
+test('a login into a cookie is refused to a stranger’s page, however the query spells it', async () => {
+  const app = await openApp('sqlite');
+  const verify = (query: string, headers: Record<string, string>, link: string | undefined) =>
+    app.ask('POST', `/magic_link/verify${query}`, { json: { token: link }, headers });
+  await app.ask('POST', '/magic_link', { json: { email: 'eve@example.com' } });
+  const [mail] = await app.mails();
+  const foreign = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' };
+  for (const query of ['?session=cookie', '?s%65ssion=cookie', '?session=c%6fokie', '?&session=cookie']) {
+    const answer = await verify(query, foreign, mail!.token);
+    expect([query, answer.headers.get('Set-Cookie')]).toEqual([query, null]);
+    expect([query, answer.status >= 400]).toEqual([query, true]);
+  }
+  const own = await verify('?session=cookie', { 'Sec-Fetch-Site': 'same-origin' }, mail!.token);
+  expect(own.status).toBe(200);
+  await app.ask('POST', '/magic_link', { json: { email: 'eve@example.com' } });
+  const other = await verify('??session=cookie', foreign, (await app.mails())[0]!.token);
+  expect(other.headers.get('Set-Cookie')).toBeNull();
+  await app.close();
+});
+
+onBothDatabases('conventions', (open, dialect) => {
+  test('a draining process answers 503 with Retry-After, lives, and is not ready', async () => {
+    const app = await open();
+    const { access_token } = await app.login();
+    app.lifecycle.draining = true;
+    const before = app.statements.length;
+    for (const endpoint of all) {
+      const answer = await app.ask(methodOf(endpoint), pathOf(endpoint), { token: access_token });
+      expectError(answer, 'temporarily_unavailable');
+      expect(answer.headers.get('Retry-After')).toMatch(/^\d+$/);
+    }
+    expectError(await app.ask('GET', 'readyz'), 'temporarily_unavailable');
+    expect((await app.ask('GET', 'healthz')).status).toBe(200);
+    expect(app.statements.length).toBe(before);
+    app.lifecycle.draining = false;
+    expect((await app.ask('GET', 'readyz')).status).toBe(200);
+    await app.close();
+  });
+
+  if (dialect === 'postgres') {
+    test('a store out of reach is 503 with Retry-After, and nothing of it is told', async () => {
+      const app = await open();
+      const { access_token } = await app.login();
+      await app.ctx.db.close();
+      for (const [method, path, json] of [
+        ['GET', '/me', undefined],
+        ['POST', '/magic_link', { email: 'a@example.com' }],
+        ['POST', '/device', {}],
+        ['GET', 'readyz', undefined],
+      ] as const) {
+        const answer = await app.ask(method, path, { token: access_token, ...(json ? { json } : {}) });
+        expectError(answer, 'temporarily_unavailable');
+        expect(answer.headers.get('Retry-After')).toMatch(/^\d+$/);
+        expect(answer.text).not.toMatch(/postgres|sql|select|insert|stack|127\.0\.0\.1/i);
+      }
+      expect((await app.ask('GET', 'healthz')).status).toBe(200);
+    });
+  }
+
+  test('text with characters that a database cannot keep is refused or kept, never an error of ours', async () => {
+    const app = await open();
+    const { access_token } = await app.login();
+    const seen: [string, number][] = [];
+    for (const evil of ['a\u0000b', '\u0000', 'a\ud800b', '\udfff', '\ufffe', '\u{10ffff}']) {
+      for (const field of ['client_id', 'client_name', 'device_name', 'scope']) {
+        const { status } = await app.ask('POST', '/device', { json: { [field]: evil } });
+        seen.push([`${field} ${JSON.stringify(evil)}`, status]);
+      }
+      const patch = await app.ask('PATCH', '/me', { json: { name: evil }, token: access_token });
+      seen.push([`name ${JSON.stringify(evil)}`, patch.status]);
+      const session = encodeURIComponent(evil.toWellFormed());
+      const path = `/sessions/${session}`;
+      seen.push([path, (await app.ask('DELETE', path, { token: access_token })).status]);
+    }
+    expect(seen.filter(([, status]) => status >= 500)).toEqual([]);
+    await app.close();
+  });
+});

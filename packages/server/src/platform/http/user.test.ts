@@ -1,0 +1,128 @@
+// Latchkey-User: a request is held to the user it is meant for, whatever credential it comes with.
+
+import { expect, test } from 'bun:test';
+import { type Endpoint, endpoints, userHeader } from '@latchkey/contract/endpoints';
+import { type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+
+const ofUsers = (Object.values(endpoints) as Endpoint[]).filter(
+  ({ access }) => access !== 'anyone' && access !== 'service',
+);
+const others = (Object.values(endpoints) as Endpoint[]).filter((endpoint) => !ofUsers.includes(endpoint));
+const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
+const hourSeconds = 3600;
+
+const send = (app: TestApp, { method, path }: Endpoint, ask: Ask) =>
+  app.ask(method.toUpperCase(), path.replace('{id}', `ses_${'x'.repeat(22)}`).slice(1), ask);
+
+/** A person's credentials of each sort, and all that the interface shows of the account. */
+async function someone(app: TestApp, email: string) {
+  const { access_token: token } = await app.login(email);
+  await app.ask('POST', '/magic_link', { json: { email } });
+  const mail = (await app.mails()).find(({ to, token: link }) => to === email && link);
+  const entered = await app.ask('POST', '/magic_link/verify?session=cookie', {
+    json: { token: mail?.token },
+    headers: sameOrigin,
+  });
+  const cookie = entered.headers.get('Set-Cookie')?.split(';')[0] ?? '';
+  const shown = async () => {
+    const lists = ['/me', '/passkeys', '/sessions', '/organizations', '/events'];
+    return Promise.all(lists.map(async (path) => (await app.ask('GET', path, { token })).text));
+  };
+  const { id } = (await app.ask('GET', '/me', { token })).body as { id: string };
+  return { id, shown, credentials: [{ token }, { cookie, headers: sameOrigin }] as Ask[] };
+}
+
+onBothDatabases(userHeader, (open) => {
+  test('with the credential of another user nothing is done, shown or read, at any endpoint, old login or new', async () => {
+    const app = await open();
+    const ada = await someone(app, 'ada@example.com');
+    const bob = await someone(app, 'bob@example.com');
+    const before = await bob.shown();
+    for (const pass of [0, hourSeconds]) {
+      app.pass(pass);
+      for (const credential of bob.credentials) {
+        for (const endpoint of ofUsers) {
+          const first = app.statements.length;
+          const ask = { ...credential, headers: { ...credential.headers, [userHeader]: ada.id } };
+          const bodies = endpoint.method === 'get' ? [{}] : [{}, { raw: '{' }, { json: { name: 'Not Bob' } }];
+          for (const body of bodies) {
+            const answer = await send(app, endpoint, { ...ask, ...body });
+            expect([endpoint.id, answer.status, answer.body.error]).toEqual([
+              endpoint.id,
+              412,
+              'precondition_failed',
+            ]);
+            expect(answer.body.error_description).toContain(userHeader);
+            expect(answer.text).not.toContain(bob.id);
+            expect(answer.headers.get('Set-Cookie')).toBeNull();
+          }
+          // The look-up of the credential, and the note that it was used.
+          const ran = app.statements.slice(first);
+          expect([
+            endpoint.id,
+            ran.filter((text) => !/^select|^update "sessions" set "last_used_at"/i.test(text)),
+          ]).toEqual([endpoint.id, []]);
+        }
+      }
+    }
+    const after = await bob.shown();
+    expect(after.map((text) => text.replaceAll(/"last_used_at":"[^"]+"/g, ''))).toEqual(
+      before.map((text) => text.replaceAll(/"last_used_at":"[^"]+"/g, '')),
+    );
+    await app.close();
+  });
+
+  test('with the credential of the user it names everything is as without it', async () => {
+    const app = await open();
+    const ada = await someone(app, 'ada@example.com');
+    for (const credential of ada.credentials) {
+      const headers = { ...credential.headers, [userHeader]: ada.id };
+      for (const path of ['/me', '/passkeys', '/sessions', '/organizations', '/events']) {
+        const plain = await app.ask('GET', path, credential);
+        const held = await app.ask('GET', path, { ...credential, headers });
+        expect([path, held.status, held.text]).toEqual([path, 200, plain.text]);
+      }
+      const named = { json: { name: 'Ada L' }, headers };
+      expect((await app.ask('PATCH', '/me', { ...credential, ...named })).body.name).toBe('Ada L');
+      expect((await app.ask('DELETE', '/logout?scope=session', { ...credential, headers })).status).toBe(204);
+    }
+    await app.close();
+  });
+
+  test('what is not one id is refused by name, after the credential and before the body', async () => {
+    const app = await open();
+    const ada = await someone(app, 'ada@example.com');
+    const [bearer] = ada.credentials;
+    const wrong = ['', 'ada@example.com', 'usr_', `${ada.id}x`, ada.id.toUpperCase(), `"${ada.id}"`, '*'];
+    for (const value of [...wrong, `${ada.id}, ${ada.id}`, `${ada.id},usr_x`, 'x'.repeat(5000)]) {
+      for (const endpoint of ofUsers) {
+        const ask = { ...bearer, headers: { [userHeader]: value }, ...(endpoint.body ? { raw: '{' } : {}) };
+        const answer = await send(app, endpoint, ask);
+        expect([endpoint.id, answer.status, answer.body.error]).toEqual([
+          endpoint.id,
+          400,
+          'invalid_request',
+        ]);
+        expect(answer.body.error_description).toStartWith(`${userHeader}: `);
+      }
+      const foreign = await app.ask('GET', '/me', { token: 'lk_at_x', headers: { [userHeader]: value } });
+      expect(foreign.body.error).toBe('invalid_token');
+    }
+    await app.close();
+  });
+
+  test('where no user needs to be signed in it changes nothing', async () => {
+    const app = await open();
+    const headers = { [userHeader]: 'no id' };
+    for (const endpoint of others) {
+      const plain = await send(app, endpoint, {});
+      const held = await send(app, endpoint, { headers });
+      expect([endpoint.id, held.status, held.body?.error]).toEqual([
+        endpoint.id,
+        plain.status,
+        plain.body?.error,
+      ]);
+    }
+    await app.close();
+  });
+});

@@ -1,0 +1,110 @@
+// The development mailbox: what it shows, and when it is not there at all.
+
+import { expect, test } from 'bun:test';
+import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+
+const request = (t: TestApp, email: string) => t.ask('POST', '/magic_link', { json: { email } });
+
+const paths = ['dev/mailbox', 'dev/mailbox.json'];
+
+test('the JSON has the five members of each mail, newest first', async () => {
+  const t = await openApp('sqlite');
+  const addresses = ['a@example.com', 'b@example.com', 'c@example.com'];
+  for (const email of addresses) {
+    await request(t, email);
+    t.pass(1);
+  }
+  await t.mails();
+  const { body, headers } = await t.ask('GET', 'dev/mailbox.json');
+  expect(headers.get('Content-Type')).toStartWith('application/json');
+  expect(headers.get('Cache-Control')).toBe('no-store');
+  expect(Object.keys(body)).toEqual(['messages']);
+  expect(body.messages.map((mail: { to: string }) => mail.to)).toEqual(addresses.toReversed());
+  for (const mail of body.messages) {
+    expect(Object.keys(mail).sort()).toEqual(['html', 'sent_at', 'subject', 'text', 'to']);
+    expect(mail.sent_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(mail.text).toContain('#token=lk_ml_');
+    expect(mail.html).toContain('#token=lk_ml_');
+  }
+  await t.close();
+});
+
+test('the page shows each mail with its link to click, and nothing of it as markup', async () => {
+  const t = await openApp('sqlite');
+  const email = "x&'`{}!#$%*+/=?^_|~-@example.com";
+  expect((await request(t, email)).status).toBe(202);
+  const [mail] = await t.mails();
+  const { text: page, headers } = await t.ask('GET', 'dev/mailbox');
+  expect(headers.get('Content-Type')).toStartWith('text/html');
+  expect(headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'");
+  expect(headers.get('Referrer-Policy')).toBe('no-referrer');
+  expect(page).toContain(`href="http://localhost:8787/magic-link#token=${mail!.token}"`);
+  expect(page).toContain(mail!.code);
+  expect(page).not.toContain(email);
+  expect(page).toContain('x&#38;&#39;');
+  await t.close();
+});
+
+test('HEAD works where GET does, and other methods are refused', async () => {
+  const t = await openApp('sqlite');
+  for (const path of paths) {
+    expect((await t.ask('HEAD', path)).status).toBe(200);
+    const refused = await t.ask('POST', path);
+    expect([refused.status, refused.headers.get('Allow')]).toEqual([405, 'GET, HEAD']);
+  }
+  await t.close();
+});
+
+test('a mail that waits is not shown, and one whose link has been swept is left out', async () => {
+  const t = await openApp('sqlite');
+  await request(t, 'ada@example.com');
+  expect((await t.ask('GET', 'dev/mailbox.json')).body).toEqual({ messages: [] });
+  expect(await t.mails()).toHaveLength(1);
+  await t.ctx.db.single.run('DELETE FROM magic_links', []);
+  expect((await t.ask('GET', 'dev/mailbox.json')).body).toEqual({ messages: [] });
+  await t.close();
+});
+
+const absent: [string, Record<string, string>][] = [
+  ['an SMTP server is set', { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:25' }],
+  ['the service listens on every address', { HOST: '0.0.0.0' }],
+  ['the service listens on every IPv6 address', { HOST: '::' }],
+  ['the service listens on an address of the network', { HOST: '192.0.2.7' }],
+  ['the service listens on a name', { HOST: 'login.example.com' }],
+  ['the base URL is a public one', { LATCHKEY_BASE_URL: 'https://login.example.com' }],
+  [
+    'the base URL is one of the network',
+    { LATCHKEY_BASE_URL: 'http://login.internal:8787', LATCHKEY_INSECURE_HTTP: 'on' },
+  ],
+  ['the service listens on a name that starts like loopback', { HOST: 'localhost.example.com' }],
+];
+test.each(absent)('there is no mailbox while %s', async (_, settings) => {
+  const t = await openApp('sqlite', { settings });
+  for (const path of paths) {
+    const { status, body } = await t.ask('GET', path);
+    expect([status, body.error]).toEqual([404, 'not_found']);
+    expect((await t.ask('POST', path)).status).toBe(404);
+  }
+  await t.close();
+});
+
+test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('there is a mailbox on %s', async (host) => {
+  const t = await openApp('sqlite', { settings: { HOST: host } });
+  for (const path of paths) expect((await t.ask('GET', path)).status).toBe(200);
+  await t.close();
+});
+
+test.each([
+  ['Forwarded', 'for=198.51.100.1'],
+  ['X-Forwarded-For', '127.0.0.1'],
+  ['X-Forwarded-Host', 'localhost'],
+  ['X-Forwarded-Proto', 'https'],
+  ['X-Real-IP', '127.0.0.1'],
+])('a request that a proxy forwarded (%s) finds no mailbox', async (name, value) => {
+  const t = await openApp('sqlite');
+  for (const path of paths) {
+    const { status, body } = await t.ask('GET', path, { headers: { [name]: value } });
+    expect([status, body.error]).toEqual([404, 'not_found']);
+  }
+  await t.close();
+});

@@ -1,0 +1,220 @@
+// The outbox and its workers: what is promised when several run, or one dies.
+
+import { expect, test } from 'bun:test';
+import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { runOperator, startService } from '../../../../../tests/support/service.ts';
+import { startSmtp } from '../../../../../tests/support/smtp.ts';
+import { templates } from '../../app.ts';
+import { enqueueMail } from './outbox.ts';
+import { claimMails, listUnsent, markSent, urgentPriority } from './outbox-store.ts';
+import type { Transport } from './transport.ts';
+import { startMailWorker } from './worker.ts';
+
+const request = (t: TestApp, email: string) => t.ask('POST', '/magic_link', { json: { email } });
+
+const addresses = (count: number) => Array.from({ length: count }, (_, n) => `person${n}@example.com`);
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 1500; n++) {
+    if (await holds()) return;
+    await Bun.sleep(10);
+  }
+  throw new Error('it never came about');
+}
+
+/** A transport that keeps the recipients of what it was handed; `slowly` gives other workers their chance. */
+function recording(): Transport & { readonly delivered: string[] } {
+  const delivered: string[] = [];
+  return {
+    delivered,
+    deliver: async (_id, recipient) => {
+      await Bun.sleep(2);
+      delivered.push(recipient);
+    },
+    close: () => undefined,
+  };
+}
+
+const unsent = (t: TestApp) => listUnsent(t.ctx.db.read, { limit: 500 });
+
+onBothDatabases('outbox', (open) => {
+  test('several workers on one database hand each mail over once', async () => {
+    const t = await open();
+    for (const email of addresses(60)) await request(t, email);
+    const other = await open({ beside: t });
+    const transport = recording();
+    const workers = [t, t, other, other].map((node) => startMailWorker(node.ctx, templates, transport));
+    await until(async () => (await unsent(t)).length === 0);
+    for (const worker of workers) await worker.stop();
+    expect(transport.delivered.sort()).toEqual(addresses(60).sort());
+    await other.close();
+    await t.close();
+  });
+
+  test('a mail that a dead worker had claimed is sent by another once the lease is over, and not before', async () => {
+    const t = await open();
+    await request(t, 'ada@example.com');
+    const now = t.ctx.clock();
+    const claimed = await claimMails(t.ctx.db.single, {
+      now,
+      lease_until: now + 8_000,
+      limit: 8,
+      priority: urgentPriority,
+    });
+    expect(claimed).toHaveLength(1);
+    const transport = recording();
+    const worker = startMailWorker(t.ctx, templates, transport);
+    await request(t, 'bob@example.com');
+    worker.wake();
+    await until(() => transport.delivered.length === 1);
+    expect(transport.delivered).toEqual(['bob@example.com']);
+    t.pass(9);
+    worker.wake();
+    await until(() => transport.delivered.length === 2);
+    expect(transport.delivered).toEqual(['bob@example.com', 'ada@example.com']);
+    await worker.stop();
+    await t.close();
+  });
+
+  test('of many claims at once each mail goes to one, and a sent mail to none', async () => {
+    const t = await open();
+    for (const email of addresses(20)) await request(t, email);
+    const now = t.ctx.clock();
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        claimMails(t.ctx.db.single, { now, lease_until: now + 1000, limit: 8, priority: urgentPriority }),
+      ),
+    );
+    const ids = claims.flat().map((mail) => mail.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) await markSent(t.ctx.db.single, { id, now });
+    const rest = await claimMails(t.ctx.db.single, {
+      now: now + 5000,
+      lease_until: now + 9000,
+      limit: 100,
+      priority: urgentPriority,
+    });
+    expect(rest.map((mail) => mail.id).filter((id) => ids.includes(id))).toEqual([]);
+    expect(rest.length + ids.length).toBe(20);
+    await t.close();
+  });
+
+  test('a mail of a transaction that fails is never sent', async () => {
+    const t = await open();
+    const failing = t.ctx.db.transaction(async (tx) => {
+      const mail = {
+        template: 'sign_in',
+        recipient: 'ada@example.com',
+        reference: 'x',
+        expiresAt: t.ctx.clock() + 1000,
+      };
+      await enqueueMail(t.ctx, tx, mail);
+      throw new Error('no');
+    });
+    expect(failing).rejects.toThrow('no');
+    await failing.catch(() => undefined);
+    expect(await unsent(t)).toEqual([]);
+    await t.close();
+  });
+
+  test('a mail whose row is gone or whose template is unknown becomes a dead letter and holds up no other', async () => {
+    const t = await open();
+    const expiresAt = t.ctx.clock() + 60_000;
+    await t.ctx.db.transaction(async (tx) => {
+      await enqueueMail(t.ctx, tx, {
+        template: 'sign_in',
+        recipient: 'a@x.example',
+        reference: 'gone',
+        expiresAt,
+      });
+      await enqueueMail(t.ctx, tx, {
+        template: 'other',
+        recipient: 'b@x.example',
+        reference: 'gone',
+        expiresAt,
+      });
+    });
+    await request(t, 'ada@example.com');
+    const transport = recording();
+    const worker = startMailWorker(t.ctx, templates, transport);
+    await until(async () => (await unsent(t)).every((mail) => mail.dead_at !== null));
+    await worker.stop();
+    expect(transport.delivered).toEqual(['ada@example.com']);
+    expect(await unsent(t)).toHaveLength(2);
+    await t.close();
+  });
+
+  test('stopping a worker finishes the mail that is being sent', async () => {
+    const t = await open();
+    await request(t, 'ada@example.com');
+    let handOver: () => void = () => undefined;
+    let started = false;
+    const transport: Transport = {
+      deliver: () => {
+        started = true;
+        return new Promise((resolve) => {
+          handOver = resolve;
+        });
+      },
+      close: () => undefined,
+    };
+    const worker = startMailWorker(t.ctx, templates, transport);
+    await until(() => started);
+    const stopped = worker.stop();
+    handOver();
+    await stopped;
+    expect(await unsent(t)).toEqual([]);
+    await t.close();
+  });
+});
+
+test('a worker whose mail has not been handed over yet keeps its lease beyond the first one', async () => {
+  const t = await openApp('sqlite');
+  await request(t, 'ada@example.com');
+  let handOver: () => void = () => undefined;
+  const transport: Transport = {
+    deliver: () =>
+      new Promise((resolve) => {
+        handOver = resolve;
+      }),
+    close: () => undefined,
+  };
+  const worker = startMailWorker(t.ctx, templates, transport);
+  const leased = async () => Number((await unsent(t))[0]?.next_attempt_at);
+  await until(async () => (await unsent(t))[0]?.attempts === 1);
+  const first = await leased();
+  await until(async () => (await leased()) > first);
+  handOver();
+  await until(async () => (await unsent(t)).length === 0);
+  await worker.stop();
+  await t.close();
+}, 10_000);
+
+test('a real service killed with a mail in hand is replaced by another, which sends it', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
+  const first = await startService({
+    databaseUrl,
+    env: { LATCHKEY_SMTP_URL: `smtp://127.0.0.1:${silent.port}` },
+  });
+  await fetch(`${first.url}/api/v1/auth/magic_link`, {
+    method: 'POST',
+    body: JSON.stringify({ email: 'ada@example.com' }),
+    headers: { 'Content-Type': 'application/json' },
+  });
+  const waiting = async () => {
+    const { stdout } = await runOperator(first.env, 'outbox');
+    return stdout.trim() === '' ? undefined : JSON.parse(stdout);
+  };
+  await until(async () => (await waiting())?.attempts === 1);
+  await first.kill();
+  silent.stop(true);
+  const smtp = await startSmtp();
+  const second = await startService({ databaseUrl, env: { LATCHKEY_SMTP_URL: smtp.url } });
+  const mails = await smtp.received(1, 15_000);
+  expect(mails.map((mail) => mail.to)).toEqual([['ada@example.com']]);
+  await until(async () => (await waiting()) === undefined);
+  expect(await second.stop()).toBe(0);
+  await smtp.close();
+}, 40_000);

@@ -1,0 +1,379 @@
+// Mails over a real SMTP conversation.
+
+import { afterEach, expect, test } from 'bun:test';
+import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { freePort } from '../../../../../tests/support/free-port.ts';
+import { startService } from '../../../../../tests/support/service.ts';
+import { startSmtp, type TestSmtp } from '../../../../../tests/support/smtp.ts';
+import { templates } from '../../app.ts';
+import { accountDeletedTemplate } from '../../whole-account/personal-data/mail.ts';
+import { enqueueMail } from './outbox.ts';
+import { listUnsent } from './outbox-store.ts';
+import { reachSmtp, smtpTransport } from './transport.ts';
+import {
+  isPermanentRefusal,
+  type MailWorker,
+  ordinarySlots,
+  retryPauseMs,
+  startMailWorker,
+} from './worker.ts';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function smtpServer(options?: { offersTls: boolean }): Promise<TestSmtp> {
+  const smtp = await startSmtp(options);
+  cleanups.push(() => smtp.close());
+  return smtp;
+}
+
+/** A worker as the service runs it; waking it is what a passing second does there. */
+function work(t: TestApp, url: string): MailWorker {
+  const worker = startMailWorker(t.ctx, templates, smtpTransport(t.ctx.config, url));
+  cleanups.push(() => worker.stop());
+  return worker;
+}
+
+const request = (t: TestApp, email = 'ada@example.com') => t.ask('POST', '/magic_link', { json: { email } });
+
+const unsent = (t: TestApp) => listUnsent(t.ctx.db.read, { limit: 100 });
+
+/** Waits until the store says so: the worker runs on its own. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 1000; n++) {
+    if (await holds()) return;
+    await Bun.sleep(10);
+  }
+  throw new Error('it never came about');
+}
+
+/** Whether the latest attempt failed with these words: what is in flight still shows the one before. */
+const failedWith = (t: TestApp, words: string) => () =>
+  unsent(t).then(([mail]) => mail?.last_error?.includes(words) ?? false);
+
+const header = (raw: string, name: string): string | undefined =>
+  new RegExp(`^${name}: (.*(?:\\r?\\n[ \\t].*)*)`, 'mi').exec(raw)?.[1]?.replace(/\r?\n[ \t]/g, ' ');
+
+const decoded = (raw: string): string =>
+  raw
+    .replace(/=\r?\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+
+onBothDatabases('mail by SMTP', (open) => {
+  test('a sign-in mail is text and HTML, from the configured sender to the address as typed', async () => {
+    const smtp = await smtpServer();
+    const from = 'Latchkey Login <login@id.example.com>';
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url, LATCHKEY_MAIL_FROM: from } });
+    await request(t, 'Ada.Lovelace+x@example.com');
+    work(t, smtp.url);
+    const [mail] = await smtp.received(1);
+    expect({ from: mail!.from, to: mail!.to }).toEqual({
+      from: 'login@id.example.com',
+      to: ['Ada.Lovelace+x@example.com'],
+    });
+    expect(header(mail!.raw, 'From')).toBe(from);
+    expect(header(mail!.raw, 'To')).toBe('Ada.Lovelace+x@example.com');
+    expect(header(mail!.raw, 'Subject')).toBe('Sign in to Latchkey');
+    expect(header(mail!.raw, 'Auto-Submitted')).toBe('auto-generated');
+    expect(header(mail!.raw, 'Content-Type')).toStartWith('multipart/alternative');
+    expect([...mail!.raw.matchAll(/^Content-Type: (text\/\w+)/gim)].map(([, type]) => type)).toEqual([
+      'text/plain',
+      'text/html',
+    ]);
+    const text = decoded(mail!.raw);
+    const token = /^http:\/\/localhost:8787\/magic-link#token=(lk_ml_[\w-]+)\r?$/m.exec(text)?.[1];
+    expect(text).toMatch(/^[A-Z]{4}-[A-Z]{4}\r?$/m);
+    expect((await t.ask('POST', '/magic_link/verify', { json: { token } })).status).toBe(200);
+    await until(async () => (await unsent(t)).length === 0);
+    await t.close();
+  });
+
+  test('a 451 is tried again within 10 s and then with growing pauses, always the same mail', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    smtp.failNext(1, 451, 'refusal 1');
+    await request(t);
+    const worker = work(t, smtp.url);
+    const pauses: number[] = [];
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await until(failedWith(t, `refusal ${attempt}`));
+      const [mail] = await unsent(t);
+      const pause = Math.ceil((Number(mail!.next_attempt_at) - t.ctx.clock()) / 1000);
+      pauses.push(pause);
+      if (attempt < 3) smtp.failNext(1, 451, `refusal ${attempt + 1}`);
+      t.pass(pause + 1);
+      worker.wake();
+    }
+    expect(pauses[0]).toBeLessThanOrEqual(10);
+    expect(pauses[1]!).toBeGreaterThan(pauses[0]!);
+    expect(pauses[2]!).toBeGreaterThan(pauses[1]!);
+    await smtp.received(1);
+    await until(async () => (await unsent(t)).length === 0);
+    expect(smtp.messages).toHaveLength(1);
+    await t.close();
+  });
+
+  test('a 550 is final after three tries, and a 451 in between counts for nothing', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    await request(t);
+    const answers = [451, 550, 451, 550, 550] as const;
+    smtp.failFor('ada@example.com', answers[0]);
+    const worker = work(t, smtp.url);
+    for (const [index, code] of answers.entries()) {
+      expect((await unsent(t))[0]?.dead_at).toBeNull();
+      await until(async () => (await unsent(t))[0]?.attempts === index + 1);
+      await until(failedWith(t, `no ${code}`));
+      const next = answers[index + 1];
+      if (next !== undefined) smtp.failFor('ada@example.com', next);
+      if (index < answers.length - 1) {
+        await until(async () => Number((await unsent(t))[0]?.next_attempt_at) > t.ctx.clock());
+        t.pass(60);
+        worker.wake();
+      }
+    }
+    await until(async () => (await unsent(t))[0]?.dead_at !== null);
+    t.pass(600);
+    worker.wake();
+    await Bun.sleep(100);
+    expect(smtp.attempts('ada@example.com')).toBe(answers.length);
+    expect((await unsent(t))[0]).toMatchObject({ attempts: answers.length });
+    expect(await t.ctx.metrics.registry.metrics()).toContain('latchkey_mails_total{outcome="given_up"} 1');
+    await t.close();
+  });
+
+  test('a recipient that hangs holds up nobody else', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    smtp.failFor('slow@example.com', 'hang');
+    await request(t, 'slow@example.com');
+    work(t, smtp.url);
+    await until(async () => smtp.attempts('slow@example.com') === 1);
+    for (let n = 0; n < 20; n++) await request(t, `person${n}@example.com`);
+    // Far less than the 20 s after which the hanging conversation is given up.
+    expect(await smtp.received(20, 5_000)).toHaveLength(20);
+    smtp.failFor('slow@example.com', 451);
+    await t.close();
+  });
+
+  test('a sign-in mail overtakes any number of notices, even if their recipients hang', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const expiresAt = t.ctx.clock() + 600_000;
+    smtp.failFor('slow@example.com', 'hang');
+    await t.ctx.db.transaction(async (tx) => {
+      for (let n = 0; n < 40; n++)
+        await enqueueMail(t.ctx, tx, {
+          template: accountDeletedTemplate,
+          recipient: n < 20 ? 'slow@example.com' : `person${n}@example.com`,
+          reference: '',
+          expiresAt,
+        });
+    });
+    work(t, smtp.url);
+    await until(async () => smtp.attempts('slow@example.com') === ordinarySlots);
+    await request(t);
+    const [first] = await smtp.received(1, 5_000);
+    expect(first!.to).toEqual(['ada@example.com']);
+    expect(smtp.attempts('slow@example.com')).toBe(ordinarySlots);
+    smtp.failFor('slow@example.com', 451);
+    await t.close();
+  });
+
+  test('a server that refuses connections, and one that refuses after DATA, are tried again', async () => {
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' } });
+    await request(t);
+    const nobody = startMailWorker(
+      t.ctx,
+      templates,
+      smtpTransport(t.ctx.config, `smtp://127.0.0.1:${freePort()}`),
+    );
+    await until(failedWith(t, 'ECONNREFUSED'));
+    await nobody.stop();
+    t.pass(11);
+    const smtp = await smtpServer();
+    smtp.failNext(1, 451, 'greylisted', 'data');
+    const worker = work(t, smtp.url);
+    await until(failedWith(t, 'greylisted'));
+    t.pass(30);
+    worker.wake();
+    await smtp.received(1);
+    await t.close();
+  });
+
+  test('a mail that never went out is a dead letter after the life of its link, and stays visible', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    smtp.failNext(1, 451, 'no room for ada@example.com here');
+    await request(t);
+    const worker = work(t, smtp.url);
+    await until(failedWith(t, 'no room'));
+    t.pass(901);
+    worker.wake();
+    await until(async () => (await unsent(t))[0]?.dead_at !== null);
+    const [dead] = await unsent(t);
+    expect(dead).toMatchObject({ template: 'sign_in', attempts: 2 });
+    expect(dead!.last_error).toContain('no room for');
+    expect(dead!.last_error).not.toContain('ada@example.com');
+    t.pass(3600);
+    worker.wake();
+    await t.sweep();
+    expect(await unsent(t)).toHaveLength(1);
+    expect(smtp.messages).toHaveLength(0);
+    await t.close();
+  });
+
+  test('the outbox holds neither link nor code, before sending nor after', async () => {
+    const smtp = await smtpServer();
+    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const dump = async () => JSON.stringify(await t.ctx.db.read.run('SELECT * FROM outbox', []));
+    await request(t);
+    const before = await dump();
+    work(t, smtp.url);
+    const [mail] = await smtp.received(1);
+    const [token, code] = [
+      /lk_ml_[\w-]+/.exec(decoded(mail!.raw))![0],
+      /^[A-Z]{4}-[A-Z]{4}/m.exec(mail!.raw)![0],
+    ];
+    for (const stored of [before, await dump()]) {
+      expect(stored).toContain('ada@example.com');
+      for (const secret of [token, token.slice(6), code, code.replace('-', '')])
+        expect(stored).not.toContain(secret);
+    }
+    await t.close();
+  });
+});
+
+/** This machine by an address that is no loopback one. */
+const elsewhere = (url: string): string => url.replace('127.0.0.1', '0.0.0.0');
+
+test('a mail never leaves the machine without TLS: a server that does not offer it gets no mail and no login', async () => {
+  const smtp = await smtpServer();
+  const url = elsewhere(smtp.url).replace('//', '//latchkey:secret@');
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
+  await request(t);
+  work(t, url);
+  await until(failedWith(t, 'STARTTLS'));
+  await expect(reachSmtp(url)).rejects.toThrow('STARTTLS');
+  expect(smtp.connections()).toBeGreaterThan(0);
+  expect(smtp.messages).toEqual([]);
+  await t.close();
+});
+
+test('a mail server elsewhere must prove its name by its certificate', async () => {
+  const smtp = await smtpServer({ offersTls: true });
+  const url = elsewhere(smtp.url);
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
+  await request(t);
+  work(t, url);
+  await until(failedWith(t, 'certificate'));
+  expect(smtp.messages).toEqual([]);
+  await t.close();
+});
+
+const hostile = [
+  'a@example.com\r\nBcc: eve@example.com',
+  'a@example.com\nX: y',
+  'a@example.com\u0000',
+  'a@example.com,eve@example.com',
+  'a@example.com;eve@example.com',
+  'Ada <a@example.com>',
+  '<a@example.com>',
+  'a@example.com ',
+  ' a@example.com',
+  'a b@example.com',
+  '"a b"@example.com',
+  'a@b@example.com',
+  'a(comment)@example.com',
+  'a@[127.0.0.1]',
+  'a@example.com\u2028',
+  'a\u200b@example.com',
+  'a\ud800@example.com',
+  `${'a'.repeat(290)}@x.example`,
+  `${'a'.repeat(65)}@example.com`,
+  'a@-example.com',
+  '.a@example.com',
+  'a..b@example.com',
+  'a@example..com',
+  'a@',
+  '@example.com',
+  'group:a@example.com;',
+  'a@\uff47mail.com',
+  'a@ex\u00adample.com',
+  'a@B\u00dcCHER.example',
+];
+
+test('no hostile address is taken: 400 naming the field, nothing stored, nothing sent', async () => {
+  const t = await openApp('sqlite');
+  for (const email of hostile) {
+    const { status, body } = await request(t, email);
+    expect({ email, status, error: body.error }).toEqual({ email, status: 400, error: 'invalid_request' });
+    expect(body.error_description).toStartWith('email: ');
+  }
+  expect(await t.ctx.db.read.run('SELECT id FROM outbox', [])).toEqual([]);
+  await t.close();
+});
+
+test('whatever address is taken reaches one mailbox: envelope and header name it alone', async () => {
+  const smtp = await smtpServer();
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
+  const taken = [
+    "o'brien@example.com",
+    'a=b@example.com',
+    '!#$%&*+-/?^_`{|}~@example.com',
+    `${'x'.repeat(64)}@example.com`,
+  ];
+  for (const email of taken) expect((await request(t, email)).status).toBe(202);
+  work(t, smtp.url);
+  const mails = await smtp.received(taken.length);
+  expect(mails.map((mail) => mail.to).sort()).toEqual(taken.map((email) => [email]).sort());
+  for (const mail of mails) expect(mail.raw.match(/^To:/gim)).toHaveLength(1);
+  await t.close();
+});
+
+test('a domain outside ASCII is delivered to under the one name that it looks up as', async () => {
+  const smtp = await smtpServer();
+  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
+  for (const email of ['a@b\u00fccher.example', 'b@fa\u00df.example', 'c@xn--bcher-kva.example'])
+    expect((await request(t, email)).status).toBe(202);
+  work(t, smtp.url);
+  const mails = await smtp.received(3);
+  // The test's server shows the encoded names of the envelope decoded.
+  expect(mails.flatMap((mail) => mail.to).sort()).toEqual([
+    'a@b\u00fccher.example',
+    'b@fa\u00df.example',
+    'c@b\u00fccher.example',
+  ]);
+  await t.close();
+});
+
+test('any 5xx is a permanent refusal of the mail, except one of the login to the mail server', () => {
+  const error = (code: string, responseCode?: number) => Object.assign(new Error(), { code, responseCode });
+  for (const code of [500, 550, 554, 599]) expect(isPermanentRefusal(error('EENVELOPE', code))).toBe(true);
+  for (const code of [421, 450, 499, undefined])
+    expect(isPermanentRefusal(error('EENVELOPE', code))).toBe(false);
+  expect(isPermanentRefusal(error('EAUTH', 535))).toBe(false);
+  expect(isPermanentRefusal('no error')).toBe(false);
+});
+
+test('pauses double from at most 10 s up to 5 minutes', () => {
+  const pauses = Array.from({ length: 12 }, (_, n) => retryPauseMs(n + 1));
+  expect(pauses[0]).toBeLessThanOrEqual(10_000);
+  for (const [n, pause] of pauses.slice(1).entries()) expect(pause).toBe(Math.min(pauses[n]! * 2, 300_000));
+});
+
+test('a real service sends by SMTP and has no mailbox to read', async () => {
+  const smtp = await smtpServer();
+  const service = await startService({ env: { LATCHKEY_SMTP_URL: smtp.url } });
+  const json = JSON.stringify({ email: 'ada@example.com' });
+  const headers = { 'Content-Type': 'application/json' };
+  await fetch(`${service.url}/api/v1/auth/magic_link`, { method: 'POST', body: json, headers });
+  const [mail] = await smtp.received(1);
+  expect(mail!.to).toEqual(['ada@example.com']);
+  for (const path of ['dev/mailbox', 'dev/mailbox.json']) {
+    expect((await fetch(`${service.url}/${path}`)).status).toBe(404);
+  }
+  expect(await service.stop()).toBe(0);
+});

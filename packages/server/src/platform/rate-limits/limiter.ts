@@ -1,0 +1,115 @@
+import type { Config } from '../config.ts';
+import { sha256 } from '../crypto/hash.ts';
+import type { Database } from '../database/executor.ts';
+import { AuthError, temporarilyUnavailable } from '../errors.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type Counted, type Counter, memoryCounter, sharedCounter } from './counter.ts';
+import { rateLimitFields, type Standing, secondsLeft } from './fields.ts';
+import { type LimitName, limitNames, limitRules } from './rules.ts';
+
+/** One limit that a request counts against. */
+export interface Demand {
+  readonly limit: LimitName;
+  /** What is counted by. It is hashed, so no address is kept. */
+  readonly key: string;
+  /** Whether an answer that is not refused tells where the caller stands: only what nobody else counts into. */
+  readonly told?: boolean;
+  /** The limit that answers name instead, where its own name would say too much. */
+  readonly reportedAs?: LimitName;
+}
+
+/** What was counted before it was acted on. */
+export interface Reservation {
+  /** For an answer that is not refused. */
+  readonly headers: Record<string, string>;
+  /** Takes it back: what was counted for was not done, or does not count. */
+  giveBack(): Promise<void>;
+}
+
+export interface Limiter {
+  /**
+   * Counts one against each of the limits, or against none. Counting comes before the work, so that requests in
+   * parallel, on any number of nodes, never get more than the quota.
+   * @throws {AuthError} `rate_limited`; `temporarily_unavailable` when the store of a shared limit is out of reach
+   */
+  take(...demands: readonly Demand[]): Promise<Reservation>;
+}
+
+interface Taken {
+  readonly counter: Counter;
+  readonly key: string;
+  readonly counted: Counted;
+}
+
+const unlimited: Limiter = {
+  take: async () => ({ headers: {}, giveBack: async () => undefined }),
+};
+
+const keyOf = (key: string): string => sha256('rate limit', key).toString('base64url').slice(0, 22);
+
+/** The limits of the settings: shared ones in PostgreSQL, all others, and all of them on SQLite, in memory. */
+export function createLimiter({
+  config,
+  db,
+  metrics,
+}: {
+  config: Config;
+  db: Database;
+  metrics: Metrics;
+}): Limiter {
+  if (!config.rateLimits) return unlimited;
+  const counters = Object.fromEntries(
+    limitNames.map((name) => [
+      name,
+      limitRules[name].shared && db.dialect === 'postgres'
+        ? sharedCounter(db, name, config.limits[name])
+        : memoryCounter(name, config.limits[name]),
+    ]),
+  ) as Record<LimitName, Counter>;
+
+  const failed = (limit: LimitName) => metrics.limiterFailures.inc({ limit });
+
+  const giveBack = async (taken: readonly (Taken & { readonly limit: LimitName })[]): Promise<void> => {
+    for (const { counter, key, counted, limit } of taken) {
+      // What cannot be given back stays counted until its window ends.
+      await counter.giveBack(key, counted.endsAt).catch(() => failed(limit));
+    }
+  };
+
+  const take: Limiter['take'] = async (...demands) => {
+    const taken: (Taken & { limit: LimitName })[] = [];
+    const told: Standing[] = [];
+    for (const demand of demands) {
+      const { limit } = demand;
+      const counter = counters[limit];
+      const key = keyOf(demand.key);
+      let counted: Counted;
+      try {
+        counted = await counter.count(key);
+      } catch (error) {
+        failed(limit);
+        await giveBack(taken);
+        throw temporarilyUnavailable(error, 'limiter_unavailable');
+      }
+      taken.push({ limit, counter, key, counted });
+      const standing = { limit: demand.reportedAs ?? limit, quota: config.limits[limit], ...counted };
+      if (!counted.allowed) {
+        metrics.limitsHit.inc({ limit });
+        await giveBack(taken);
+        throw rateLimited(limit, standing);
+      }
+      if (demand.told) told.push(standing);
+    }
+    return { headers: rateLimitFields(told), giveBack: () => giveBack(taken) };
+  };
+  return { take };
+}
+
+const rateLimited = (limit: LimitName, standing: Standing): AuthError =>
+  new AuthError('rate_limited', 'Too many requests of this kind. Wait as long as Retry-After says.', {
+    detail: limit,
+    headers: {
+      'Retry-After': String(secondsLeft(standing.leftMs)),
+      ...rateLimitFields([{ ...standing, remaining: 0 }]),
+    },
+  });

@@ -1,0 +1,477 @@
+// Each limit at its exact number, its window, and what is counted.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
+import { formatCode } from '@latchkey/contract/codes';
+import {
+  type Answer,
+  type Ask,
+  onBothDatabases,
+  openApp,
+  type TestApp,
+  type Tokens,
+} from '../../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { randomCode } from '../crypto/codes.ts';
+import { systemRandom } from '../crypto/random.ts';
+import { greatestKeysInMemory, memoryCounter } from './counter.ts';
+import { type LimitName, limitRules } from './rules.ts';
+
+const settings = { LATCHKEY_RATE_LIMITS: 'on' };
+
+/** The limiter reads the machine's clock, so tests move that, and only forwards: mails wait for their time. */
+const wait = (seconds: number) => setSystemTime(new Date(Date.now() + seconds * 1000));
+afterAll(() => void setSystemTime());
+
+let addresses = 0;
+/** A client address of a /24 that no other test uses. */
+const freshAddress = () => {
+  addresses += 1;
+  return `10.${Math.floor(addresses / 250)}.${addresses % 250}.1`;
+};
+let people = 0;
+const freshEmail = () => `person${people++}@example.com`;
+const wrongCode = () => formatCode(randomCode(systemRandom));
+
+function expectRefused(answer: Answer, limit: LimitName): void {
+  const { quota, windowSeconds } = limitRules[limit];
+  expect([answer.status, answer.body.error]).toEqual([429, 'rate_limited']);
+  const retryAfter = Number(answer.headers.get('Retry-After'));
+  expect(retryAfter).toBeWithin(1, windowSeconds + 1);
+  expect(answer.headers.get('RateLimit')).toBe(`"${limit}";r=0;t=${retryAfter}`);
+  expect(answer.headers.get('RateLimit-Policy')).toBe(`"${limit}";q=${quota};w=${windowSeconds}`);
+}
+
+/** The nth passes, the next is refused, and after the window it passes again. */
+async function expectLimit(limit: LimitName, one: (index: number) => Promise<Answer>): Promise<void> {
+  const { quota, windowSeconds } = limitRules[limit];
+  for (let index = 0; index < quota; index++) expect((await one(index)).status).not.toBe(429);
+  expectRefused(await one(quota), limit);
+  wait(windowSeconds - 2);
+  expectRefused(await one(quota + 1), limit);
+  wait(3);
+  expect((await one(quota + 2)).status).not.toBe(429);
+}
+
+onBothDatabases('limits', (open, dialect) => {
+  let t: TestApp;
+  let ada: Tokens;
+
+  beforeAll(async () => {
+    t = await open({ settings });
+  });
+  afterAll(() => t.close());
+  beforeEach(async () => {
+    ada = await loginOf(freshEmail());
+  });
+
+  async function loginOf(email: string): Promise<Tokens> {
+    const peer = freshAddress();
+    await t.ask('POST', '/magic_link', { json: { email }, peer });
+    const mail = (await t.mails()).find(({ to }) => to === email);
+    return (await t.ask('POST', '/magic_link/verify', { json: { token: mail!.token }, peer })).body;
+  }
+  const magicLink = (email: string, peer: string) => t.ask('POST', '/magic_link', { json: { email }, peer });
+  const guess = (path: string, ask: Ask, user_code = wrongCode()) =>
+    t.ask('POST', `/device/${path}`, { json: { user_code }, ...ask });
+
+  test('5 mails in 15 minutes for each pair of address and client network', async () => {
+    const email = freshEmail();
+    const network = freshAddress().replace(/\.1$/, '.');
+    await expectLimit('mails_by_pair', (index) => magicLink(email, network + (index + 1)));
+  });
+
+  test('20 mails an hour for each address written to, from wherever', async () => {
+    const email = freshEmail();
+    await expectLimit('mails_by_recipient', () => magicLink(email, freshAddress()));
+  });
+
+  test('30 mails an hour for each client address, to whomever', async () => {
+    const peer = freshAddress();
+    await expectLimit('mails_by_client', () => magicLink(freshEmail(), peer));
+  });
+
+  test('addresses count as one however they are written, and a /64 is one client', async () => {
+    const email = freshEmail();
+    for (let index = 0; index < 5; index++) {
+      const spelling = index % 2 ? email.toUpperCase() : email;
+      expect((await magicLink(spelling, `2001:db8:${people}:1::${index + 1}`)).status).toBe(202);
+    }
+    expectRefused(await magicLink(email, `2001:db8:${people}:1:ffff::`), 'mails_by_pair');
+    expect((await magicLink(email, `2001:db8:${people}:2::1`)).status).toBe(202);
+    const peer = freshAddress();
+    const other = freshEmail();
+    for (let index = 0; index < 5; index++) await magicLink(other, index % 2 ? peer : `::ffff:${peer}`);
+    expectRefused(await magicLink(other, peer), 'mails_by_pair');
+  });
+
+  test('a mail that was refused counts against nothing else, nor does a body that is refused', async () => {
+    const email = freshEmail();
+    const peer = freshAddress();
+    for (let index = 0; index < 40; index++)
+      await t.ask('POST', '/magic_link', { json: { email: 'x' }, peer });
+    for (let index = 0; index < 5; index++) await magicLink(email, peer);
+    for (let index = 0; index < 40; index++) expect((await magicLink(email, peer)).status).toBe(429);
+    // 15 more of the 20 an hour for the address, and 25 more of the 30 for the client.
+    for (let index = 0; index < 15; index++)
+      expect((await magicLink(email, freshAddress())).status).toBe(202);
+    expectRefused(await magicLink(email, freshAddress()), 'mails_by_recipient');
+    for (let index = 0; index < 25; index++) expect((await magicLink(freshEmail(), peer)).status).toBe(202);
+    expectRefused(await magicLink(freshEmail(), peer), 'mails_by_client');
+  });
+
+  test('known and unknown addresses get equal answers, before the limit and at it', async () => {
+    const known = freshEmail();
+    await loginOf(known);
+    wait(3601);
+    const answers = async (email: string, peer: string) => {
+      const seen: unknown[][] = [];
+      for (let index = 0; index < 6; index++) {
+        const { status, headers, body } = await magicLink(email, peer);
+        headers.delete('X-Request-Id');
+        seen.push([status, { ...body, request: 0, request_id: 0 }, headers.toJSON()]);
+      }
+      return seen;
+    };
+    setSystemTime(new Date());
+    const one = await answers(known, freshAddress());
+    const other = await answers(freshEmail(), freshAddress());
+    expect(one.map(([status]) => status)).toEqual([202, 202, 202, 202, 202, 429]);
+    expect(one).toEqual(other);
+  });
+
+  test('10 wrong user codes in 10 minutes for each person, verify, approve and deny together', async () => {
+    await expectLimit('user_codes_by_user', (index) =>
+      guess(['verify', 'approve', 'deny'][index % 3]!, { token: ada.access_token, peer: freshAddress() }),
+    );
+  });
+
+  test('30 wrong user codes in 10 minutes for each client address', async () => {
+    const tokens: string[] = [];
+    for (let index = 0; index < 5; index++) tokens.push((await loginOf(freshEmail())).access_token);
+    const peer = freshAddress();
+    await expectLimit('user_codes_by_client', (index) =>
+      guess('verify', { token: tokens[index % tokens.length]!, peer }),
+    );
+  });
+
+  test('who is refused while signed in finds it in the log of the account, once an hour for each limit', async () => {
+    const ask = { token: ada.access_token, peer: freshAddress() };
+    for (let index = 0; index < limitRules.user_codes_by_user.quota + 2; index++) await guess('deny', ask);
+    for (let index = 0; index < limitRules.email_changes.quota + 2; index++)
+      await t.ask('POST', '/me/email', { json: { email: freshEmail() }, ...ask });
+    const { events } = (await t.ask('GET', '/events', ask)).body;
+    const reached = events.filter(({ type }: { type: string }) => type === 'limit_reached');
+    expect(reached.map(({ detail }: { detail: object }) => detail)).toEqual([
+      { limit: 'email_changes' },
+      { limit: 'user_codes_by_user' },
+    ]);
+    expect(reached[0].ip_address).toBe(ask.peer);
+    expect(reached[0].session_id).toStartWith('ses_');
+  });
+
+  test('right user codes neither count nor reset anything; what cannot be a code is a wrong one', async () => {
+    const peer = freshAddress();
+    const { user_code } = (await t.ask('POST', '/device', { peer })).body;
+    const ask = { token: ada.access_token, peer };
+    for (let index = 0; index < 9; index++) {
+      expect((await guess('verify', ask, index % 2 ? 'no code' : wrongCode())).body.error).toBe(
+        'invalid_grant',
+      );
+      for (let right = 0; right < 3; right++)
+        expect((await guess('verify', ask, user_code)).status).toBe(200);
+    }
+    expect((await guess('approve', ask, user_code)).status).toBe(204);
+    expect((await guess('verify', ask, user_code)).body.error).toBe('invalid_grant');
+    expectRefused(await guess('verify', ask), 'user_codes_by_user');
+    // Refused, it says nothing about the code.
+    const fresh = (await t.ask('POST', '/device', { peer })).body.user_code;
+    expectRefused(await guess('verify', ask, fresh), 'user_codes_by_user');
+  });
+
+  test('a right code that is answered after its window leaves the next window whole', async () => {
+    const counter = { limit: 'user_codes_by_user', key: freshEmail() } as const;
+    const late = await t.ctx.limiter.take(counter);
+    wait(601);
+    await t.ctx.limiter.take(counter);
+    await late.giveBack();
+    for (let index = 1; index < 10; index++) await t.ctx.limiter.take(counter);
+    expect(t.ctx.limiter.take(counter)).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+
+  test('60 changes a minute of one account: of its profile and of the names of its passkeys together', async () => {
+    const other = await loginOf(freshEmail());
+    const ask = () => ({ token: ada.access_token, peer: freshAddress() });
+    const options = (await t.ask('POST', '/passkey/register/challenge', ask())).body;
+    const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
+    const { id } = (await t.ask('POST', '/passkey/register', { ...ask(), json })).body;
+    const first = await t.ask('PATCH', '/me', { token: other.access_token, json: { name: 'x' } });
+    expect(first.headers.get('RateLimit')).toBe('"account_changes";r=59;t=60');
+    await expectLimit('account_changes', (index) =>
+      t.ask('PATCH', index % 2 ? '/me' : `/passkeys/${id}`, { ...ask(), json: { name: `name ${index}` } }),
+    );
+    const beside = { token: other.access_token, json: { name: 'y' } };
+    expect((await t.ask('PATCH', '/me', beside)).status).toBe(200);
+    const { events } = (await t.ask('GET', '/events', ask())).body;
+    expect(events.filter(({ type }: { type: string }) => type === 'limit_reached')).toHaveLength(1);
+  });
+
+  test('a change that is refused does not count, and the 61st in parallel is refused on whichever node', async () => {
+    const beside = await open({ settings, beside: t });
+    const ask = { token: ada.access_token, peer: freshAddress() };
+    const headers = { 'If-Match': '"stale"' };
+    const refused: [string, Ask, number][] = [
+      ['/me', { json: { name: '' } }, 400],
+      ['/me', { json: { name: 'x' }, headers }, 412],
+      ['/passkeys/pk_none', { json: { name: 'x' } }, 404],
+      ['/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { json: { name: 'x' } }, 404],
+    ];
+    for (let index = 0; index < 80; index++) {
+      const [path, wrong, status] = refused[index % refused.length]!;
+      expect((await t.ask('PATCH', path, { ...ask, ...wrong })).status).toBe(status);
+    }
+    // In memory each node counts for itself; there is one of them on SQLite.
+    const nodes = dialect === 'postgres' ? [t, beside] : [t];
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, (_, n) =>
+        nodes[n % nodes.length]!.ask('PATCH', '/me', { ...ask, json: { name: `n${n}` } }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+    await beside.close();
+  });
+
+  test('64 guesses in parallel get past the limit no more than 10 at a time', async () => {
+    const ask = { token: ada.access_token, peer: freshAddress() };
+    const answers = await Promise.all(Array.from({ length: 64 }, () => guess('verify', ask)));
+    expect(answers.filter(({ status }) => status === 400).length).toBe(10);
+    expect(answers.filter(({ status }) => status === 429).length).toBe(54);
+  });
+
+  test('120 wrong e-mail codes in 10 minutes for each client address; right ones do not count', async () => {
+    const requests: string[] = [];
+    for (let index = 0; index < 9; index++)
+      requests.push((await magicLink(freshEmail(), freshAddress())).body.request);
+    const peer = freshAddress();
+    const email = freshEmail();
+    const { request } = (await magicLink(email, peer)).body;
+    const mail = (await t.mails()).find(({ to }) => to === email)!;
+    const code = { json: { request, code: mail.code }, peer };
+    expect((await t.ask('POST', '/magic_link/verify', code)).status).toBe(200);
+    await expectLimit('email_codes_by_client', (index) =>
+      t.ask('POST', '/magic_link/verify', {
+        json: { request: requests[index % 9], code: 'BBBB-BBBB' },
+        peer,
+      }),
+    );
+  });
+
+  test('30 device logins a minute for each client address, in both dialects', async () => {
+    const peer = freshAddress();
+    const first = await t.ask('POST', '/device', { peer: freshAddress() });
+    expect(first.headers.get('RateLimit')).toMatch(/^"device_authorizations";r=29;t=60$/);
+    expect(first.headers.get('RateLimit-Policy')).toBe('"device_authorizations";q=30;w=60');
+    await expectLimit('device_authorizations', (index) =>
+      t.ask('POST', '/device', index % 2 ? { peer } : { peer, form: { client_id: 'x' } }),
+    );
+  });
+
+  test('600 polls a minute for each device code', async () => {
+    const { device_code } = (await t.ask('POST', '/device', { peer: freshAddress() })).body;
+    await expectLimit('device_polls', () =>
+      t.ask('POST', '/token', { json: { device_code }, peer: freshAddress() }),
+    );
+  });
+
+  test('600 refreshes a minute for each session, and no other session is in the way', async () => {
+    let { refresh_token } = ada;
+    const bob = await loginOf(freshEmail());
+    const peer = freshAddress();
+    const refresh = (token: string) => t.ask('POST', '/refresh', { json: { refresh_token: token }, peer });
+    await expectLimit('refreshes', async (index) => {
+      const answer = await refresh(refresh_token);
+      if (answer.status === 200) ({ refresh_token } = answer.body);
+      if (index === 600) expect((await refresh(bob.refresh_token)).status).toBe(200);
+      return answer;
+    });
+  });
+
+  test('3000 passkey challenges, and 1200 responses, a minute for each client address', async () => {
+    const peer = freshAddress();
+    await expectLimit('passkey_challenges', () => t.ask('POST', '/passkey/login/challenge', { peer }));
+    const response = { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA' };
+    const json = { id: 'AA', rawId: 'AA', type: 'public-key', clientExtensionResults: {}, response };
+    await expectLimit('passkey_responses', () => t.ask('POST', '/passkey/login', { json, peer }));
+  });
+
+  test('600 links a minute for each client address; forged ones are refused before', async () => {
+    const peer = freshAddress();
+    const email = freshEmail();
+    await magicLink(email, freshAddress());
+    const { token } = (await t.mails()).find(({ to }) => to === email)!;
+    const follow = (sent: string) => t.ask('POST', '/magic_link/verify', { json: { token: sent }, peer });
+    for (let index = 0; index < 200; index++) expect((await follow(`${token}x`)).status).toBe(400);
+    await expectLimit('link_logins', () => follow(token));
+  });
+
+  test('a profile is read without a limit and without a statement for one', async () => {
+    const statements = t.statements.length;
+    for (let index = 0; index < 500; index++)
+      expect((await t.ask('GET', '/me', { token: ada.access_token })).status).toBe(200);
+    expect(t.statements.slice(statements).filter((text) => text.includes('rate_limits'))).toEqual([]);
+  });
+
+  test('no address, account or code is kept with what was counted', async () => {
+    await magicLink('nobody-knows@example.com', '203.0.113.77');
+    const rows = await t.ctx.db.read.run<{ key: string }>('SELECT key FROM rate_limits', []);
+    expect(rows.length > 0).toBe(dialect === 'postgres');
+    for (const { key } of rows) expect(key).toMatch(/^[a-z_]+:[\w-]{22}$/);
+  });
+
+  test('windows that are over are swept', async () => {
+    await magicLink(freshEmail(), freshAddress());
+    wait(3600 + 3600 + 1);
+    await t.sweep();
+    const rows = await t.ctx.db.read.run('SELECT key FROM rate_limits', []);
+    expect(rows).toEqual([]);
+  });
+
+  test('an attacker with 1,000 addresses and 10 accounts gets the budgeted guesses in an hour, no more', async () => {
+    const tokens: string[] = [];
+    for (let index = 0; index < 10; index++) tokens.push((await loginOf(freshEmail())).access_token);
+    const victim = freshEmail();
+    let guesses = 0;
+    let mails = 0;
+    for (let minute = 0; minute < 60; minute++) {
+      for (let index = 0; index < 30; index++) {
+        const peer = `172.16.${((minute * 30 + index) % 1000) >> 2}.${((minute * 30 + index) % 4) + 1}`;
+        const answer = await guess('verify', { token: tokens[index % 10]!, peer });
+        if (answer.status !== 429) guesses += 1;
+        if (index < 3 && (await magicLink(victim, peer)).status === 202) mails += 1;
+      }
+      wait(59.9);
+    }
+    // 10 accounts, 10 guesses each, 6 windows begun within the hour.
+    expect(guesses).toBe(10 * 10 * 6);
+    expect(mails).toBe(20);
+  });
+});
+
+test('the document tells of the refusal, and of its fields, wherever it can come', async () => {
+  const t = await openApp('sqlite');
+  const { paths } = (await t.ask('GET', 'openapi.json')).body;
+  const limited = [
+    'device',
+    'token',
+    'device/verify',
+    'device/approve',
+    'device/deny',
+    'magic_link',
+    'refresh',
+  ];
+  limited.push(
+    'magic_link/verify',
+    'passkey/register/challenge',
+    'passkey/register',
+    'passkey/login/challenge',
+  );
+  for (const path of [...limited, 'passkey/login']) {
+    const { 429: refusal } = paths[`/api/v1/auth/${path}`].post.responses;
+    expect(Object.keys(refusal.headers)).toEqual(
+      expect.arrayContaining(['Retry-After', 'RateLimit', 'RateLimit-Policy']),
+    );
+  }
+  for (const path of ['me', 'passkeys/{id}'])
+    expect(paths[`/api/v1/auth/${path}`].patch.responses).toHaveProperty('429');
+  expect(paths['/api/v1/auth/me'].get.responses).not.toHaveProperty('429');
+  await t.close();
+});
+
+test('limits that are off count nothing', async () => {
+  const t = await openApp('sqlite');
+  const { access_token: token } = await t.login();
+  for (let index = 0; index < 70; index++) {
+    const answers = [
+      await t.ask('POST', '/device'),
+      await t.ask('PATCH', '/me', { token, json: { name: `n${index}` } }),
+    ];
+    for (const { status, headers } of answers)
+      expect([status, headers.get('RateLimit')]).toEqual([200, null]);
+  }
+  await t.close();
+});
+
+test('three nodes on one database count together', async () => {
+  const first = await openApp('postgres', { settings });
+  const nodes = [
+    first,
+    await openApp('postgres', { settings, beside: first }),
+    await openApp('postgres', { settings, beside: first }),
+  ];
+  const tokens = await first.login();
+  const everywhere = (path: string, ask: () => Ask, times: number) =>
+    Promise.all(Array.from({ length: times }, (_, index) => nodes[index % 3]!.ask('POST', path, ask())));
+  const count = (answers: readonly Answer[], status: number) =>
+    answers.filter((answer) => answer.status === status).length;
+  const guesses = await everywhere(
+    '/device/verify',
+    () => ({ json: { user_code: wrongCode() }, token: tokens.access_token }),
+    60,
+  );
+  expect([count(guesses, 400), count(guesses, 429)]).toEqual([10, 50]);
+  const mails = await everywhere('/magic_link', () => ({ json: { email: 'flood@example.com' } }), 30);
+  expect([count(mails, 202), count(mails, 429)]).toEqual([5, 25]);
+  const starts = await everywhere('/device', () => ({}), 90);
+  expect([count(starts, 200), count(starts, 429)]).toEqual([30, 60]);
+  for (const node of nodes) await node.close();
+});
+
+describe('a limiter that cannot reach its store', () => {
+  test('lets no guess and no mail through, and everything else; the metrics tell', async () => {
+    const t = await openApp('postgres', { settings });
+    const { access_token: token, refresh_token } = await t.login();
+    await t.ctx.db.single.run('ALTER TABLE rate_limits RENAME TO out_of_reach', []);
+    const closed: [string, Ask][] = [
+      ['/magic_link', { json: { email: 'b@example.com' } }],
+      ['/device', {}],
+      ['/device/verify', { json: { user_code: wrongCode() }, token }],
+      ['/device/approve', { json: { user_code: wrongCode() }, token }],
+      ['/device/deny', { json: { user_code: wrongCode() }, token }],
+    ];
+    for (const [path, ask] of closed) {
+      const { status, body, headers } = await t.ask('POST', path, ask);
+      expect([path, status, body.error]).toEqual([path, 503, 'temporarily_unavailable']);
+      expect(headers.get('Retry-After')).toBe('1');
+    }
+    expect((await t.ask('GET', '/me', { token })).status).toBe(200);
+    expect((await t.ask('POST', '/refresh', { json: { refresh_token } })).status).toBe(200);
+    expect((await t.ask('POST', '/passkey/login/challenge')).status).toBe(200);
+    const { text } = await t.ask('GET', 'metrics', { peer: '127.0.0.1' });
+    expect(text).toContain('latchkey_limiter_failures_total{limit="user_codes_by_user"} 3');
+    expect(text).toContain('latchkey_limiter_failures_total{limit="mails_by_client"} 1');
+    await t.ctx.db.single.run('ALTER TABLE out_of_reach RENAME TO rate_limits', []);
+    expect((await t.ask('POST', '/device')).status).toBe(200);
+    await t.close();
+  });
+});
+
+describe('counting in memory', () => {
+  test('holds no more keys than it may, forgets the oldest first, and keeps the others', async () => {
+    const counter = memoryCounter('user_codes_by_user', { quota: 1, windowSeconds: 600 }, 3);
+    for (const key of ['a', 'b', 'c', 'd']) expect((await counter.count(key)).allowed).toBe(true);
+    for (const key of ['b', 'c', 'd']) expect((await counter.count(key)).allowed).toBe(false);
+    expect((await counter.count('a')).allowed).toBe(true);
+  });
+
+  test('a flood of 200,000 client addresses takes no more memory than 20,000 do', async () => {
+    const counter = memoryCounter('device_authorizations', { quota: 30, windowSeconds: 60 });
+    const fill = async (from: number, to: number) => {
+      for (let index = from; index < to; index++) await counter.count(`2001:db8:${index.toString(16)}::/64`);
+      Bun.gc(true);
+      return process.memoryUsage().heapUsed;
+    };
+    const full = await fill(0, 2 * greatestKeysInMemory);
+    const flooded = await fill(2 * greatestKeysInMemory, 200_000);
+    expect(flooded - full).toBeLessThan(4 * 1024 * 1024);
+  });
+});

@@ -1,0 +1,162 @@
+// Changes that one session makes again and again within a minute: one event tells of them, in a log that stays whole.
+
+import { expect, test } from 'bun:test';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { auditLogs, recordEvent } from './events.ts';
+
+interface Listed {
+  readonly type: string;
+  readonly session_id: string | null;
+  readonly detail: Record<string, string>;
+}
+
+async function list(t: TestApp, { access_token: token }: Tokens): Promise<{ events: Listed[] }> {
+  const { status, body } = await t.ask('GET', '/events?limit=100', { token });
+  expect(status).toBe(200);
+  return body;
+}
+const countOf = async (t: TestApp, type: string): Promise<number> =>
+  (await t.ctx.db.read.run(`SELECT id FROM events WHERE type = '${type}'`, [])).length;
+const run = (t: TestApp, text: string) => t.ctx.db.single.run(text, []);
+
+/** The findings in all logs, and how many events were looked at. */
+async function audit(t: TestApp): Promise<{ problems: string[]; events: number }> {
+  const problems: string[] = [];
+  let events = 0;
+  for await (const { audit: one } of auditLogs(t.ctx, undefined)) {
+    problems.push(...one.findings.map(({ problem, where }) => `${problem}: ${where}`));
+    events += one.events;
+  }
+  return { problems, events };
+}
+const whole = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
+
+const together = <T>(count: number, work: (n: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, n) => work(n)));
+
+onBothDatabases('changes within a minute', (open) => {
+  test('events of one account in parallel all get in, in one order, whichever node writes them', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    const tokens = await t.login();
+    const people = [tokens, await t.login()];
+    const [devices, answers] = await Promise.all([
+      together(20, (n) => (n % 2 ? t : other).deviceLogin(tokens)),
+      together(60, (n) =>
+        (n % 2 ? t : other).ask('PATCH', '/me', {
+          token: people[(n >> 1) % 2]!.access_token,
+          json: (n >> 2) % 2 ? { name: `Ada ${n}` } : { avatar_url: `https://example.com/${n}` },
+        }),
+      ),
+    ]);
+    expect(devices).toHaveLength(20);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const rows = await t.ctx.db.read.run<{ seq: number }>('SELECT seq FROM events ORDER BY seq', []);
+    expect(rows.map(({ seq }) => Number(seq))).toEqual(rows.map((_, n) => n + 1));
+    const { events } = await list(t, tokens);
+    const changed = events.filter(({ type }) => type === 'profile_changed');
+    expect(new Set(changed.map(({ session_id }) => session_id)).size).toBe(2);
+    for (const { detail } of changed)
+      expect(detail['fields']?.split(' ').toSorted()).toEqual(['avatar_url', 'name']);
+    expect(changed).toHaveLength(2);
+    expect(await audit(t)).toEqual({ problems: [], events: 45 });
+    await other.close();
+    await t.close();
+  }, 30_000);
+
+  test('changes of one type by one session within a minute are one event, which tells of all of them', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const other = await t.login();
+    const patch = (json: object, { access_token: token }: Tokens = tokens) =>
+      t.ask('PATCH', '/me', { token, json });
+    const told = async () =>
+      (await list(t, tokens)).events
+        .toReversed()
+        .flatMap(({ type, detail }) => (type === 'profile_changed' ? [detail['fields']] : []));
+    for (let n = 0; n < 5; n++) await patch({ name: `Ada ${n}` });
+    const [first] = (await list(t, tokens)).events;
+    await patch({ locale: 'en' });
+    expect((await list(t, tokens)).events[0]).toEqual({ ...first!, detail: { fields: 'name locale' } });
+    // Another type, another session and other events come between.
+    await t.deviceLogin(tokens);
+    await patch({ name: 'Beside' }, other);
+    await patch({ time_zone: 'Europe/Zurich', name: 'Ada' });
+    expect(await told()).toEqual(['name locale time_zone', 'name']);
+    await whole(t);
+    t.pass(59);
+    await patch({ avatar_url: 'https://example.com/a.png' });
+    expect(await told()).toEqual(['name locale time_zone avatar_url', 'name']);
+    t.pass(1);
+    await patch({ name: 'Ada again' });
+    expect(await told()).toEqual(['name locale time_zone avatar_url', 'name', 'name']);
+    expect(await audit(t)).toMatchObject({ problems: [], events: 8 });
+    await t.close();
+  });
+
+  test('renaming one passkey again and again within a minute is one event with its last name, of several one with their ids', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const token = tokens.access_token;
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      const { body: options } = await t.ask('POST', '/passkey/register/challenge', { token });
+      const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
+      ids.push((await t.ask('POST', '/passkey/register', { token, json })).body.id);
+    }
+    const rename = (id: string | undefined, name: string) =>
+      t.ask('PATCH', `/passkeys/${id}`, { token, json: { name } });
+    const told = async () =>
+      (await list(t, tokens)).events
+        .filter(({ type }) => type === 'passkey_renamed')
+        .map(({ detail }) => detail);
+    for (let n = 0; n < 5; n++) expect((await rename(ids[0], `key ${n}`)).status).toBe(200);
+    expect(await told()).toEqual([{ passkey_id: ids[0]!, name: 'key 4' }]);
+    await rename(ids[1], 'other');
+    await rename(ids[0], 'last');
+    expect(await told()).toEqual([{ passkey_ids: ids.join(' ') }]);
+    t.pass(60);
+    await rename(ids[1], 'later');
+    expect((await told())[0]).toEqual({ passkey_id: ids[1]!, name: 'later' });
+    await whole(t);
+    await t.close();
+  });
+
+  test('a change covers up nothing: where the log was changed since, it gets an event of its own', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const patch = (json: object) => t.ask('PATCH', '/me', { token: tokens.access_token, json });
+    await patch({ name: 'B' });
+    await t.deviceLogin(tokens);
+    await run(t, "UPDATE events SET ip_address = '198.51.100.1' WHERE seq = 5");
+    await patch({ locale: 'en' });
+    expect(await countOf(t, 'profile_changed')).toBe(2);
+    expect((await audit(t)).problems).toEqual(['changed: event 5']);
+    // The new event is whole, and takes the changes that follow.
+    await patch({ time_zone: 'Europe/Zurich' });
+    expect(await countOf(t, 'profile_changed')).toBe(2);
+    expect((await audit(t)).problems).toEqual(['changed: event 5']);
+    await t.close();
+  });
+
+  test('a change that is far behind in a busy log gets an event of its own', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
+    const patch = (json: object) => t.ask('PATCH', '/me', { token: tokens.access_token, json });
+    const others = (count: number) =>
+      t.ctx.db.transaction(async (tx) => {
+        for (let n = 0; n < count; n++) await recordEvent(t.ctx, tx, { type: 'login', userId: me.id });
+      });
+    await patch({ name: 'B' });
+    await others(100);
+    await patch({ locale: 'en' });
+    expect(await countOf(t, 'profile_changed')).toBe(1);
+    await others(1);
+    await patch({ time_zone: 'Europe/Zurich' });
+    expect(await countOf(t, 'profile_changed')).toBe(2);
+    await whole(t);
+    await t.close();
+  });
+});

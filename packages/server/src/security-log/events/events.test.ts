@@ -1,0 +1,474 @@
+// The security log on real databases: complete, once, in one order, with its causes, and for its person only.
+
+import { expect, test } from 'bun:test';
+import { limits } from '@latchkey/contract/field-limits';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { setDisabled } from '../../identity/account/account.ts';
+import { greatestUserAgentLength } from '../../platform/http/pipeline.ts';
+import { auditLogs, recordEvent, recordLimitReached } from './events.ts';
+
+interface Listed {
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: string;
+  readonly session_id: string | null;
+  readonly ip_address: string | null;
+  readonly user_agent: string | null;
+  readonly detail: Record<string, string>;
+}
+
+const list = async (
+  t: TestApp,
+  tokens: Tokens,
+  query = '',
+): Promise<{ events: Listed[]; next_cursor: string | null }> => {
+  const { status, body } = await t.ask('GET', `/events${query}`, { token: tokens.access_token });
+  expect(status).toBe(200);
+  return body;
+};
+const typesOf = async (t: TestApp, tokens: Tokens): Promise<string[]> =>
+  (await list(t, tokens, '?limit=100')).events.map(({ type }) => type).reverse();
+const countOf = async (t: TestApp, type: string): Promise<number> =>
+  (await t.ctx.db.read.run(`SELECT id FROM events WHERE type = '${type}'`, [])).length;
+const run = (t: TestApp, text: string) => t.ctx.db.single.run(text, []);
+
+/** The findings in all logs, and how many events were looked at. */
+async function audit(t: TestApp): Promise<{ problems: string[]; events: number; unsealed: number }> {
+  const problems: string[] = [];
+  let [events, unsealed] = [0, 0];
+  for await (const { audit: one } of auditLogs(t.ctx, undefined)) {
+    problems.push(...one.findings.map(({ problem, where }) => `${problem}: ${where}`));
+    events += one.events;
+    unsealed += one.unsealed;
+  }
+  return { problems, events, unsealed };
+}
+const whole = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
+/** To the beginning of an hour, so that none begins while a test runs. */
+const toFullHour = (t: TestApp) => t.pass(3600 - ((t.ctx.clock() / 1000) % 3600) + 1);
+const together = <T>(count: number, work: (n: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, n) => work(n)));
+
+onBothDatabases('the security log', (open) => {
+  test('tells of each thing of consequence once, with time, address, agent and session', async () => {
+    const t = await open();
+    const from = { peer: '192.0.2.77', headers: { 'User-Agent': 'test-agent/1' } };
+    await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
+    const [mail] = await t.mails();
+    const before = t.ctx.clock();
+    const { body: tokens } = await t.ask('POST', '/magic_link/verify', {
+      json: { token: mail!.token },
+      ...from,
+    });
+    const token = tokens.access_token;
+    await t.ask('PATCH', '/me', { token, json: { name: 'Ada Secretname', locale: 'en' }, ...from });
+    const { body: denied } = await t.ask('POST', '/device', { json: { client_name: 'cli' } });
+    await t.ask('POST', '/device/deny', { token, json: { user_code: denied.user_code } });
+    const device = await t.deviceLogin(tokens);
+    await t.ask('DELETE', '/logout?scope=session', { token: device.access_token });
+    const other = await t.deviceLogin(tokens);
+    const { body: sessions } = await t.ask('GET', '/sessions', { token });
+    const current = sessions.sessions.find((one: { current: boolean }) => one.current).id;
+    const otherId = sessions.sessions.find((one: { kind: string }) => one.kind === 'device').id;
+    await t.ask('DELETE', `/sessions/${otherId}`, { token });
+    expect((await t.ask('GET', '/me', { token: other.access_token })).status).toBe(401);
+    const third = await t.deviceLogin(tokens);
+    await t.ask('POST', '/revoke', { form: { token: third.refresh_token } });
+    await t.ask('POST', '/revoke', { token });
+    await setDisabled(t.ctx, 'ada@example.com', true);
+    await setDisabled(t.ctx, 'ada@example.com', true);
+    await setDisabled(t.ctx, 'ada@example.com', false);
+    const again = await t.login();
+
+    const { events, next_cursor } = await list(t, again);
+    expect(next_cursor).toBeNull();
+    const told = events.toReversed().map(({ type, detail }) => [type, detail]);
+    const approved = ['device_approved', { ip_address: '192.0.2.1' }];
+    const byDevice = ['login', { method: 'device_code', kind: 'device' }];
+    expect(told).toEqual([
+      ['account_created', {}],
+      ['login', { method: 'magic_link', kind: 'browser' }],
+      ['profile_changed', { fields: 'name locale' }],
+      ['device_denied', { client_name: 'cli', ip_address: '192.0.2.1' }],
+      approved,
+      byDevice,
+      ['session_revoked', { reason: 'logout' }],
+      approved,
+      byDevice,
+      ['session_revoked', { reason: 'other_session', by: current }],
+      approved,
+      byDevice,
+      ['session_revoked', { reason: 'token' }],
+      ['all_sessions_revoked', {}],
+      ['account_disabled', {}],
+      ['account_enabled', {}],
+      ['login', { method: 'magic_link', kind: 'browser' }],
+    ]);
+    expect(events.at(-3)).toEqual({
+      id: expect.stringMatching(/^evt_[\w-]{22}$/),
+      type: 'profile_changed',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
+      session_id: current,
+      ip_address: '192.0.2.77',
+      user_agent: 'test-agent/1',
+      detail: { fields: 'name locale' },
+    });
+    expect(Date.parse(events.at(-1)!.created_at)).toBeGreaterThanOrEqual(before);
+    expect(events.at(-1)).toMatchObject({ ip_address: '192.0.2.77', session_id: null });
+    expect(JSON.stringify(events)).not.toContain('Secretname');
+    expect(await audit(t)).toEqual({ problems: [], events: 17, unsealed: 0 });
+    await t.close();
+  });
+
+  test('a storm of repeated and lost refreshes leaves one event of each an hour, and a theft one in all', async () => {
+    const t = await open();
+    toFullHour(t);
+    const tokens = await t.login();
+    const refresh = (key?: string) =>
+      t.ask('POST', '/refresh', {
+        json: { refresh_token: tokens.refresh_token },
+        headers: key ? { 'Idempotency-Key': key } : {},
+      });
+    const answers = await together(32, (n) => refresh(n % 2 ? 'k' : undefined));
+    expect(answers.some(({ status }) => status === 200)).toBe(true);
+    const first = (await refresh('k')).status;
+    expect([200, 400]).toContain(first);
+    await together(32, () => refresh());
+    expect(await countOf(t, 'refresh_race')).toBe(1);
+    expect(await countOf(t, 'refresh_retry')).toBeLessThanOrEqual(1);
+    await whole(t);
+    t.pass(11);
+    await together(32, () => refresh());
+    expect(await countOf(t, 'refresh_theft')).toBe(1);
+    const again = await t.login();
+    const theft = (await list(t, again)).events.find(({ type }) => type === 'refresh_theft');
+    expect(theft).toMatchObject({ ip_address: '192.0.2.1' });
+    await whole(t);
+    await t.close();
+  });
+
+  test('repeated answers are told of once an hour, and again in the next', async () => {
+    const t = await open();
+    toFullHour(t);
+    const tokens = await t.login();
+    const headers = { 'Idempotency-Key': 'k' };
+    const refresh = (refresh_token: string) =>
+      t.ask('POST', '/refresh', { json: { refresh_token }, headers });
+    const { body: next } = await refresh(tokens.refresh_token);
+    const repeated = await together(16, () => refresh(tokens.refresh_token));
+    expect(new Set(repeated.map(({ body }) => body.refresh_token))).toEqual(new Set([next.refresh_token]));
+    expect(await countOf(t, 'refresh_retry')).toBe(1);
+    const statements = t.statements.length;
+    await refresh(tokens.refresh_token);
+    expect(t.statements.slice(statements).filter((text) => /insert|events_chains/i.test(text))).toEqual([]);
+    t.pass(3600);
+    await refresh(next.refresh_token);
+    await refresh(next.refresh_token);
+    expect(await countOf(t, 'refresh_retry')).toBe(2);
+    await whole(t);
+    await t.close();
+  });
+
+  test('a limit that an account meets is told of once an hour for each limit', async () => {
+    const t = await open();
+    toFullHour(t);
+    const tokens = await t.login();
+    const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
+    const requester = { ipAddress: '192.0.2.9', userAgent: null };
+    const reach = (limit: string) => recordLimitReached(t.ctx, { userId: me.id, requester }, limit);
+    await together(20, (n) => reach(n % 2 ? 'magic_links' : 'user_codes'));
+    const told = (await list(t, tokens)).events.filter(({ type }) => type === 'limit_reached');
+    expect(told.map(({ detail }) => detail['limit']).sort()).toEqual(['magic_links', 'user_codes']);
+    t.pass(3600);
+    await reach('magic_links');
+    expect(await countOf(t, 'limit_reached')).toBe(3);
+    await recordLimitReached(t.ctx, { userId: 'usr_gone', requester }, 'magic_links');
+    await whole(t);
+    await t.close();
+  });
+
+  test('of many who delete one passkey, decide about one device or end one session at once, one leaves an event', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    const nodes = [t, other];
+    const tokens = await t.login();
+    const token = tokens.access_token;
+    const { body: options } = await t.ask('POST', '/passkey/register/challenge', { token });
+    const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
+    const { body: passkey } = await t.ask('POST', '/passkey/register', { token, json });
+    const { body: device } = await t.ask('POST', '/device');
+    const program = await t.deviceLogin(tokens);
+    await together(30, (n) => {
+      const node = nodes[n % 2]!;
+      if (n < 10) return node.ask('DELETE', `/passkeys/${passkey.id}`, { token });
+      if (n >= 20) return node.ask('DELETE', '/logout?scope=session', { token: program.access_token });
+      const decision = n % 3 ? 'approve' : 'deny';
+      return node.ask('POST', `/device/${decision}`, { token, json: { user_code: device.user_code } });
+    });
+    expect(await countOf(t, 'passkey_removed')).toBe(1);
+    expect(await countOf(t, 'session_revoked')).toBe(1);
+    expect((await countOf(t, 'device_approved')) + (await countOf(t, 'device_denied'))).toBe(2);
+    await whole(t);
+    await other.close();
+    await t.close();
+  });
+
+  test('an event goes with its cause: what is rolled back was never told', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const before = await list(t, tokens);
+    const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
+    const failing = t.ctx.db.transaction(async (tx) => {
+      await recordEvent(t.ctx, tx, { type: 'email_changed', userId: me.id });
+      await recordEvent(t.ctx, tx, { type: 'email_change_undone', userId: me.id });
+      throw new Error('on purpose');
+    });
+    expect(failing).rejects.toThrow('on purpose');
+    await failing.catch(() => undefined);
+    expect(await list(t, tokens)).toEqual(before);
+    await t.ctx.db.transaction((tx) => recordEvent(t.ctx, tx, { type: 'email_changed', userId: me.id }));
+    expect(await typesOf(t, tokens)).toEqual(['account_created', 'login', 'email_changed']);
+    await whole(t);
+    await t.close();
+  });
+
+  test('is read in pages that stay where they are while events come in, and shows nobody else’s', async () => {
+    const t = await open();
+    const [ada, eve] = [await t.login(), await t.login('eve@example.com')];
+    const change = async (name: string) => {
+      t.pass(61);
+      await t.ask('PATCH', '/me', { token: ada.access_token, json: { name } });
+    };
+    for (let n = 0; n < 9; n++) await change(`A${n}`);
+    const all = (await list(t, ada)).events;
+    expect(all).toHaveLength(11);
+    const seen: Listed[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await list(t, ada, `?limit=2${cursor && `&cursor=${cursor}`}`);
+      expect(page.events.length).toBeLessThanOrEqual(2);
+      seen.push(...page.events);
+      cursor = page.next_cursor;
+      await change(`B${seen.length}`);
+    }
+    expect(seen).toEqual(all);
+    expect(await typesOf(t, eve)).toEqual(['account_created', 'login']);
+    const first = (await list(t, ada, '?limit=1')).next_cursor;
+    const theirs = await list(t, eve, `?cursor=${first}`);
+    expect(JSON.stringify(theirs)).not.toContain('profile_changed');
+    for (const query of ['limit=0', 'limit=101', 'limit=x', 'cursor=x', 'cursor=', 'limit=1&limit=2']) {
+      const answer = await t.ask('GET', `/events?${query}`, { token: ada.access_token });
+      expect([query, answer.status, answer.body.error]).toEqual([query, 400, 'invalid_request']);
+    }
+    expect((await t.ask('GET', `/events?limit=${limits.pageSize}`)).status).toBe(401);
+    expect((await t.ask('POST', '/events')).status).toBe(405);
+    await t.close();
+  });
+
+  test('a hostile user agent is kept harmless and cut', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const change = async (agent: string): Promise<Listed> => {
+      t.pass(61);
+      const name = crypto.randomUUID();
+      const headers = { 'User-Agent': agent };
+      expect(
+        (await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name }, headers })).status,
+      ).toBe(200);
+      return (await list(t, tokens)).events[0]!;
+    };
+    expect((await change('a\u0001b\u001b[31mc\u007f\u009b2J')).user_agent).toBe('ab[31mc2J');
+    expect((await change('x'.repeat(5000))).user_agent).toBe('x'.repeat(greatestUserAgentLength));
+    expect((await change(`'"><script>alert(1)</script>`)).user_agent).toBe(`'"><script>alert(1)</script>`);
+    expect((await change('\u0080\u0081')).user_agent).toBeNull();
+    await whole(t);
+    await t.close();
+  });
+
+  const damages: [string, string, RegExp][] = [
+    ['changes an event', `UPDATE events SET ip_address = '203.0.113.9' WHERE seq = 3`, /^changed: event 3$/],
+    [
+      'moves an event in time',
+      'UPDATE events SET created_at = created_at - 1 WHERE seq = 3',
+      /^changed: event 3$/,
+    ],
+    ['removes an event', 'DELETE FROM events WHERE seq = 3', /^removed: event 3$/],
+    ['removes the newest events', 'DELETE FROM events WHERE seq > 3', /^removed: events 4-5$/],
+    ['removes the oldest events', 'DELETE FROM events WHERE seq < 3', /^removed: events 1-2$/],
+    ['removes all events', 'DELETE FROM events', /^removed: events 1-5$/],
+    ['removes the record of the ends', 'DELETE FROM event_chains', /^no chain: /],
+    [
+      'moves the head back',
+      `UPDATE event_chains SET head_seq = 4, head_mac = (SELECT mac FROM events WHERE seq = 4)`,
+      /^end changed: |^added: event 5$/,
+    ],
+    ['takes the seal away', "UPDATE event_chains SET seal = ''", /^end changed: /],
+    [
+      'puts an event in',
+      `INSERT INTO events (id, user_id, type, created_at, seq, mac) SELECT 'evt_x', user_id, 'login', created_at, 6, mac FROM events WHERE seq = 5`,
+      /^added: event 6$/,
+    ],
+  ];
+  test.each(damages)('whoever %s is found', async (_, damage, finding) => {
+    const t = await open();
+    const tokens = await t.login();
+    for (let n = 0; n < 3; n++) {
+      t.pass(61);
+      await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: `A${n}` } });
+    }
+    await whole(t);
+    await run(t, damage);
+    const { problems } = await audit(t);
+    expect(problems.length).toBeGreaterThan(0);
+    for (const problem of problems) expect(problem).toMatch(finding);
+    // What happens afterwards heals nothing.
+    await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
+    expect((await audit(t)).problems.length).toBeGreaterThan(0);
+    await t.close();
+  });
+
+  test('a log that was cut and set to an earlier end stays found, however many events follow', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    const change = (name: string) => {
+      t.pass(61);
+      return t.ask('PATCH', '/me', { token: tokens.access_token, json: { name } });
+    };
+    for (const name of ['A', 'B', 'C']) await change(name);
+    const [early] = await t.ctx.db.read.run<{ seal: string }>('SELECT seal FROM event_chains', []);
+    const cut = async (seal: string) => {
+      const [head] = await t.ctx.db.read.run<{ seq: number }>('SELECT max(seq) AS seq FROM events', []);
+      const last = Number(head!.seq) - 1;
+      await run(t, `DELETE FROM events WHERE seq > ${last}`);
+      await run(
+        t,
+        `UPDATE event_chains SET head_seq = ${last}, head_mac = (SELECT mac FROM events WHERE seq = ${last}), seal = '${seal}'`,
+      );
+    };
+    await cut(`AAAAAAA.${early!.seal.split('.')[1]}`);
+    expect((await change('D')).status).toBe(200);
+    let unchecked = 0;
+    for await (const one of auditLogs(t.ctx, undefined)) unchecked += one.audit.retired;
+    expect(unchecked).toBe(1);
+    await cut(early!.seal);
+    for (const name of ['E', 'F', 'G']) expect((await change(name)).status).toBe(200);
+    expect((await audit(t)).problems).toEqual([expect.stringMatching(/^end changed: before event \d+$/)]);
+    await t.close();
+  });
+
+  test('two events that change places are found', async () => {
+    const t = await open();
+    const tokens = await t.login();
+    await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
+    for (const [from, to] of [
+      [2, 9],
+      [3, 2],
+      [9, 3],
+    ])
+      await run(t, `UPDATE events SET seq = ${to} WHERE seq = ${from}`);
+    expect((await audit(t)).problems).toEqual(['changed: event 2', 'changed: event 3']);
+    await t.close();
+  });
+
+  test('an audit beside events and sweeps finds nothing', async () => {
+    const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
+    const other = await open({ beside: t });
+    const tokens = await t.login();
+    for (let n = 0; n < 20; n++) {
+      t.pass(61);
+      await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: `A${n}` } });
+    }
+    t.pass(86_401);
+    const again = await t.login();
+    const audits = together(10, () => audit(other));
+    await Promise.all([
+      t.sweep(),
+      together(20, (n) => t.ask('PATCH', '/me', { token: again.access_token, json: { name: `B${n}` } })),
+      together(5, () => t.deviceLogin(again)),
+    ]);
+    for (const { problems } of await audits) expect(problems).toEqual([]);
+    await whole(t);
+    await other.close();
+    await t.close();
+  });
+
+  test('events go when they are older than the setting says, the rest stays whole, and later removals are found', async () => {
+    const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
+    const other = await open({ beside: t, settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
+    const old = await t.login();
+    await t.login('idle@example.com');
+    const { body: me } = await t.ask('GET', '/me', { token: old.access_token });
+    const logged = (count: number) =>
+      t.ctx.db.transaction(async (tx) => {
+        for (let n = 0; n < count; n++) await recordEvent(t.ctx, tx, { type: 'login', userId: me.id });
+      });
+    await logged(600);
+    t.pass(86_400 - 60);
+    await t.sweep();
+    expect((await audit(t)).events).toBe(604);
+    const tokens = await t.login();
+    await logged(3);
+    t.pass(61);
+    await Promise.all([t.sweep(), other.sweep()]);
+    await t.sweep();
+    expect(await audit(t)).toEqual({ problems: [], events: 4, unsealed: 0 });
+    expect(await typesOf(t, tokens)).toEqual(['login', 'login', 'login', 'login']);
+    await t.login('idle@example.com');
+    expect(await audit(t)).toMatchObject({ problems: [], events: 5 });
+    await run(t, `DELETE FROM events WHERE user_id = '${me.id}' AND seq = 603`);
+    expect((await audit(t)).problems).toEqual(['removed: event 603']);
+    await other.close();
+    await t.close();
+  }, 30_000);
+
+  test('a sweep does not cover up for whoever made an event look old, and says so', async () => {
+    const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
+    const tokens = await t.login();
+    await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
+    await run(t, 'UPDATE events SET created_at = 1');
+    await run(t, 'UPDATE event_chains SET oldest_at = 1');
+    await t.sweep();
+    expect(await countOf(t, 'profile_changed')).toBe(1);
+    expect(t.logs.join('')).toContain('a security log is not whole');
+    expect((await audit(t)).problems).toHaveLength(3);
+    await t.close();
+  });
+
+  test('events that meet the deletion of their account end with it, and nobody is told of a defect', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    for (let round = 0; round < 4; round++) {
+      const tokens = await t.login();
+      const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
+      const requester = { ipAddress: null, userAgent: null };
+      await together(13, async (n) => {
+        if (n === 6) await run(other, `DELETE FROM users WHERE id = '${me.id}'`);
+        else if (n % 3 === 0) {
+          const { status } = await t.ask('PATCH', '/me', {
+            token: tokens.access_token,
+            json: { name: `A${n}` },
+          });
+          expect([200, 401]).toContain(status);
+        } else if (n % 3 === 1) await recordLimitReached(t.ctx, { userId: me.id, requester }, `limit ${n}`);
+        else {
+          await other.ctx.db
+            .transaction((tx) => recordEvent(other.ctx, tx, { type: 'login', userId: me.id }))
+            .catch((error) => expect(error).toMatchObject({ code: 'invalid_token' }));
+        }
+      });
+    }
+    expect(await audit(t)).toEqual({ problems: [], events: 0, unsealed: 0 });
+    await other.close();
+    await t.close();
+  }, 30_000);
+
+  test('deleting an account deletes its log', async () => {
+    const t = await open();
+    await t.login();
+    await t.login('eve@example.com');
+    await run(t, "DELETE FROM users WHERE email = 'ada@example.com'");
+    expect(await audit(t)).toMatchObject({ problems: [], events: 2 });
+    expect(await t.ctx.db.read.run('SELECT user_id FROM event_chains', [])).toHaveLength(1);
+    await t.close();
+  });
+});

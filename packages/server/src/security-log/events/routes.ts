@@ -1,0 +1,8 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import type { Context } from '../../platform/context.ts';
+import type { Api } from '../../platform/http/pipeline.ts';
+import { listEvents } from './events.ts';
+
+export function eventRoutes(api: Api, ctx: Context): void {
+  api.on(endpoints.listEvents, async ({ login, query }) => ({ body: await listEvents(ctx, login, query) }));
+}

@@ -1,0 +1,222 @@
+// Notices beyond the limit for an account and kind: one digest at the end of the window.
+
+import { expect, test } from 'bun:test';
+import type { NoticeKind } from '@latchkey/contract/notices';
+import { addPasskey, newAuthenticator, subjects } from '../../../../../tests/support/account.ts';
+import { type Mail, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { templates } from '../../app.ts';
+import { limitRules } from '../../platform/rate-limits/rules.ts';
+import { startMailWorker } from '../../platform/mail/worker.ts';
+import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { maxDigestNotices } from './mail.ts';
+import { notify } from './notices.ts';
+import { closeWindow } from './store.ts';
+
+const ada = 'ada@example.com';
+const { quota, windowSeconds } = limitRules.notices;
+const digestSubject = 'More devices were signed in to your Latchkey account';
+
+interface Owner {
+  readonly userId: string;
+  readonly sessionId: string;
+}
+
+async function ownerOf(app: TestApp, email = ada): Promise<Owner> {
+  const { access_token: token } = await app.login(email);
+  const { id: userId } = (await app.ask('GET', '/me', { token })).body;
+  const [session] = (await app.ask('GET', '/sessions', { token })).body.sessions;
+  return { userId, sessionId: session.id };
+}
+
+/** Notifies of `count` logins, one transaction each, named by their numbers. */
+const notifyOf = (app: TestApp, owner: Owner, count: number, kind: NoticeKind = 'new_device', from = 1) =>
+  Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      app.ctx.db.transaction((tx) =>
+        notify(app.ctx, tx, {
+          ...owner,
+          kind,
+          requester: { ipAddress: '192.0.2.1', userAgent: null },
+          deviceName: `device ${from + index}`,
+        }),
+      ),
+    ),
+  );
+
+const countOf = (mails: readonly Mail[], subject: string) =>
+  mails.filter((mail) => mail.subject === subject).length;
+
+const devicesIn = (mail: Mail | undefined) =>
+  [...(mail?.text ?? '').matchAll(/^Device: "device (\d+)"$/gm)].map(([, number]) => Number(number));
+
+const linksIn = (mail: Mail | undefined) =>
+  [...(mail?.text ?? '').matchAll(/^http\S+\/not-me#token=(lk_nm_\S+)$/gm)].map(([, token]) => token!);
+
+onBothDatabases('the limit for notices', (open) => {
+  test('10 of a kind go out at once, and all others of the hour stand in one digest at its end', async () => {
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
+    const owner = await ownerOf(app);
+    await notifyOf(app, owner, quota);
+    await notifyOf(app, owner, 3, 'new_device', quota + 1);
+    app.pass(windowSeconds - 60);
+    await notifyOf(app, owner, 1, 'new_device', quota + 4);
+    expect(countOf(await app.mails(), subjects.newDevice)).toBe(quota);
+    expect(countOf(await app.mails(), digestSubject)).toBe(0);
+    app.pass(61);
+    const digests = (await app.mails()).filter(({ subject }) => subject === digestSubject);
+    expect(digests).toHaveLength(1);
+    expect(digests[0]!.to).toBe(ada);
+    expect(devicesIn(digests[0]).toSorted()).toEqual([11, 12, 13, 14]);
+    expect(devicesIn(digests[0])[0]).toBe(14);
+    expect(new Set(linksIn(digests[0])).size).toBe(4);
+    expect(await app.ctx.metrics.registry.metrics()).toMatch(/_total\{limit="notices"\} 4\n/);
+    await notifyOf(app, owner, quota, 'new_device', 100);
+    expect(countOf(await app.mails(), subjects.newDevice)).toBe(2 * quota);
+    app.pass(2 * windowSeconds);
+    expect(countOf(await app.mails(), digestSubject)).toBe(1);
+    await app.close();
+  });
+
+  test('30 logins with 30 user agents are 10 mails and one digest, and a sign-in mail is not held up', async () => {
+    const app = await open();
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, await app.login(ada), authenticator);
+    for (let n = 0; n < 30; n++) {
+      const { body } = await app.ask('POST', '/passkey/login/challenge');
+      const headers = { 'User-Agent': `Browser ${String.fromCharCode(65 + n)}` };
+      const login = { json: authenticator.get(body), headers };
+      expect((await app.ask('POST', '/passkey/login', login)).status).toBe(200);
+    }
+    await app.ask('POST', '/magic_link', { json: { email: ada } });
+    const mails = await app.mails();
+    expect(countOf(mails, subjects.newBrowser)).toBe(quota);
+    expect(countOf(mails, 'Sign in to Latchkey')).toBe(2);
+    app.pass(windowSeconds + 1);
+    const digests = (await app.mails()).filter(({ subject }) => subject.endsWith('from more new places'));
+    expect(digests.map((digest) => linksIn(digest).length)).toEqual([20]);
+    await app.close();
+  });
+
+  test('each account and each kind has a limit of its own, and it is a setting', async () => {
+    const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '2/60' } });
+    const [owner, bob] = [await ownerOf(app), await ownerOf(app, 'bob@example.com')];
+    await notifyOf(app, owner, 3);
+    await notifyOf(app, owner, 2, 'passkey_added');
+    await notifyOf(app, bob, 2);
+    const mails = await app.mails();
+    expect(countOf(mails, subjects.newDevice)).toBe(4);
+    expect(countOf(mails, subjects.passkeyAdded)).toBe(2);
+    app.pass(61);
+    expect(countOf(await app.mails(), digestSubject)).toBe(1);
+    await app.close();
+  });
+
+  test('of notices at once on two nodes 10 go out alone, and two workers send the digest once', async () => {
+    const app = await open();
+    const owner = await ownerOf(app);
+    const other = await open({ beside: app });
+    await Promise.all([
+      notifyOf(app, owner, 15, 'new_device', 1),
+      notifyOf(other, owner, 15, 'new_device', 16),
+    ]);
+    expect(countOf(await app.mails(), subjects.newDevice)).toBe(quota);
+    app.pass(windowSeconds + 1);
+    const delivered: string[] = [];
+    const transport = {
+      deliver: async (_id: string, _to: string, { subject }: { subject: string }) => {
+        await Bun.sleep(5);
+        delivered.push(subject);
+      },
+      close: () => undefined,
+    };
+    const workers = [app, other, app].map((node) => startMailWorker(node.ctx, templates, transport));
+    for (let n = 0; n < 500 && delivered.length === 0; n++) await Bun.sleep(10);
+    await Bun.sleep(200);
+    for (const worker of workers) await worker.stop();
+    expect(delivered).toEqual([digestSubject]);
+    const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
+    expect(devicesIn(digest)).toHaveLength(20);
+    await other.close();
+    await app.close();
+  });
+
+  test('each link of a digest disowns its own login and no other', async () => {
+    const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
+    const tokens = await app.login(ada);
+    const devices = [];
+    for (let n = 0; n < 4; n++) devices.push(await app.deviceLogin(tokens));
+    app.pass(61);
+    const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
+    // Newest first.
+    const links = linksIn(digest);
+    expect(links).toHaveLength(3);
+    expect((await app.ask('POST', '/notices/disown', { json: { token: links[1] } })).status).toBe(200);
+    const live = [];
+    for (const { access_token: token } of devices) live.push((await app.ask('GET', '/me', { token })).status);
+    expect(live).toEqual([200, 200, 401, 200]);
+    await app.close();
+  });
+
+  test('a digest lists 50 notices and says how many more there are', async () => {
+    const app = await open();
+    const owner = await ownerOf(app);
+    for (let n = 0; n < 3; n++)
+      await notifyOf(app, owner, (quota + maxDigestNotices) / 3, 'new_device', 1 + n * 20);
+    await notifyOf(app, owner, 7, 'new_device', 61);
+    app.pass(windowSeconds + 1);
+    const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
+    expect(linksIn(digest)).toHaveLength(50);
+    expect(digest!.text).toContain('7 more are in the security log');
+    await app.close();
+  });
+
+  test('a cause that fails leaves neither notice nor digest, and counts nothing', async () => {
+    const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
+    const owner = await ownerOf(app);
+    const failing = app.ctx.db.transaction(async (tx) => {
+      for (let n = 0; n < 3; n++)
+        await notify(app.ctx, tx, {
+          ...owner,
+          kind: 'new_device',
+          requester: { ipAddress: null, userAgent: null },
+        });
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    await notifyOf(app, owner, 1);
+    app.pass(61);
+    const mails = await app.mails();
+    expect(countOf(mails, subjects.newDevice)).toBe(1);
+    expect(countOf(mails, digestSubject)).toBe(0);
+    await app.close();
+  });
+
+  test('what comes after a digest was written is not lost, even by a clock that is behind', async () => {
+    const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
+    const owner = await ownerOf(app);
+    await notifyOf(app, owner, 2);
+    const [window] = await app.ctx.db.read.run<{ id: string }>('SELECT id FROM notice_windows', []);
+    await closeWindow(app.ctx.db.single, { id: window!.id });
+    await notifyOf(app, owner, 1, 'new_device', 3);
+    expect(countOf(await app.mails(), subjects.newDevice)).toBe(2);
+    await app.close();
+  });
+
+  test('a digest that waits goes with the account, and ended windows are swept', async () => {
+    const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
+    const [owner, bob] = [await ownerOf(app), await ownerOf(app, 'bob@example.com')];
+    await notifyOf(app, owner, 3);
+    await notifyOf(app, bob, 1);
+    await app.ctx.db.single.run(
+      "UPDATE outbox SET recipient = 'old@example.com' WHERE template = 'notice_digest'",
+      [],
+    );
+    await deleteAccount(app.ctx, ada);
+    const left = await app.ctx.db.read.run("SELECT id FROM outbox WHERE template = 'notice_digest'", []);
+    expect(left).toEqual([]);
+    app.pass(60 + 3600 + 1);
+    await app.sweep();
+    expect(await app.ctx.db.read.run('SELECT id FROM notice_windows', [])).toEqual([]);
+    await app.close();
+  });
+});

@@ -1,0 +1,132 @@
+import type { NoticeKind } from '@latchkey/contract/notices';
+import { type Expression, sql } from 'kysely';
+import { statement } from '../../platform/database/statement.ts';
+
+/** Where the notices of an account go; no row when it is gone. */
+export const findAddress = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('users').select('email').where('id', '=', p.user_id),
+);
+
+/**
+ * Counts a notice in the current window of an account and kind, or begins the next one under a new `id`. Others
+ * that count into the window wait until the transaction ends, and so does the digest that closes it.
+ */
+export const countNotice = statement<{
+  user_id: string;
+  kind: NoticeKind;
+  id: string;
+  now: number;
+  ends_at: number;
+}>()((db, p) =>
+  db
+    .insertInto('notice_windows')
+    .values({ user_id: p.user_id, kind: p.kind, id: p.id, notices: 1, ends_at: p.ends_at })
+    .onConflict((c) =>
+      c.columns(['user_id', 'kind']).doUpdateSet((e) => {
+        const isOver = sql<boolean>`${e.ref('notice_windows.ends_at')} <= ${p.now}`;
+        const next = <T>(fresh: Expression<T>, current: Expression<T>) =>
+          sql<T>`case when ${isOver} then ${fresh} else ${current} end`;
+        return {
+          id: next(e.ref('excluded.id'), e.ref('notice_windows.id')),
+          notices: next(e.lit(1), e('notice_windows.notices', '+', 1)),
+          ends_at: next(e.ref('excluded.ends_at'), e.ref('notice_windows.ends_at')),
+        };
+      }),
+    )
+    .returning(['id', 'notices', 'ends_at']),
+);
+
+/**
+ * Closes a window: from then on no notice counts into it, and those that did are committed. Closing it again does
+ * nothing.
+ */
+export const closeWindow = statement<{ id: string }>()((db, p) =>
+  db.deleteFrom('notice_windows').where('id', '=', p.id),
+);
+
+/** Deletes some windows that ended before a moment. */
+export const sweepNoticeWindows = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('notice_windows')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('notice_windows')
+        .select('id')
+        .where('ends_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .where('ends_at', '<', p.before)
+    .returning('id'),
+);
+
+export const insertNotice = statement<{
+  id: string;
+  user_id: string;
+  kind: NoticeKind;
+  session_id: string | null;
+  email_change_id: string | null;
+  client_name: string | null;
+  device_name: string | null;
+  passkey_name: string | null;
+  new_email: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+  now: number;
+  expires_at: number;
+  digest_id: string | null;
+}>()((db, p) =>
+  db.insertInto('notices').values({
+    id: p.id,
+    user_id: p.user_id,
+    kind: p.kind,
+    session_id: p.session_id,
+    email_change_id: p.email_change_id,
+    client_name: p.client_name,
+    device_name: p.device_name,
+    passkey_name: p.passkey_name,
+    new_email: p.new_email,
+    ip_address: p.ip_address,
+    user_agent: p.user_agent,
+    created_at: p.now,
+    expires_at: p.expires_at,
+    digest_id: p.digest_id,
+  }),
+);
+
+export const findNotice = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('notices').selectAll().where('id', '=', p.id),
+);
+
+/** The notices of a digest, newest first. */
+export const listDigest = statement<{ digest_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('notices')
+    .selectAll()
+    .where('digest_id', '=', p.digest_id)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+export const countDigest = statement<{ digest_id: string }>()((db, p) =>
+  db
+    .selectFrom('notices')
+    .select((e) => e.fn.countAll<number>().as('notices'))
+    .where('digest_id', '=', p.digest_id),
+);
+
+/** Deletes some notices whose links ended before a moment. */
+export const sweepNotices = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('notices')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('notices')
+        .select('id')
+        .where('expires_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .returning('id'),
+);

@@ -1,0 +1,142 @@
+import type { PublicKey } from '@latchkey/contract/services';
+import {
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWTPayload,
+  SignJWT,
+} from 'jose';
+import type { Context } from '../../platform/context.ts';
+import { seal, unseal } from '../../platform/crypto/encryption.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { publishedKeys, signingCandidates } from './rotation.ts';
+import * as store from './store.ts';
+
+export const signingAlgorithm = 'ES256';
+
+/** How long a verifier may keep the published keys without asking again. */
+export const keySetMaxAgeSeconds = 300;
+
+/** How long a new key is published before it signs: every verifier has then asked again. */
+export const leadSeconds = 3 * keySetMaxAgeSeconds;
+
+/**
+ * How long a node goes on with the keys it read last. In a planned rotation no key is in use before all nodes have it
+ * or after it is gone, so an old list signs as well as a new one.
+ */
+const rereadMs = 5_000;
+
+/** After this long every node publishes, and signs with, the keys that were in the store before. */
+export const followMs = rereadMs + 1_000;
+
+const sealLabel = 'signing key';
+
+type KeyRow = Awaited<ReturnType<typeof store.listKeys>>[number];
+
+interface Signer {
+  readonly kid: string;
+  readonly key: CryptoKey;
+}
+
+interface LoadedKeys {
+  readonly published: readonly PublicKey[];
+  readonly signer: Signer;
+}
+
+export interface SigningKeys {
+  /** The public keys, newest first; never empty. */
+  published(): Promise<readonly PublicKey[]>;
+  /** A JWS in compact form with this `typ`, under the key whose turn it is. */
+  sign(type: string, payload: JWTPayload): Promise<string>;
+}
+
+/** The keys that prove to others what this service said. The first one is made when it is first needed. */
+export function openSigningKeys(ctx: Context): SigningKeys {
+  let loaded: Promise<LoadedKeys> | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  const current = (): Promise<LoadedKeys> => {
+    const now = ctx.clock();
+    if (loaded && Math.abs(now - readAt) < rereadMs) return loaded;
+    readAt = now;
+    const loading = load(ctx);
+    loaded = loading;
+    loading.catch(() => {
+      if (loaded === loading) loaded = undefined;
+    });
+    return loading;
+  };
+  return {
+    published: async () => (await current()).published,
+    sign: async (type, payload) => {
+      const { signer } = await current();
+      return new SignJWT(payload)
+        .setProtectedHeader({ alg: signingAlgorithm, kid: signer.kid, typ: type })
+        .sign(signer.key);
+    },
+  };
+}
+
+async function load(ctx: Context): Promise<LoadedKeys> {
+  const rows = await store.listKeys(ctx.db.read, {});
+  const now = ctx.clock();
+  for (const row of signingCandidates(rows, now)) {
+    const signer = await signerOf(ctx, row);
+    if (signer) return { signer, published: publishedKeys(rows, now).map(publicKeyOf) };
+  }
+  // None yet, or none that this ring opens: the next one signs at once, whoever makes it.
+  await addKey(ctx, ctx.db.single, nextSequence(rows), now);
+  return load(ctx);
+}
+
+const nextSequence = (newestFirst: readonly KeyRow[]): number => (newestFirst[0]?.sequence ?? 0) + 1;
+
+const publicKeyOf = (row: KeyRow): PublicKey => JSON.parse(row.public_jwk) as PublicKey;
+
+/** The private key of a row; kept under the newest key of the ring, so that older ones can be retired. */
+async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> {
+  const opened = unseal(ctx.keys, sealLabel, row.kid, row.sealed_private);
+  if (!opened) return undefined;
+  if (opened.key !== ctx.keys.signing) {
+    const to = seal(ctx.keys, ctx.random, sealLabel, row.kid, opened.secret);
+    await store.resealKey(ctx.db.single, { sequence: row.sequence, from: row.sealed_private, to });
+  }
+  const jwk = { ...publicKeyOf(row), d: opened.secret.toString('base64url') };
+  return { kid: row.kid, key: (await importJWK(jwk, signingAlgorithm)) as CryptoKey };
+}
+
+/** Makes the key of one place in the sequence; whether it was this caller's that got the place. */
+async function addKey(ctx: Context, on: Executor, sequence: number, signsFrom: number): Promise<boolean> {
+  const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true });
+  const { kty, crv, x, y } = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint({ kty, crv, x, y } as PublicKey);
+  const { d } = await exportJWK(privateKey);
+  const rows = await store.insertKey(on, {
+    sequence,
+    kid,
+    public_jwk: JSON.stringify({ kty, crv, x, y, kid, alg: signingAlgorithm, use: 'sig' }),
+    sealed_private: seal(ctx.keys, ctx.random, sealLabel, kid, Buffer.from(d!, 'base64url')),
+    signs_from: signsFrom,
+  });
+  return rows.length === 1;
+}
+
+/**
+ * Makes the next signing key, for the operator: it is published at once, signs after a while, and the one before
+ * stays published for a day. With `atOnce` it signs at once and no other is good any more.
+ * @returns when it begins to sign, in milliseconds since 1970
+ * @throws {AuthError} `conflict` when somebody else is rotating
+ */
+export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boolean }): Promise<number> {
+  const now = ctx.clock();
+  const rows = await store.listKeys(ctx.db.read, {});
+  const sequence = nextSequence(rows);
+  const signsFrom = atOnce || rows.length === 0 ? now : now + leadSeconds * 1000;
+  if (!(await addKey(ctx, ctx.db.single, sequence, signsFrom))) {
+    throw new AuthError('conflict', 'Somebody else has just rotated the signing keys.');
+  }
+  const oldestOfUse = atOnce ? sequence : (publishedKeys(rows, now).at(-1)?.sequence ?? sequence);
+  await store.deleteKeysBefore(ctx.db.single, { sequence: oldestOfUse });
+  return signsFrom;
+}

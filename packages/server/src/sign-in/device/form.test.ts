@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { deviceCodeGrantType, tokenSet } from '@latchkey/contract/tokens';
+import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+
+setDefaultTimeout(30_000);
+
+let people = 0;
+const someone = () => `person-${people++}@example.com`;
+const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
+
+onBothDatabases('the form dialect', (open) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+  });
+  afterAll(() => app.close());
+
+  const send = (path: string, form: Record<string, string> | string) => app.ask('POST', path, { form });
+  const start = async (): Promise<{ device_code: string; user_code: string }> =>
+    (await send('/device', { client_id: 'cli' })).body;
+  const approve = async (user_code: string, { access_token: token }: Tokens) =>
+    expect((await app.ask('POST', '/device/approve', { json: { user_code }, token })).status).toBe(204);
+  const redeem = (device_code: string) => send('/token', { grant_type: deviceCodeGrantType, device_code });
+  const statusOf = async ({ access_token: token }: Tokens) => (await app.ask('GET', '/me', { token })).status;
+
+  test('lets a client that knows only the RFCs log in, refresh and log out', async () => {
+    const asked = await send('/device', { client_id: 'cli', scope: 'openid', client_name: 'Generic' });
+    expect(asked.status).toBe(200);
+    const { device_code, user_code } = asked.body;
+    const request = { grant_type: deviceCodeGrantType, device_code, client_id: 'cli' };
+    expect(outcome(await send('/token', request))).toBe('400 authorization_pending');
+    const slow = await send('/token', request);
+    expect([outcome(slow), slow.body.interval]).toEqual(['400 slow_down', 10]);
+    const browser = await app.login(someone());
+    const seen = await app.ask('POST', '/device/verify', {
+      json: { user_code },
+      token: browser.access_token,
+    });
+    expect(seen.body.client_name).toBe('Generic');
+    await approve(user_code, browser);
+
+    const redeemed = await send('/token', request);
+    expect(redeemed.headers.get('Cache-Control')).toBe('no-store');
+    const tokens = tokenSet.strict().parse(redeemed.body);
+    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 14_400 });
+    expect(outcome(await send('/token', request))).toBe('400 invalid_grant');
+
+    const { refresh_token } = tokens;
+    const grant = { grant_type: 'refresh_token', refresh_token, client_id: 'cli', scope: 'openid' };
+    const refreshed = tokenSet.strict().parse((await send('/token', grant)).body);
+    expect(outcome(await send('/token', grant))).toBe('400 invalid_grant');
+    expect(await statusOf(refreshed)).toBe(200);
+
+    const hint = { token: refreshed.refresh_token, token_type_hint: 'refresh_token', client_id: 'cli' };
+    expect(outcome(await send('/revoke', hint))).toBe('200');
+    expect(await statusOf(refreshed)).toBe(401);
+    expect(await statusOf(browser)).toBe(200);
+  });
+
+  test('of the refresh endpoint takes the refresh grant and no other', async () => {
+    const { refresh_token } = await app.login(someone());
+    const answer = await send('/refresh', { grant_type: 'refresh_token', refresh_token });
+    expect(outcome(answer)).toBe('200');
+    const next = answer.body.refresh_token;
+    const { device_code } = await start();
+    const other = { grant_type: deviceCodeGrantType, device_code, refresh_token: next };
+    expect(outcome(await send('/refresh', other))).toBe('400 unsupported_grant_type');
+    expect(outcome(await send('/refresh', { grant_type: 'refresh_token', refresh_token: next }))).toBe('200');
+  });
+
+  test.each([
+    'password',
+    'client_credentials',
+    'authorization_code',
+    'Refresh_Token',
+    'device_code',
+    'urn:x',
+  ])('refuses the grant type %s, whatever comes with it', async (grant_type) => {
+    const { refresh_token } = await app.login(someone());
+    const { device_code } = await start();
+    for (const path of ['/token', '/refresh']) {
+      const answer = await send(path, { grant_type, refresh_token, device_code });
+      expect(outcome(answer)).toBe('400 unsupported_grant_type');
+    }
+    expect(outcome(await send('/token', { grant_type: 'refresh_token', refresh_token }))).toBe('200');
+  });
+
+  test.each([
+    ['/token', 'grant_type', 'device_code=lk_dc_x'],
+    ['/token', 'grant_type', ''],
+    ['/token', 'device_code', `grant_type=${deviceCodeGrantType}`],
+    ['/token', 'refresh_token', 'grant_type=refresh_token'],
+    ['/token', 'refresh_token', 'grant_type=refresh_token&device_code=lk_dc_x'],
+    ['/token', 'refresh_token', 'grant_type=refresh_token&refresh_token='],
+    ['/refresh', 'grant_type', 'refresh_token=lk_rt_x'],
+    ['/refresh', 'refresh_token', 'grant_type=refresh_token'],
+    ['/revoke', 'token', 'token_type_hint=refresh_token'],
+    ['/token', 'grant_type', 'grant_type=refresh_token&refresh_token=x&grant_type=refresh_token'],
+    ['/token', 'refresh_token', 'grant_type=refresh_token&refresh_token=x&refresh_token=y'],
+    ['/refresh', 'refresh_token', 'grant_type=refresh_token&refresh_token=x&refresh_token=x'],
+    ['/revoke', 'token', 'token=x&token=y'],
+    ['/device', 'client_name', 'client_name=a&client_name=a'],
+    ['/device', 'device_name', `device_name=${'d'.repeat(101)}`],
+    ['/token', 'extra', 'grant_type=refresh_token&refresh_token=x&extra=1&extra=2'],
+  ])('of %s names %s as what is wrong with "%s"', async (path, field, form) => {
+    const answer = await send(path, form);
+    expect(outcome(answer)).toBe('400 invalid_request');
+    expect(answer.body.error_description).toContain(field);
+  });
+
+  test('with a repeated parameter spends and ends nothing', async () => {
+    const tokens = await app.login(someone());
+    const { refresh_token } = tokens;
+    const twice = `refresh_token=${refresh_token}`;
+    expect(outcome(await send('/token', `grant_type=refresh_token&${twice}&${twice}`))).toBe(
+      '400 invalid_request',
+    );
+    expect(outcome(await send('/revoke', `token=${refresh_token}&token=x`))).toBe('400 invalid_request');
+    expect(await statusOf(tokens)).toBe(200);
+    expect(outcome(await send('/refresh', { grant_type: 'refresh_token', refresh_token }))).toBe('200');
+  });
+
+  test('to start a device login takes words of 100 characters, and none at all', async () => {
+    const device_name = 'ü'.repeat(100);
+    expect(outcome(await send('/device', { device_name }))).toBe('200');
+    expect(outcome(await send('/device', ''))).toBe('200');
+  });
+
+  test.each(['access_token', 'refresh_token'] as const)(
+    'of revoke ends by its %s that session alone',
+    async (kind) => {
+      const email = someone();
+      const [own, other] = [await app.login(email), await app.login(email)];
+      for (const hint of ['access_token', 'refresh_token', 'nonsense']) {
+        const tokens = await app.deviceLogin(own);
+        const answer = await send('/revoke', { token: tokens[kind], token_type_hint: hint });
+        expect([answer.status, answer.text]).toEqual([200, '']);
+        expect(await statusOf(tokens)).toBe(401);
+        const { refresh_token } = tokens;
+        const refreshed = await send('/token', { grant_type: 'refresh_token', refresh_token });
+        expect(outcome(refreshed)).toBe('400 invalid_grant');
+        expect(outcome(await send('/revoke', { token: tokens[kind] }))).toBe('200');
+      }
+      expect([await statusOf(own), await statusOf(other)]).toEqual([200, 200]);
+    },
+  );
+
+  test('of revoke is content with any string and ends nothing by it', async () => {
+    const own = await app.login(someone());
+    const { device_code } = await start();
+    const cut = own.refresh_token.slice(0, -1);
+    for (const token of ['x', 'lk_rt_', cut, `${own.access_token}=`, device_code, '<script>', '%00', ' ']) {
+      expect(outcome(await send('/revoke', { token }))).toBe('200');
+    }
+    expect(await statusOf(own)).toBe(200);
+  });
+
+  test('and JSON are one: a code redeemed in one is spent in the other', async () => {
+    const browser = await app.login(someone());
+    const { device_code, user_code } = await start();
+    await approve(user_code, browser);
+    expect(outcome(await redeem(device_code))).toBe('200');
+    expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_grant');
+  });
+
+  test('is for the OAuth endpoints alone', async () => {
+    const { access_token: token } = await app.login(someone());
+    const form = { user_code: 'BCDF-GHJK', email: 'ada@example.com', token: 'x' };
+    for (const path of [
+      '/device/verify',
+      '/device/approve',
+      '/device/deny',
+      '/magic_link',
+      '/magic_link/verify',
+    ]) {
+      expect(outcome(await app.ask('POST', path, { form, token }))).toBe('415 unsupported_media_type');
+    }
+  });
+
+  test('is known by its media type in any letter case, with parameters', async () => {
+    const { refresh_token } = await app.login(someone());
+    const answer = await app.ask('POST', '/token', {
+      raw: new URLSearchParams({ grant_type: 'refresh_token', refresh_token }).toString(),
+      headers: { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; Charset=UTF-8' },
+    });
+    expect(outcome(answer)).toBe('200');
+  });
+});

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { type PolledAuthorization, pollOutcome } from './polling.ts';
+
+setDefaultTimeout(30_000);
+
+const settings = { LATCHKEY_RATE_LIMITS: 'off' };
+const pending = '400 authorization_pending';
+const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
+const countOf = (answers: Answer[], what: string) =>
+  answers.filter((answer) => outcome(answer) === what).length;
+
+onBothDatabases('polling', (open, dialect) => {
+  let app: TestApp;
+  let nodes: TestApp[];
+  beforeAll(async () => {
+    app = await open({ settings });
+    nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
+  });
+  afterAll(async () => {
+    for (const node of nodes.toReversed()) await node.close();
+  });
+
+  const start = async (): Promise<{ device_code: string; user_code: string }> =>
+    (await app.ask('POST', '/device')).body;
+  const approve = async (user_code: string) => {
+    const { access_token: token } = await app.login();
+    expect((await app.ask('POST', '/device/approve', { json: { user_code }, token })).status).toBe(204);
+  };
+  const poll = (device_code: string, key?: string, node = app) =>
+    node.ask('POST', '/token', {
+      json: { device_code },
+      headers: key === undefined ? {} : { 'Idempotency-Key': key },
+    });
+  const together = (device_code: string, keyOf: (i: number) => string | undefined) =>
+    Promise.all(Array.from({ length: 64 }, (_, i) => poll(device_code, keyOf(i), nodes[i % nodes.length])));
+
+  test('may begin at once, and goes on at the interval', async () => {
+    const { device_code } = await start();
+    for (let i = 0; i < 20; i++) {
+      expect(outcome(await poll(device_code))).toBe(pending);
+      app.pass(5);
+    }
+  });
+
+  test('up to 1 s early passes: clocks in virtual machines run fast', async () => {
+    const { device_code } = await start();
+    for (let i = 0; i < 20; i++) {
+      expect(outcome(await poll(device_code))).toBe(pending);
+      app.pass(4);
+    }
+  });
+
+  test('that is earlier is told to slow down by 5 s each time, and by how much', async () => {
+    const { device_code } = await start();
+    await poll(device_code);
+    for (const interval of [10, 15, 20]) {
+      const { status, body } = await poll(device_code);
+      expect([status, body.error, body.interval]).toEqual([400, 'slow_down', interval]);
+    }
+    expect((await poll((await start()).device_code)).body).not.toHaveProperty('interval');
+  });
+
+  test('that was refused moves nothing but the interval, which still counts from the accepted one', async () => {
+    const { device_code } = await start();
+    await poll(device_code);
+    app.pass(3);
+    expect((await poll(device_code)).body.interval).toBe(10);
+    app.pass(3);
+    expect((await poll(device_code)).body.interval).toBe(15);
+    app.pass(8);
+    expect(outcome(await poll(device_code))).toBe(pending);
+    app.pass(12);
+    expect((await poll(device_code)).body.interval).toBe(20);
+    app.pass(7);
+    expect(outcome(await poll(device_code))).toBe(pending);
+  });
+
+  test('is slowed down for this device code alone', async () => {
+    const [one, two] = [await start(), await start()];
+    for (const { device_code } of [one, two]) await poll(device_code);
+    for (let i = 0; i < 3; i++) await poll(one.device_code);
+    app.pass(5);
+    expect(outcome(await poll(two.device_code))).toBe(pending);
+    expect(outcome(await poll(one.device_code))).toBe('400 slow_down');
+  });
+
+  test.each([1, 0.8])(
+    'by a client that keeps to the interval it was last told recovers, with a clock at %d of the pace',
+    async (pace) => {
+      const { device_code, user_code } = await start();
+      let interval = 5;
+      const step = async () => {
+        app.pass(interval * pace);
+        const answer = await poll(device_code);
+        interval = answer.body.interval ?? interval;
+        return outcome(answer);
+      };
+      for (let i = 0; i < 3; i++) interval = (await poll(device_code)).body.interval ?? interval;
+      expect(interval).toBe(15);
+      const outcomes: string[] = [];
+      for (let i = 0; i < 8; i++) outcomes.push(await step());
+      expect(outcomes.join(' ')).not.toContain('400 slow_down 400 slow_down');
+      expect(outcomes.filter((one) => one === pending).length).toBeGreaterThanOrEqual(4);
+      if (pace === 1) expect(new Set(outcomes)).toEqual(new Set([pending]));
+      await approve(user_code);
+      expect(await step()).toBe('200');
+    },
+  );
+
+  test('of one pending code by 64 at once lets one pass and never fails', async () => {
+    const { device_code, user_code } = await start();
+    const answers = await together(device_code, () => undefined);
+    expect(countOf(answers, pending)).toBe(1);
+    expect(countOf(answers, '400 slow_down')).toBe(63);
+    expect(Math.max(...answers.map(({ body }) => body.interval ?? 0))).toBe(5 + 63 * 5);
+    await approve(user_code);
+    expect(outcome(await poll(device_code))).toBe('200');
+  });
+
+  test('of one approved code by 64 at once yields one token set', async () => {
+    const { device_code, user_code } = await start();
+    await approve(user_code);
+    const answers = await together(device_code, () => undefined);
+    expect([countOf(answers, '200'), countOf(answers, '400 invalid_grant')]).toEqual([1, 63]);
+    expect(outcome(await poll(device_code))).toBe('400 invalid_grant');
+    const { body } = answers.find(({ status }) => status === 200)!;
+    expect((await app.ask('GET', '/me', { token: body.access_token })).status).toBe(200);
+  });
+
+  test('with one Idempotency-Key by 64 at once gives all the same token set', async () => {
+    const { device_code, user_code } = await start();
+    await approve(user_code);
+    const answers = await together(device_code, () => 'key');
+    expect(countOf(answers, '200')).toBe(64);
+    const sets = answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`);
+    expect(new Set(sets).size).toBe(1);
+  });
+
+  test('with 64 keys at once yields one token set', async () => {
+    const { device_code, user_code } = await start();
+    await approve(user_code);
+    const answers = await together(device_code, (i) => `key ${i}`);
+    expect([countOf(answers, '200'), countOf(answers, '400 invalid_grant')]).toEqual([1, 63]);
+  });
+
+  test('may be repeated with its Idempotency-Key for 60 s after a lost answer, and not afterwards', async () => {
+    const { device_code, user_code } = await start();
+    await approve(user_code);
+    const first = await poll(device_code, 'key');
+    expect(outcome(first)).toBe('200');
+    for (const seconds of [0, 30, 25]) {
+      app.pass(seconds);
+      const again = await poll(device_code, 'key');
+      expect([again.body.access_token, again.body.refresh_token]).toEqual([
+        first.body.access_token,
+        first.body.refresh_token,
+      ]);
+      for (const other of ['Key', undefined]) {
+        expect(outcome(await poll(device_code, other))).toBe('400 invalid_grant');
+      }
+    }
+    app.pass(6);
+    expect(outcome(await poll(device_code, 'key'))).toBe('400 invalid_grant');
+    const json = { refresh_token: first.body.refresh_token };
+    expect(outcome(await app.ask('POST', '/refresh', { json }))).toBe('200');
+  });
+
+  test('that is repeated revives no session that has ended', async () => {
+    const { device_code, user_code } = await start();
+    await approve(user_code);
+    const { body } = await poll(device_code, 'key');
+    await app.ask('DELETE', '/logout?scope=session', { token: body.access_token });
+    expect(outcome(await poll(device_code, 'key'))).toBe('400 invalid_grant');
+  });
+
+  test('that is repeated after its refresh token was spent gives no other token set', async () => {
+    const { device_code, user_code } = await start();
+    await approve(user_code);
+    const { body } = await poll(device_code, 'key');
+    const json = { refresh_token: body.refresh_token };
+    const next = (await app.ask('POST', '/refresh', { json })).body;
+    expect(outcome(await poll(device_code, 'key'))).toBe('400 invalid_grant');
+    expect((await app.ask('GET', '/me', { token: next.access_token })).status).toBe(200);
+  });
+
+  test('with a key that is no key is refused and spends nothing', async () => {
+    const { device_code, user_code } = await start();
+    await approve(user_code);
+    for (const key of ['', 'k'.repeat(129), 'a\tb', '\u00e9']) {
+      expect(outcome(await poll(device_code, key))).toBe('400 invalid_request');
+    }
+    expect(outcome(await poll(device_code))).toBe('200');
+  });
+
+  test('is told a decision at once, also when it comes early', async () => {
+    const [one, two] = [await start(), await start()];
+    for (const { device_code } of [one, two]) await poll(device_code);
+    await approve(one.user_code);
+    expect(outcome(await poll(one.device_code))).toBe('200');
+    const { access_token: token } = await app.login();
+    await app.ask('POST', '/device/deny', { json: { user_code: two.user_code }, token });
+    expect(outcome(await poll(two.device_code))).toBe('400 access_denied');
+  });
+});
+
+describe('what a poll comes to', () => {
+  const polled: PolledAuthorization = {
+    status: 'pending',
+    expires_at: 600_000,
+    interval_seconds: 5,
+    last_poll_at: 100_000,
+    redeemed_at: null,
+    idempotency_hash: null,
+  };
+  const redeemed = { ...polled, status: 'redeemed', redeemed_at: 100_000, idempotency_hash: 'key' } as const;
+
+  test('is decided to the millisecond', () => {
+    expect(pollOutcome(polled, null, 103_999)).toBe('slow_down');
+    expect(pollOutcome(polled, null, 104_000)).toBe('accept');
+    expect(pollOutcome({ ...polled, interval_seconds: 15 }, null, 113_999)).toBe('slow_down');
+    expect(pollOutcome({ ...polled, interval_seconds: 15 }, null, 114_000)).toBe('accept');
+    expect(pollOutcome(polled, null, 599_999)).toBe('accept');
+    expect(pollOutcome(polled, null, 600_000)).toBe('expired');
+    expect(pollOutcome({ ...polled, status: 'approved' }, null, 599_999)).toBe('redeem');
+    expect(pollOutcome({ ...polled, status: 'approved' }, null, 600_000)).toBe('expired');
+    expect(pollOutcome(redeemed, 'key', 160_000)).toBe('repeat');
+    expect(pollOutcome(redeemed, 'key', 160_001)).toBe('spent');
+  });
+
+  test('knows a repeated request only by its key', () => {
+    expect(pollOutcome(redeemed, 'other', 100_000)).toBe('spent');
+    expect(pollOutcome(redeemed, null, 100_000)).toBe('spent');
+    expect(pollOutcome({ ...redeemed, idempotency_hash: null }, null, 100_000)).toBe('spent');
+  });
+
+  test('repeats the answer also where the code has expired in between', () => {
+    expect(pollOutcome({ ...redeemed, expires_at: 110_000 }, 'key', 120_000)).toBe('repeat');
+  });
+});

@@ -1,0 +1,47 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import { deviceCodeGrantType } from '@latchkey/contract/tokens';
+import type { Context } from '../../platform/context.ts';
+import type { Api, Call, Grant } from '../../platform/http/pipeline.ts';
+import { byClient } from '../../platform/rate-limits/by-client.ts';
+import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
+
+/** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */
+export const deviceCodeGrant: Grant = {
+  grantType: deviceCodeGrantType,
+  parameter: 'device_code',
+  redeem: async (ctx, deviceCode, call) => {
+    const { tokens, detail } = await redeemDeviceCode(ctx, deviceCode, call.idempotencyKey);
+    return { body: tokens, detail };
+  },
+};
+
+type Start = typeof endpoints.startDeviceAuthorization;
+
+/** `grants` are the ways to get tokens at the token endpoint; its JSON dialect knows device codes only. */
+export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): void {
+  const start = async ({ body, requester }: Pick<Call<Start>, 'body' | 'requester'>) => {
+    const { headers } = await ctx.limiter.take(byClient('device_authorizations', requester));
+    return { body: await startDeviceAuthorization(ctx, body, requester), headers };
+  };
+  api.on(endpoints.startDeviceAuthorization, start, start);
+
+  api.on(
+    endpoints.redeemDeviceCode,
+    (call) => deviceCodeGrant.redeem(ctx, call.body.device_code, call),
+    api.formGrants(grants),
+  );
+
+  api.on(endpoints.verifyDevice, async ({ body, login, requester }) => ({
+    body: await verifyDevice(ctx, body.user_code, { login, requester }),
+  }));
+
+  api.on(endpoints.approveDevice, async ({ body, login, requester }) => {
+    await decideDevice(ctx, 'approve', body.user_code, { login, requester });
+    return {};
+  });
+
+  api.on(endpoints.denyDevice, async ({ body, login, requester }) => {
+    await decideDevice(ctx, 'deny', body.user_code, { login, requester });
+    return {};
+  });
+}

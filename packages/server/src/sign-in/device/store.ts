@@ -1,0 +1,164 @@
+import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
+import { lockedAccountId } from '../../platform/database/locks.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import { statement } from '../../platform/database/statement.ts';
+
+/** The session has not been revoked, alone or with all others of its user. */
+const stands = (e: ExpressionBuilder<Tables, 'device_authorizations'>, sessionId: Expression<string>) =>
+  e.exists(
+    e
+      .selectFrom('sessions as s')
+      .innerJoin('users as u', 'u.id', 's.user_id')
+      .select('s.id')
+      .where('s.id', '=', sessionId)
+      .where('s.revoked_at', 'is', null)
+      .whereRef('s.session_epoch', '=', 'u.session_epoch'),
+  );
+
+/** Adds a device login unless its user code is in use; no row then. */
+export const insertAuthorization = statement<{
+  id: string;
+  session_id: string;
+  user_code_hash: string;
+  client_id: string | null;
+  client_name: string | null;
+  device_name: string | null;
+  scope: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+  now: number;
+  expires_at: number;
+  interval_seconds: number;
+}>()((db, p) =>
+  db
+    .insertInto('device_authorizations')
+    .values({
+      id: p.id,
+      session_id: p.session_id,
+      user_code_hash: p.user_code_hash,
+      status: 'pending',
+      client_id: p.client_id,
+      client_name: p.client_name,
+      device_name: p.device_name,
+      scope: p.scope,
+      ip_address: p.ip_address,
+      user_agent: p.user_agent,
+      created_at: p.now,
+      expires_at: p.expires_at,
+      interval_seconds: p.interval_seconds,
+      last_poll_at: 0,
+    })
+    .onConflict((c) => c.column('user_code_hash').doNothing())
+    .returning('id'),
+);
+
+export const findAuthorization = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('device_authorizations').selectAll().where('id', '=', p.id),
+);
+
+/** The pending, unexpired login that a user code names. */
+export const findPending = statement<{ user_code_hash: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('device_authorizations')
+    .selectAll()
+    .where('user_code_hash', '=', p.user_code_hash)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now),
+);
+
+/** Accepts a poll if nobody polled since `last_poll_at`; a row for exactly one of the pollers that race. */
+export const acceptPoll = statement<{ id: string; last_poll_at: number; now: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ last_poll_at: p.now })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .where('last_poll_at', '=', p.last_poll_at)
+    .returning('id'),
+);
+
+/** Makes an early poller slower, and moves nothing else. */
+export const growInterval = statement<{ id: string; by_seconds: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set((e) => ({ interval_seconds: e('interval_seconds', '+', p.by_seconds) }))
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .returning('interval_seconds'),
+);
+
+/**
+ * Pending becomes approved for the user of a session that stands at this very moment; a row for exactly one
+ * decision. The epoch is the session's, so that ending all logins ends this one too, whichever comes first.
+ */
+export const approve = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set((e) => ({
+      status: 'approved' as const,
+      approved_by: p.session_id,
+      user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
+      session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
+    }))
+    .where((e) => stands(e, p.session_id))
+    .where('user_code_hash', '=', p.user_code_hash)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now)
+    .returning(['client_name', 'device_name', 'ip_address']),
+);
+
+/** Pending becomes denied, under the same conditions. */
+export const deny = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'denied' })
+    .where((e) => stands(e, p.session_id))
+    .where('user_code_hash', '=', p.user_code_hash)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now)
+    .returning(['client_name', 'device_name', 'ip_address']),
+);
+
+/** The account that approved a device login. */
+const approverOf = (db: Kysely<Tables>, id: Expression<string>) =>
+  db
+    .selectFrom('device_authorizations as approved')
+    .select('approved.user_id')
+    .where('approved.id', '=', id)
+    .$asScalar();
+
+/** Locks the account; approved becomes redeemed, with a row for exactly one of the polls that race. */
+export const redeem = statement<{ id: string; now: number; idempotency_hash: string | null }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('device_authorizations')
+      .set({ status: 'redeemed', redeemed_at: p.now, idempotency_hash: p.idempotency_hash })
+      .where('id', '=', p.id)
+      .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
+      .where('status', '=', 'approved')
+      .where('expires_at', '>', p.now)
+      .returning([
+        'user_id',
+        'session_epoch',
+        'approved_by',
+        'client_name',
+        'device_name',
+        'ip_address',
+        'user_agent',
+      ]),
+);
+
+/** Deletes some device logins that expired before a moment. */
+export const sweepAuthorizations = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('device_authorizations')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('device_authorizations')
+        .select('id')
+        .where('expires_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .returning('id'),
+);

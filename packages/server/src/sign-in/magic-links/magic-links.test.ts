@@ -1,0 +1,274 @@
+// Signing in by the link of a mail, on both databases.
+
+import { expect, test } from 'bun:test';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { setDisabled } from '../../identity/account/account.ts';
+
+const ada = 'ada@example.com';
+
+const request = (t: TestApp, email = ada): Promise<Answer> =>
+  t.ask('POST', '/magic_link', { json: { email } });
+
+const verify = (t: TestApp, token: string, email?: string): Promise<Answer> =>
+  t.ask('POST', '/magic_link/verify', { json: { token, ...(email === undefined ? {} : { email }) } });
+
+/** Asks for a mail and gives the token of its link. */
+async function linkFor(t: TestApp, email = ada): Promise<string> {
+  await request(t, email);
+  const mails = await t.mails();
+  return mails.find((mail) => mail.to === email)!.token;
+}
+
+const outcomes = (answers: readonly Answer[]): string[] =>
+  answers.map((answer) => (answer.status === 200 ? 'in' : `${answer.status} ${answer.body.error}`)).sort();
+
+const profileOf = async (t: TestApp, answer: Answer) =>
+  (await t.ask('GET', '/me', { token: answer.body.access_token })).body;
+
+const rows = async (t: TestApp, table: string): Promise<number> => {
+  const [row] = await t.ctx.db.read.run<{ n: number }>(`SELECT count(*) AS n FROM ${table}`, []);
+  return Number(row!.n);
+};
+
+onBothDatabases('magic links', (open, dialect) => {
+  test('known, unknown, disabled and not admitted addresses get one answer after one list of statements', async () => {
+    const t = await open({ settings: { LATCHKEY_SIGNUP: 'example.com' } });
+    await t.login('known@example.com');
+    await t.login('shut@example.com');
+    await setDisabled(t.ctx, 'shut@example.com', true);
+    const seen = [];
+    for (const email of [
+      'known@example.com',
+      'new@example.com',
+      'shut@example.com',
+      'out@elsewhere.example',
+    ]) {
+      const before = t.statements.length;
+      const { status, body, headers } = await request(t, email);
+      expect(body).toEqual({ status: 'sent', expires_in: 900, request: expect.stringMatching(/^lk_mr_/) });
+      seen.push({
+        status,
+        length: body.request.length,
+        headers: [...headers.keys()].sort(),
+        statements: t.statements.slice(before),
+      });
+    }
+    expect(seen[0]!.status).toBe(202);
+    expect(seen[0]!.statements.length).toBeGreaterThan(0);
+    for (const one of seen) expect(one).toEqual(seen[0]!);
+    await t.close();
+  });
+
+  test('a link logs in once', async () => {
+    const t = await open();
+    const token = await linkFor(t);
+    const first = await verify(t, token);
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({
+      access_token: expect.stringMatching(/^lk_at_/),
+      token_type: 'Bearer',
+      expires_in: 14_400,
+      refresh_token: expect.stringMatching(/^lk_rt_/),
+    });
+    expect((await profileOf(t, first)).email).toBe(ada);
+    expect(outcomes([await verify(t, token)])).toEqual(['400 invalid_grant']);
+    await t.close();
+  });
+
+  test('of 32 uses of one link at once exactly one logs in', async () => {
+    const t = await open();
+    const token = await linkFor(t);
+    const answers = await Promise.all(Array.from({ length: 32 }, () => verify(t, token)));
+    expect(outcomes(answers)).toEqual([...Array(31).fill('400 invalid_grant'), 'in']);
+    expect(await rows(t, 'sessions')).toBe(1);
+    expect(await rows(t, 'users')).toBe(1);
+    expect(await rows(t, 'organizations')).toBe(1);
+    await t.close();
+  });
+
+  test('of many links of one address used at once exactly one logs in', async () => {
+    const t = await open();
+    for (let round = 0; round < 4; round++) {
+      for (let n = 0; n < 8; n++) await request(t);
+      const tokens = (await t.mails()).slice(0, 8).map((mail) => mail.token);
+      const answers = await Promise.all(tokens.flatMap((token) => [verify(t, token), verify(t, token)]));
+      expect(outcomes(answers)).toEqual([...Array(15).fill('400 invalid_grant'), 'in']);
+    }
+    expect(await rows(t, 'sessions')).toBe(4);
+    expect(await rows(t, 'users')).toBe(1);
+    await t.close();
+  });
+
+  if (dialect === 'postgres') {
+    test('on two nodes at once, links of one address give one login and no error of the server', async () => {
+      const t = await open();
+      const other = await open({ beside: t });
+      for (let n = 0; n < 12; n++) await request(t);
+      const tokens = (await t.mails()).map((mail) => mail.token);
+      const answers = await Promise.all(
+        tokens.flatMap((token, n) => [verify(n % 2 ? t : other, token), verify(n % 2 ? other : t, token)]),
+      );
+      expect(outcomes(answers)).toEqual([...Array(23).fill('400 invalid_grant'), 'in']);
+      await other.close();
+      await t.close();
+    });
+  }
+
+  test('asking again voids nothing, whoever asks', async () => {
+    const t = await open();
+    const first = await linkFor(t);
+    for (let n = 0; n < 3; n++) await request(t);
+    expect((await verify(t, first)).status).toBe(200);
+    await t.close();
+  });
+
+  test('signing in voids every other link of that address in any letter case, and no other address', async () => {
+    const t = await open();
+    const [lower, upper, other] = [
+      await linkFor(t),
+      await linkFor(t, 'ADA@Example.COM'),
+      await linkFor(t, 'bob@example.com'),
+    ];
+    expect((await verify(t, upper)).status).toBe(200);
+    expect(outcomes([await verify(t, lower)])).toEqual(['400 invalid_grant']);
+    expect((await verify(t, other)).status).toBe(200);
+    const later = await linkFor(t);
+    expect((await verify(t, later)).status).toBe(200);
+    await t.close();
+  });
+
+  test('ASCII letter case does not make another account, and the address stays as first typed', async () => {
+    const t = await open();
+    const first = await profileOf(t, await verify(t, await linkFor(t, 'Ada@Example.com')));
+    const again = await profileOf(t, await verify(t, await linkFor(t, 'aDA@eXAMPLE.COM')));
+    expect(again).toEqual(first);
+    expect(again.email).toBe('Ada@Example.com');
+    await t.close();
+  });
+
+  test('letters that only look alike, or differ outside ASCII, are other accounts', async () => {
+    const t = await open();
+    const addresses = [
+      'mike@example.com',
+      'mi\u212Ae@example.com', // KELVIN SIGN
+      'm\u0131ke@example.com', // dotless i
+      'm\u0456ke@example.com', // Cyrillic i
+      '\u00fcte@example.com',
+      '\u00dcte@example.com',
+      'u\u0308te@example.com',
+    ];
+    const ids = new Set<string>();
+    for (const email of addresses) {
+      const { id, email: kept } = await profileOf(t, await verify(t, await linkFor(t, email)));
+      expect(kept).toBe(email);
+      ids.add(id);
+    }
+    expect(ids.size).toBe(addresses.length);
+    await t.close();
+  });
+
+  test('a link works to the last millisecond of its life and not after', async () => {
+    const t = await open({ settings: { LATCHKEY_MAGIC_LINK_TTL: '900' } });
+    const [living, dead] = [await linkFor(t), await linkFor(t, 'bob@example.com')];
+    t.pass(890);
+    expect((await verify(t, living)).status).toBe(200);
+    t.pass(11);
+    expect(outcomes([await verify(t, dead)])).toEqual(['400 invalid_grant']);
+    expect(await rows(t, 'users')).toBe(1);
+    await t.close();
+  });
+
+  test('a wrong address beside the token spends nothing; the right one logs in in any letter case', async () => {
+    const t = await open();
+    const token = await linkFor(t);
+    for (const email of ['eve@example.com', 'ada@example.co', '\u0430da@example.com', 'x']) {
+      expect(outcomes([await verify(t, token, email)])).toEqual(['400 invalid_grant']);
+    }
+    expect((await verify(t, token, 'ADA@EXAMPLE.com')).status).toBe(200);
+    await t.close();
+  });
+
+  test('fetching pages and the interface with GET and HEAD spends nothing', async () => {
+    const t = await open();
+    const token = await linkFor(t);
+    for (const method of ['GET', 'HEAD']) {
+      expect((await t.ask(method, 'magic-link')).status).toBe(200);
+      expect((await t.ask(method, `magic-link?token=${token}`)).status).toBe(200);
+      expect((await t.ask(method, 'login')).status).toBe(200);
+      expect((await t.ask(method, `/magic_link/verify?token=${token}`)).status).toBe(405);
+    }
+    expect((await verify(t, token)).status).toBe(200);
+    await t.close();
+  });
+
+  test('while sign-up is closed a stranger is told so, keeps the link, and gets in once it is open', async () => {
+    const t = await open({ settings: { LATCHKEY_SIGNUP: 'closed' } });
+    const token = await linkFor(t);
+    for (let n = 0; n < 2; n++) expect(outcomes([await verify(t, token)])).toEqual(['403 signup_disabled']);
+    expect(await rows(t, 'users')).toBe(0);
+    const opened = await open({ beside: t });
+    expect((await verify(opened, token)).status).toBe(200);
+    const known = await linkFor(t);
+    expect((await verify(t, known)).status).toBe(200);
+    await opened.close();
+    await t.close();
+  });
+
+  test('a list of domains admits exactly those, in any letter case', async () => {
+    const t = await open({ settings: { LATCHKEY_SIGNUP: 'Example.com, corp.example' } });
+    for (const email of ['a@example.com', 'b@EXAMPLE.COM', 'c@corp.example']) {
+      expect((await verify(t, await linkFor(t, email))).status).toBe(200);
+    }
+    for (const email of [
+      'a@sub.example.com',
+      'b@notexample.com',
+      'c@example.com.evil.example',
+      'd@example.co',
+    ]) {
+      expect(outcomes([await verify(t, await linkFor(t, email))])).toEqual(['403 signup_disabled']);
+    }
+    expect(await rows(t, 'users')).toBe(3);
+    await t.close();
+  });
+
+  test('the owner of a disabled account is told so, keeps the link, and gets in once it is enabled', async () => {
+    const t = await open();
+    await t.login();
+    const token = await linkFor(t);
+    await setDisabled(t.ctx, ada, true);
+    for (let n = 0; n < 2; n++) expect(outcomes([await verify(t, token)])).toEqual(['403 account_disabled']);
+    await setDisabled(t.ctx, ada, false);
+    expect((await verify(t, token)).status).toBe(200);
+    await t.close();
+  });
+
+  test('a new account is made once, with a personal organization that it owns', async () => {
+    const t = await open();
+    for (let n = 0; n < 3; n++) {
+      const { access_token } = await t.login();
+      const { body } = await t.ask('GET', '/organizations', { token: access_token });
+      expect(body.organizations).toEqual([
+        expect.objectContaining({ role: 'owner', personal: true, slug: expect.stringMatching(/^ada-/) }),
+      ]);
+    }
+    expect([await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')]).toEqual([
+      1, 1, 3,
+    ]);
+    await t.close();
+  });
+
+  test('a link of another kind, cut, lengthened or altered is refused and spends nothing', async () => {
+    const t = await open();
+    const { body } = await request(t);
+    const [mail] = await t.mails();
+    const token = mail!.token;
+    const altered = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
+    const wrong = [body.request, token.slice(0, -1), `${token}A`, altered, token.toUpperCase(), ` ${token}`];
+    wrong.push(token.replace('lk_ml_', 'lk_mr_'), body.request.replace('lk_mr_', 'lk_ml_'), 'x', '\u0000');
+    const before = t.statements.length;
+    for (const one of wrong) expect(outcomes([await verify(t, one)])).toEqual(['400 invalid_grant']);
+    expect(t.statements.length).toBe(before);
+    expect((await verify(t, token)).status).toBe(200);
+    await t.close();
+  });
+});

@@ -1,0 +1,79 @@
+import { expect, test } from 'bun:test';
+import { codeAlphabet, formatCode } from '@latchkey/contract/codes';
+import { type Mail, openApp } from '../../../../../tests/support/app.ts';
+import { readHandle } from '../../platform/crypto/handle.ts';
+import { parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { emailCodeOf, signInMessage } from './mail.ts';
+
+async function signInMail(settings: Record<string, string> = {}): Promise<{ mail: Mail; keys: string }> {
+  const t = await openApp('sqlite', { settings });
+  await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
+  const [mail] = await t.mails();
+  await t.close();
+  return { mail: mail!, keys: t.keys };
+}
+
+const codePattern = new RegExp(`^[${codeAlphabet}]{4}-[${codeAlphabet}]{4}$`);
+
+test('in the text the link stands alone on one line and the code alone on another', async () => {
+  const { mail } = await signInMail({ LATCHKEY_BASE_URL: 'https://login.example.com' });
+  const lines = mail.text.split('\n');
+  const links = lines.filter((line) => line.includes('://'));
+  expect(links).toHaveLength(1);
+  expect(links[0]).toMatch(/^https:\/\/login\.example\.com\/magic-link#token=lk_ml_[\w-]{80}$/);
+  expect(lines.filter((line) => codePattern.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes(mail.code))).toEqual([mail.code]);
+});
+
+test('the text and the HTML hold the same link and the same code, and nothing else to open or load', async () => {
+  const { mail } = await signInMail();
+  const urls = [...mail.html.matchAll(/(?:https?:)?\/\/[^\s"'<>]+/g)].map(([url]) => url);
+  expect(urls).toEqual([`http://localhost:8787/magic-link#token=${mail.token}`]);
+  expect(mail.html).toContain(`>${mail.code}<`);
+  expect(mail.html).not.toMatch(/<(img|script|iframe|link)\b/i);
+});
+
+test('the token is only in the fragment of the link, which browsers never send', async () => {
+  const { mail } = await signInMail();
+  const link = mail.text.split('\n').find((line) => line.includes('://'))!;
+  const { pathname, search, hash } = new URL(link);
+  expect([pathname, search]).toEqual(['/magic-link', '']);
+  expect(hash).toBe(`#token=${mail.token}`);
+});
+
+test('neither the link nor the address tells the code: only the server key does', async () => {
+  const { mail, keys } = await signInMail();
+  const linkId = readHandle(parseKeyRing(keys), 'magicLink', mail.token)!.subject.toString('base64url');
+  expect(formatCode(emailCodeOf(parseKeyRing(keys).signing, linkId))).toBe(mail.code);
+  const other = parseKeyRing(Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'));
+  expect(formatCode(emailCodeOf(other.signing, linkId))).not.toBe(mail.code);
+  expect(mail.token).not.toContain(mail.code.replace('-', ''));
+});
+
+test('codes of many mails are all of the alphabet, and hardly ever the same', () => {
+  const key = parseKeyRing(
+    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'),
+  ).signing;
+  const codes = Array.from({ length: 2000 }, (_, n) =>
+    emailCodeOf(key, Buffer.from(`link ${n}`).toString('base64url')),
+  );
+  for (const code of codes) expect(formatCode(code)).toMatch(codePattern);
+  expect(new Set(codes).size).toBe(2000);
+  expect(new Set(codes.map((code) => code[0])).size).toBe(codeAlphabet.length);
+});
+
+test.each([
+  [30, '1 minute'],
+  [60, '1 minute'],
+  [900, '15 minutes'],
+  [86_400, '1440 minutes'],
+])('a life of %i s is told as %s', (seconds, words) => {
+  const { text, html } = signInMessage('https://a.example/x', 'BCDF-GHJK', seconds);
+  expect(text).toContain(`within ${words}.`);
+  expect(html).toContain(`within ${words}.`);
+});
+
+test('the life in the mail is the life of the link', async () => {
+  const { mail } = await signInMail({ LATCHKEY_MAGIC_LINK_TTL: '300' });
+  expect(mail.text).toContain('within 5 minutes.');
+});

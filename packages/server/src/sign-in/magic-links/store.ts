@@ -1,0 +1,88 @@
+import type { Expression, Kysely } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
+import { lockOnAddress } from '../../platform/database/locks.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import { statement } from '../../platform/database/statement.ts';
+
+export const insertMagicLink = statement<{
+  id: string;
+  email: string;
+  email_key: string;
+  now: number;
+  expires_at: number;
+}>()((db, p) =>
+  db.insertInto('magic_links').values({
+    id: p.id,
+    email: p.email,
+    email_key: p.email_key,
+    created_at: p.now,
+    expires_at: p.expires_at,
+    code_tries: 0,
+  }),
+);
+
+export const findMagicLink = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('magic_links').selectAll().where('id', '=', p.id),
+);
+
+/** A link, and a lock on its address: of logins with one address, one at a time goes on. */
+export const lockMagicLink = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('magic_links')
+    .selectAll()
+    .select((e) => lockOnAddress(e.ref('email_key'), dialect).as('lock'))
+    .where('id', '=', p.id),
+);
+
+/** The id of a link, whose address is locked before the row that a statement compares it with. */
+const lockedLinkId = (db: Kysely<Tables>, id: Expression<string>, dialect: Dialect) =>
+  db
+    .selectFrom((e) =>
+      e
+        .selectFrom('magic_links')
+        .select((f) => ['id', lockOnAddress(f.ref('email_key'), dialect).as('lock')])
+        .where('id', '=', id)
+        .as('locked'),
+    )
+    .select('locked.id');
+
+/** Locks the address and takes one of the tries that a code has, before it is looked at; no row when none is left or all is over. */
+export const takeCodeTry = statement<{ id: string; greatest_tries: number; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('magic_links')
+      .set((e) => ({ code_tries: e('code_tries', '+', 1) }))
+      .where('id', '=', lockedLinkId(db, p.id, dialect))
+      .where('code_tries', '<', p.greatest_tries)
+      .where('spent_at', 'is', null)
+      .where('expires_at', '>', p.now)
+      .returningAll(),
+);
+
+/**
+ * Spends every unspent link of a locked address. Of any number of links of one address that are used at once, the
+ * caller whose own id is among the rows is the one that logs in.
+ */
+export const spendLinksOfAddress = statement<{ email_key: string; now: number }>()((db, p) =>
+  db
+    .updateTable('magic_links')
+    .set({ spent_at: p.now })
+    .where('email_key', '=', p.email_key)
+    .where('spent_at', 'is', null)
+    .returning('id'),
+);
+
+/** Deletes some links that expired before a moment. */
+export const sweepMagicLinks = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('magic_links')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('magic_links')
+        .select('id')
+        .where('expires_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .returning('id'),
+);

@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import list from './aaguids.json' with { type: 'json' };
+import { defaultNameOf } from './authenticator-names.ts';
+
+test('the shipped list says where it is from and when, and every name would pass as a given one', () => {
+  expect(list.source).toContain('github.com/passkeydeveloper/passkey-authenticator-aaguids');
+  expect(list.date).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  for (const [aaguid, name] of Object.entries(list.names)) {
+    expect(aaguid).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(name).toMatch(/^\P{Cc}{1,100}$/u);
+  }
+});
+
+test('an authenticator that does not tell what it is makes just a passkey', () => {
+  expect(defaultNameOf('00000000-0000-0000-0000-000000000000')).toBe('Passkey');
+  expect(defaultNameOf('constructor')).toBe('Passkey');
+  expect(defaultNameOf('ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4')).toBe('Google Password Manager');
+});
+
+test('a renewal from a file takes every name and no icon, and an empty list changes nothing', async () => {
+  const directory = temporaryDirectory();
+  const [given, target] = [join(directory, 'given.json'), join(directory, 'names.json')];
+  const renew = async (names: object) => {
+    await Bun.write(given, JSON.stringify(names));
+    const script = join(import.meta.dir, '../../../../../tools/renew-aaguids.ts');
+    return Bun.spawn([process.execPath, script, given, target], { stderr: 'ignore' }).exited;
+  };
+  const [first, second] = ['00000000-0000-0000-0000-00000000000a', '00000000-0000-0000-0000-00000000000b'];
+  expect(await renew({ [second]: { name: 'Second', icon_dark: 'data:' }, [first]: { name: 'First' } })).toBe(
+    0,
+  );
+  const renewed = await Bun.file(target).json();
+  expect(Object.entries(renewed.names)).toEqual([
+    [first, 'First'],
+    [second, 'Second'],
+  ]);
+  expect(list.source).toStartWith(renewed.source);
+  expect(await renew({})).not.toBe(0);
+  expect(await Bun.file(target).json()).toEqual(renewed);
+});

@@ -1,0 +1,168 @@
+import { lockedAccountId } from '../../platform/database/locks.ts';
+import { statement } from '../../platform/database/statement.ts';
+
+/** What the creation options say of the user. */
+export const findAccount = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('users').select(['email', 'name', 'webauthn_user_handle']).where('id', '=', p.user_id),
+);
+
+/**
+ * Spends a challenge. However many try, on however many nodes, one gets the row; the others wait until its
+ * transaction has ended.
+ */
+export const spendChallenge = statement<{ id: string; expires_at: number }>()((db, p) =>
+  db
+    .insertInto('spent_challenges')
+    .values({ id: p.id, expires_at: p.expires_at })
+    .onConflict((c) => c.column('id').doNothing())
+    .returning('id'),
+);
+
+export const countPasskeys = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('passkeys')
+    .select((e) => e.cast<number>(e.fn.countAll(), 'integer').as('count'))
+    .where('user_id', '=', p.user_id),
+);
+
+/** Adds a passkey unless its credential is registered, to whomever; no row then. */
+export const insertPasskey = statement<{
+  id: string;
+  user_id: string;
+  credential_id: string;
+  public_key: string;
+  counter: number;
+  name: string;
+  aaguid: string;
+  device_type: 'single_device' | 'multi_device';
+  backed_up: number;
+  transports: string;
+  session_id: string;
+  now: number;
+}>()((db, p) =>
+  db
+    .insertInto('passkeys')
+    .values({
+      id: p.id,
+      user_id: p.user_id,
+      credential_id: p.credential_id,
+      public_key: p.public_key,
+      counter: p.counter,
+      name: p.name,
+      aaguid: p.aaguid,
+      device_type: p.device_type,
+      backed_up: p.backed_up,
+      transports: p.transports,
+      session_id: p.session_id,
+      created_at: p.now,
+    })
+    .onConflict((c) => c.column('credential_id').doNothing())
+    .returningAll(),
+);
+
+/** A passkey by what an authenticator calls it, with the user handle of its owner (by subquery, not join: faster). */
+export const findCredential = statement<{ credential_id: string }>()((db, p) =>
+  db
+    .selectFrom('passkeys')
+    .select((e) => [
+      'id',
+      'user_id',
+      'public_key',
+      'device_type',
+      e
+        .selectFrom('users')
+        .select('users.webauthn_user_handle')
+        .whereRef('users.id', '=', 'passkeys.user_id')
+        .$asScalar()
+        .$notNull()
+        .as('webauthn_user_handle'),
+    ])
+    .where('credential_id', '=', p.credential_id),
+);
+
+/** Locks the account and notes a login with a counter that grew, or that is kept at 0; no row otherwise. */
+export const advanceCounter = statement<{
+  id: string;
+  user_id: string;
+  counter: number;
+  backed_up: number;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('passkeys')
+    .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .where((e) =>
+      e.or([
+        e('counter', '<', p.counter),
+        e.and([e('counter', '=', 0), e(e.cast<number>(p.counter, 'bigint'), '=', e.lit(0))]),
+      ]),
+    )
+    .returning('id'),
+);
+
+/** Locks the account and notes a login with whatever counter, on a passkey that lives on many devices; no row for any other. */
+export const replaceCounter = statement<{
+  id: string;
+  user_id: string;
+  counter: number;
+  backed_up: number;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('passkeys')
+    .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .where('device_type', '=', 'multi_device')
+    .returning('id'),
+);
+
+export const findPasskey = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('passkeys').select('name').where('id', '=', p.id),
+);
+
+/** The passkeys of a user, newest first. */
+export const listPasskeys = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('passkeys')
+    .selectAll()
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc'),
+);
+
+/** Locks the account and renames a passkey of it; no row when there is none. */
+export const renamePasskey = statement<{ id: string; user_id: string; name: string }>()((db, p, dialect) =>
+  db
+    .updateTable('passkeys')
+    .set({ name: p.name })
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .returningAll(),
+);
+
+/** Locks the account and removes a passkey of it; a row for exactly one caller. */
+export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p, dialect) =>
+  db
+    .deleteFrom('passkeys')
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .returning(['id', 'name']),
+);
+
+/** Forgets some challenges that would be refused as expired anyway. */
+export const sweepSpentChallenges = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+  db
+    .deleteFrom('spent_challenges')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('spent_challenges')
+        .select('id')
+        .where('expires_at', '<', p.before)
+        .limit(p.limit)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .returning('id'),
+);

@@ -1,0 +1,58 @@
+import type { DisownedNotice } from '@latchkey/contract/notices';
+import type { Tables } from '../../platform/database/schema.ts';
+
+/** What disowning one login undid. */
+export type Undone = Omit<DisownedNotice, 'kind' | 'approver'>;
+
+/** What the link of a notice undid so far, as its row keeps it. */
+export interface Outcome extends Undone {
+  /** The login that approved the device. `created_at` is milliseconds since 1970. */
+  readonly approver: {
+    readonly id: string;
+    readonly created_at: number;
+    readonly ip_address: string | null;
+    readonly user_agent: string | null;
+  } | null;
+}
+
+type UsedNotice = Pick<Tables['notices'], 'kind' | 'outcome' | 'restored_email' | 'approver_disowned_at'>;
+
+/** What the link of a notice undid. A release before this one kept only the address. */
+export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
+  outcome === null
+    ? {
+        email: restored_email,
+        sessions_ended: 0,
+        devices_ended: 0,
+        device_names: [],
+        passkeys_removed: [],
+        approver: null,
+      }
+    : (JSON.parse(outcome) as Outcome);
+
+/** What two logins came to together. */
+export const merged = (one: Undone, other: Undone, maxDeviceNames: number): Undone => ({
+  email: other.email ?? one.email,
+  sessions_ended: one.sessions_ended + other.sessions_ended,
+  devices_ended: one.devices_ended + other.devices_ended,
+  device_names: [...one.device_names, ...other.device_names].slice(0, maxDeviceNames),
+  passkeys_removed: [...one.passkeys_removed, ...other.passkeys_removed],
+});
+
+/** What whoever uses the link is told: nothing of the approving login but what its owner may see. */
+export function answerOf(notice: UsedNotice): DisownedNotice {
+  const { approver, ...undone } = outcomeOf(notice);
+  return {
+    kind: notice.kind,
+    ...undone,
+    approver:
+      approver === null
+        ? null
+        : {
+            created_at: new Date(approver.created_at).toISOString(),
+            ip_address: approver.ip_address,
+            user_agent: approver.user_agent,
+            disowned: notice.approver_disowned_at !== null,
+          },
+  };
+}

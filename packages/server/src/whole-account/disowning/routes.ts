@@ -1,0 +1,10 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import type { Context } from '../../platform/context.ts';
+import type { Api } from '../../platform/http/pipeline.ts';
+import { disownNotice } from './disowning.ts';
+
+export function disowningRoutes(api: Api, ctx: Context): void {
+  api.on(endpoints.disownNotice, async ({ body, requester }) => ({
+    body: await disownNotice(ctx, body, requester),
+  }));
+}

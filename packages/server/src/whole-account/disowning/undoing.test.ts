@@ -1,0 +1,438 @@
+// What a thief leaves behind, by every way there is, and what the owner keeps.
+
+import { expect, test } from 'bun:test';
+import {
+  addPasskey,
+  askForAddress,
+  disown,
+  isLive,
+  mailsTo,
+  newAuthenticator,
+  outcome,
+  passkeyLogin,
+  subjects,
+  tokenIn,
+  verifyAddress,
+} from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import type { Authenticator } from '../../../../../tests/support/authenticator.ts';
+import { startSession } from '../../sessions/sessions.ts';
+
+const ada = 'ada@example.com';
+const evil = 'thief@new.example';
+const elsewhere = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
+
+/** Logs in by mail, from another network and browser. */
+async function strangeLogin(app: TestApp, email = ada): Promise<Tokens> {
+  await app.ask('POST', '/magic_link', { json: { email } });
+  const mail = (await app.mails()).find(({ to, token }) => to === email && token);
+  const answer = await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, ...elsewhere });
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+const passkeysOf = async (
+  app: TestApp,
+  { access_token: token }: Tokens,
+): Promise<{ id: string; name: string }[]> => (await app.ask('GET', '/passkeys', { token })).body.passkeys;
+
+/** Adds a passkey and logs in with it. */
+async function throughPasskey(app: TestApp, login: Tokens, name = 'key') {
+  const authenticator = newAuthenticator(app);
+  const added = await addPasskey(app, login, authenticator, name);
+  expect(added.status).toBe(201);
+  const answer = await passkeyLogin(app, authenticator);
+  expect(answer.status).toBe(200);
+  return { authenticator, id: added.body.id as string, login: answer.body as Tokens };
+}
+
+const refused = async (app: TestApp, authenticator: Authenticator) =>
+  expect(outcome(await passkeyLogin(app, authenticator))).toBe('400 unknown_credential');
+
+const newestToken = async (app: TestApp, to: string, subject: string): Promise<string> =>
+  tokenIn((await mailsTo(app, to, subject)).at(0));
+
+const disownBy = (app: TestApp, token: string, more: object = {}) =>
+  app.ask('POST', '/notices/disown', { json: { token, ...more } });
+
+onBothDatabases('what a disowned login left behind', (open) => {
+  test('a passkey added by a login at the address that it set lets nobody in', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    await addPasskey(app, own, newAuthenticator(app), 'mine');
+    const thief = await strangeLogin(app);
+    await verifyAddress(app, await askForAddress(app, thief, evil));
+    const atNew = await strangeLogin(app, evil);
+    const { authenticator, login } = await throughPasskey(app, atNew, 'theirs');
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body).toMatchObject({ email: ada, sessions_ended: 4, passkeys_removed: ['theirs'] });
+    for (const ended of [own, thief, atNew, login]) expect(await isLive(app, ended)).toBe(false);
+    await refused(app, authenticator);
+    expect((await passkeysOf(app, await app.login(ada))).map(({ name }) => name)).toEqual(['mine']);
+    await app.close();
+  });
+
+  test('two addresses in a row, each set by a login at the one before, are undone with all that came of them', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await strangeLogin(app);
+    await verifyAddress(app, await askForAddress(app, thief, 'first@new.example'));
+    const second = await strangeLogin(app, 'first@new.example');
+    app.pass(1);
+    await verifyAddress(app, await askForAddress(app, second, 'second@new.example'));
+    const third = await strangeLogin(app, 'second@new.example');
+    const { authenticator } = await throughPasskey(app, third);
+    const pending = await askForAddress(app, third, 'third@new.example');
+    await disown(app, ada, subjects.newBrowser);
+    await refused(app, authenticator);
+    expect(outcome(await verifyAddress(app, pending))).toBe('400 invalid_grant');
+    const own = await app.login(ada);
+    expect((await app.ask('GET', '/me', { token: own.access_token })).body.email).toBe(ada);
+    expect(await passkeysOf(app, own)).toEqual([]);
+    await app.close();
+  });
+
+  test('an address that the thief changed and changed back keeps what the owner added at it, and nothing of the thief', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await strangeLogin(app);
+    await verifyAddress(app, await askForAddress(app, thief, evil));
+    const atNew = await strangeLogin(app, evil);
+    const theirs = await throughPasskey(app, atNew, 'theirs');
+    app.pass(1);
+    await verifyAddress(app, await askForAddress(app, atNew, ada));
+    const own = await app.login(ada);
+    const mine = await throughPasskey(app, own, 'mine');
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body).toMatchObject({ email: ada, passkeys_removed: ['theirs'] });
+    await refused(app, theirs.authenticator);
+    const back = await passkeyLogin(app, mine.authenticator);
+    expect((await app.ask('GET', '/me', { token: back.body.access_token })).body.email).toBe(ada);
+    const removedFrom = (await app.mails()).filter(({ subject }) =>
+      subject.startsWith('This address was removed'),
+    );
+    expect(removedFrom.map(({ to }) => to)).toEqual([evil]);
+    await app.close();
+  });
+
+  test('a link that was mailed to the thief’s address before does not lead into the account', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const { id } = (await app.ask('GET', '/me', { token: own.access_token })).body;
+    const thief = await strangeLogin(app);
+    await verifyAddress(app, await askForAddress(app, thief, evil));
+    await app.ask('POST', '/magic_link', { json: { email: evil } });
+    await disown(app, ada, subjects.newBrowser);
+    const mail = (await app.mails()).find(({ to, token }) => to === evil && token);
+    const { body } = await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token } });
+    const me = body.access_token && (await app.ask('GET', '/me', { token: body.access_token })).body.id;
+    expect(me).not.toBe(id);
+    await app.close();
+  });
+
+  test('a passkey added by one of 250 logins with a passkey of the thief goes, and so do all 250', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const thief = await strangeLogin(app);
+    const { authenticator } = await throughPasskey(app, thief, 'first');
+    const logins: Tokens[] = [];
+    for (let n = 0; n < 250; n++) logins.push((await passkeyLogin(app, authenticator)).body);
+    const late = await throughPasskey(app, logins.at(-1)!, 'late');
+    const early = await throughPasskey(app, logins[0]!, 'early');
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body.sessions_ended).toBe(254);
+    expect(body.passkeys_removed.sort()).toEqual(['early', 'first', 'late']);
+    for (const each of [authenticator, late.authenticator, early.authenticator]) await refused(app, each);
+    for (const login of logins) expect(await isLive(app, login)).toBe(false);
+    expect(await isLive(app, own)).toBe(true);
+    expect(await passkeysOf(app, own)).toEqual([]);
+    await app.close();
+  }, 60_000);
+
+  test('removing passkeys on the way does not cut the chain', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    let thief = await strangeLogin(app);
+    let last: Authenticator | undefined;
+    for (let n = 0; n < 4; n++) {
+      const { authenticator, id, login } = await throughPasskey(app, thief);
+      if (n < 3) {
+        const removed = await app.ask('DELETE', `/passkeys/${id}`, { token: login.access_token });
+        expect(removed.status).toBe(204);
+      }
+      thief = login;
+      last = authenticator;
+    }
+    const device = await app.deviceLogin(thief);
+    await disown(app, ada, subjects.newBrowser);
+    await refused(app, last!);
+    for (const login of [thief, device]) expect(await isLive(app, login)).toBe(false);
+    expect(await isLive(app, own)).toBe(true);
+    await app.close();
+  });
+
+  test('a login in between that has ended long ago does not cut the chain', async () => {
+    const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
+    await app.login(ada);
+    const thief = await strangeLogin(app);
+    const between = await throughPasskey(app, thief, 'first');
+    const last = await throughPasskey(app, between.login, 'second');
+    await app.ask('DELETE', `/passkeys/${between.id}`, { token: last.login.access_token });
+    const end = (login: Tokens) =>
+      app.ask('POST', '/revoke', { token: login.access_token, json: { scope: 'session' } });
+    for (const login of [between.login, last.login]) expect((await end(login)).status).toBe(204);
+    let refresh_token = thief.refresh_token;
+    for (let days = 0; days < 60; days += 20) {
+      app.pass(20 * 86_400);
+      await app.sweep();
+      const refreshed = await app.ask('POST', '/refresh', { json: { refresh_token } });
+      expect(refreshed.status).toBe(200);
+      if (days < 40) refresh_token = refreshed.body.refresh_token;
+    }
+    await app.ask('POST', '/refresh', { json: { refresh_token } });
+    expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
+    expect((await disown(app, ada, subjects.theft)).body.passkeys_removed).toEqual(['second']);
+    await refused(app, last.authenticator);
+    await app.close();
+  });
+
+  test('a login that came of another is forgotten in the end, as every login is', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    await throughPasskey(app, own);
+    app.pass(212 * 86_400);
+    await app.sweep();
+    expect(await app.ctx.db.read.run('SELECT id FROM sessions', [])).toEqual([]);
+    await app.close();
+  });
+
+  test('the login that follows in the same browser ends too, and what it added goes', async () => {
+    const app = await open();
+    await app.login(ada);
+    const authenticator = newAuthenticator(app);
+    const inCookie = async (path: string, ask: object) => {
+      const answer = await app.ask('POST', `${path}?session=cookie`, {
+        ...ask,
+        ...elsewhere,
+        headers: { ...elsewhere.headers, 'Sec-Fetch-Site': 'same-origin' },
+      });
+      expect(answer.status).toBe(200);
+      return answer.headers.get('Set-Cookie')!.split(';')[0]!;
+    };
+    const withCookie = (method: string, path: string, cookie: string, json?: unknown) =>
+      app.ask(method, path, { cookie, json, headers: { 'Sec-Fetch-Site': 'same-origin' } });
+    const linkFor = async () => {
+      await app.ask('POST', '/magic_link', { json: { email: ada } });
+      return { token: (await app.mails()).find(({ to, token }) => to === ada && token)?.token };
+    };
+    const first = await inCookie('/magic_link/verify', { json: await linkFor() });
+    const second = await inCookie('/magic_link/verify', { json: await linkFor(), cookie: first });
+    const { body: options } = await withCookie('POST', '/passkey/register/challenge', second);
+    const added = await withCookie('POST', '/passkey/register', second, authenticator.create(options));
+    expect(added.status).toBe(201);
+    await disown(app, ada, subjects.newBrowser);
+    expect((await withCookie('GET', '/me', second)).status).toBe(401);
+    await refused(app, authenticator);
+    await app.close();
+  });
+
+  test('logins of an earlier release are followed by the passkey that they used', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const thief = await strangeLogin(app);
+    const { login } = await throughPasskey(app, thief);
+    const second = await throughPasskey(app, login);
+    await app.ctx.db.single.run('UPDATE sessions SET passkey_added_by = NULL', []);
+    await disown(app, ada, subjects.newBrowser);
+    await refused(app, second.authenticator);
+    expect(await isLive(app, own)).toBe(true);
+    await app.close();
+  });
+
+  test('a login by mail starts only while the account still has the address that was proven', async () => {
+    const app = await open();
+    const { body: me } = await app.ask('GET', '/me', { token: (await app.login(ada)).access_token });
+    const start = (emailKey: string) =>
+      app.ctx.db.transaction((tx) =>
+        startSession(app.ctx, tx, {
+          userId: me.id,
+          kind: 'browser',
+          method: 'magic_link',
+          emailKey,
+          requester: { ipAddress: null, userAgent: null },
+        }),
+      );
+    expect(await start(evil).catch(({ code }) => code)).toBe('invalid_grant');
+    expect((await start(ada)).userId).toBe(me.id);
+    await app.close();
+  });
+
+  test('an undo and a login at the address that goes, at once, leave nobody signed in', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const { id } = (await app.ask('GET', '/me', { token: own.access_token })).body;
+    for (let round = 0; round < 5; round++) {
+      const thief = await strangeLogin(app);
+      const address = `thief${round}@new.example`;
+      await verifyAddress(app, await askForAddress(app, thief, address));
+      await app.ask('POST', '/magic_link', { json: { email: address } });
+      const link = (await app.mails()).find(({ to, token }) => to === address && token)?.token;
+      const token = await newestToken(app, ada, subjects.emailChanged);
+      const [disowned, login] = await Promise.all([
+        disownBy(app, token),
+        app.ask('POST', '/magic_link/verify', { json: { token: link } }),
+      ]);
+      expect(disowned.status).toBe(200);
+      const me = await app.ask('GET', '/me', { token: login.body.access_token ?? 'none' });
+      expect(me.body.id).not.toBe(id);
+    }
+    await app.close();
+  }, 60_000);
+});
+
+onBothDatabases('after disowning', (open) => {
+  test('the network and browser of a disowned login, and of all that came of it, are new again', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await strangeLogin(app);
+    await app.ask('POST', '/revoke', { token: thief.access_token, json: { scope: 'session' } });
+    expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(1);
+    await strangeLogin(app);
+    expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(1);
+    await disown(app, ada, subjects.newBrowser);
+    // The second login from there stands: nobody has disowned it.
+    await app.ctx.db.single.run(
+      "DELETE FROM sessions WHERE distrusted_as IS NULL AND user_agent = 'Thief/1.0'",
+      [],
+    );
+    await strangeLogin(app);
+    expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(2);
+    await app.close();
+  });
+
+  test('every login that ended with a restored address makes no place familiar', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await strangeLogin(app);
+    await verifyAddress(app, await askForAddress(app, thief, evil));
+    await strangeLogin(app, evil);
+    await disown(app, ada, subjects.newBrowser);
+    const before = (await mailsTo(app, ada, subjects.newBrowser)).length;
+    await strangeLogin(app);
+    expect((await mailsTo(app, ada, subjects.newBrowser)).length).toBe(before + 1);
+    await app.close();
+  });
+
+  test('the network and browser of a stolen login are new again', async () => {
+    const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
+    await app.login(ada);
+    const { refresh_token } = await strangeLogin(app);
+    for (let n = 0; n < 2; n++) await app.ask('POST', '/refresh', { json: { refresh_token } });
+    expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
+    await strangeLogin(app);
+    expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(2);
+    await app.close();
+  });
+
+  test('a mail tells the owner what was undone, and only words of the service are outside quotes', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await strangeLogin(app);
+    await addPasskey(app, thief, newAuthenticator(app), 'blue key. Open https://evil.example');
+    await app.deviceLogin(thief);
+    await verifyAddress(app, await askForAddress(app, thief, evil));
+    await disown(app, ada, subjects.newBrowser);
+    const [mail, ...others] = await mailsTo(app, ada, subjects.undone);
+    expect(others).toEqual([]);
+    expect(mail?.text).toContain('Browser logins ended: 2\nDevices signed out: 1\n');
+    expect(mail?.text).toContain(`Address put back: ${ada}`);
+    expect(mail?.text).toContain('Passkey removed: "blue key');
+    expect(mail?.text).not.toContain('https://evil');
+    expect(await mailsTo(app, evil, subjects.undone)).toEqual([]);
+    await app.close();
+  });
+
+  test('the answer names the approved devices, and at most 20 of them', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await strangeLogin(app);
+    for (let n = 0; n < 22; n++) {
+      const { user_code } = (await app.ask('POST', '/device', { json: { device_name: `box ${n}` } })).body;
+      await app.ask('POST', '/device/approve', { json: { user_code }, token: thief.access_token });
+    }
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body.devices_ended).toBe(22);
+    expect(body.device_names).toHaveLength(20);
+    expect(body.device_names[0]).toMatch(/^box \d+$/);
+    await app.close();
+  });
+});
+
+onBothDatabases('disowning a device', (open) => {
+  test('offers the login that approved it; one more call ends that too, with all it added, once', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const thief = await strangeLogin(app);
+    const { authenticator } = await throughPasskey(app, thief, 'theirs');
+    const other = await app.deviceLogin(thief);
+    const device = await app.deviceLogin(thief);
+    const token = await newestToken(app, ada, subjects.newDevice);
+    const first = await disownBy(app, token);
+    expect(first.body).toMatchObject({ kind: 'new_device', sessions_ended: 0, devices_ended: 1 });
+    expect(first.body.approver).toEqual({
+      created_at: expect.stringMatching(/Z$/),
+      ip_address: '198.51.100.7',
+      user_agent: 'Thief/1.0',
+      disowned: false,
+    });
+    expect([await isLive(app, thief), await isLive(app, device)].sort()).toEqual([false, true]);
+    expect((await disownBy(app, token, { approver: false })).body).toEqual(first.body);
+
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => disownBy(app, token, { approver: true })),
+    );
+    for (const { status, body } of answers) expect([status, body]).toEqual([200, answers[0]!.body]);
+    expect(answers[0]!.body).toMatchObject({
+      sessions_ended: 2,
+      devices_ended: 2,
+      passkeys_removed: ['theirs'],
+      approver: { disowned: true },
+    });
+    expect((await disownBy(app, token)).body).toEqual(answers[0]!.body);
+    for (const login of [thief, other, device]) expect(await isLive(app, login)).toBe(false);
+    await refused(app, authenticator);
+    expect(await isLive(app, own)).toBe(true);
+    expect(await mailsTo(app, ada, subjects.undone)).toHaveLength(2);
+    const events = await app.ctx.db.read.run("SELECT id FROM events WHERE type = 'session_disowned'", []);
+    expect(events).toHaveLength(2);
+    await app.close();
+  });
+
+  test('with the approver at once, one call does both', async () => {
+    const app = await open();
+    const approver = await app.login(ada);
+    await app.deviceLogin(approver);
+    const token = await newestToken(app, ada, subjects.newDevice);
+    const { body } = await disownBy(app, token, { approver: true });
+    expect(body).toMatchObject({ sessions_ended: 1, devices_ended: 1, approver: { disowned: true } });
+    expect(await isLive(app, approver)).toBe(false);
+    await app.close();
+  });
+
+  test('offers nothing where there is no approver, or where it was disowned already; then the member does nothing', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const thief = await strangeLogin(app);
+    await app.deviceLogin(thief);
+    const device = await newestToken(app, ada, subjects.newDevice);
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body.approver).toBeNull();
+    expect((await disownBy(app, device)).body.approver).toBeNull();
+    for (const wrong of ['yes', 1, null]) {
+      expect(outcome(await disownBy(app, device, { approver: wrong }))).toBe('400 invalid_request');
+    }
+    expect((await disownBy(app, device, { approver: true })).body.approver).toBeNull();
+    expect(await isLive(app, own)).toBe(true);
+    await app.close();
+  });
+});

@@ -1,0 +1,270 @@
+import { expect, test } from 'bun:test';
+import {
+  addPasskey,
+  askForAddress,
+  isLive,
+  mailsTo,
+  newAuthenticator,
+  outcome,
+  passkeyLogin,
+  subjects,
+  tokenIn,
+  verifyAddress,
+} from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { accountByAddress } from '../../identity/account/account.ts';
+import type { Dialect } from '../../platform/database/executor.ts';
+import { addMember, createOrganization } from '../../identity/organizations/organizations.ts';
+import { deleteAccount, exportPersonalData } from './personal-data.ts';
+
+const ada = 'Ada@example.com';
+const bob = 'bob@example.com';
+
+const deleteOwn = (app: TestApp, { access_token: token }: Tokens) => app.ask('DELETE', '/me', { token });
+
+/** The tables as the database has them. */
+async function tablesOf(app: TestApp, dialect: Dialect): Promise<string[]> {
+  const rows = await app.ctx.db.read.run<{ name: string }>(
+    dialect === 'sqlite'
+      ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+    [],
+  );
+  return rows.map(({ name }) => name).filter((name) => !name.startsWith('kysely_'));
+}
+
+/** A name as a mail address and as a value have it; bare, it would be in some random id sooner or later. */
+const wordsOf = (name: string) => [`${name}@`, `"${name}"`];
+
+/** Every row of the store that holds one of these texts, with its table. */
+async function rowsAbout(app: TestApp, dialect: Dialect, texts: readonly string[]) {
+  const found: { table: string; row: string }[] = [];
+  for (const table of await tablesOf(app, dialect)) {
+    for (const row of await app.ctx.db.read.run(`SELECT * FROM ${table}`, [])) {
+      const text = JSON.stringify(row).toLowerCase();
+      if (texts.some((word) => text.includes(word.toLowerCase()))) found.push({ table, row: text });
+    }
+  }
+  return found;
+}
+
+/** A person who has left a row in every table that can hold one. */
+async function livedIn(app: TestApp): Promise<{ tokens: Tokens; texts: string[] }> {
+  const tokens = await app.login(ada);
+  const id = (await app.ask('GET', '/me', { token: tokens.access_token })).body.id;
+  const device = await app.deviceLogin(tokens);
+  const authenticator = newAuthenticator(app);
+  await addPasskey(app, tokens, authenticator, 'ada-key');
+  const { body: byPasskey } = await passkeyLogin(app, authenticator);
+  await createOrganization(app.ctx, 'acme', 'Acme');
+  await addMember(app.ctx, 'acme', id, 'member');
+  await verifyAddress(app, await askForAddress(app, tokens, 'ADA@new.example'));
+  await askForAddress(app, tokens, 'ada@pending.example');
+  await app.ask('POST', '/magic_link', { json: { email: 'ada@NEW.example' } });
+  await app.ask('POST', '/magic_link', { json: { email: ada } });
+  const { body: waiting } = await app.ask('POST', '/device', { json: { device_name: 'ada-laptop' } });
+  const json = { user_code: waiting.user_code };
+  await app.ask('POST', '/device/approve', { json, token: tokens.access_token });
+  expect(await isLive(app, device)).toBe(true);
+  expect(byPasskey.access_token).toBeDefined();
+  return { tokens, texts: [id, ...wordsOf('ada'), 'ada-laptop', 'ada-key'] };
+}
+
+/** Tables that hold nothing about a person, and why. */
+const impersonal: Record<string, string> = {
+  spent_challenges: 'ids of challenges, which name no account',
+  rate_limits: 'hashes under which something was counted, until its window ends',
+  service_keys: 'sibling services of the platform',
+  signing_keys: "the service's own keys",
+};
+
+onBothDatabases('deleting an account', (open, dialect) => {
+  test('leaves no row about the person in any table there is, except the last mail to the address', async () => {
+    const app = await open();
+    await app.login(bob);
+    const { tokens, texts } = await livedIn(app);
+    const before = new Set((await rowsAbout(app, dialect, texts)).map(({ table }) => table));
+    const tables = (await tablesOf(app, dialect)).filter((table) => !(table in impersonal));
+    // A table that is new is told of here: fill it above, and see that it is emptied, or say why it need not be.
+    expect([...before].sort()).toEqual(tables.sort());
+    const bobs = await rowsAbout(app, dialect, wordsOf('bob'));
+
+    expect(outcome(await deleteOwn(app, tokens))).toBe('204');
+    const after = await rowsAbout(app, dialect, texts);
+    expect(after.map(({ table }) => table)).toEqual(['outbox']);
+    expect(JSON.parse(after[0]!.row)).toMatchObject({
+      template: 'account_deleted',
+      recipient: 'ada@new.example',
+      reference: '',
+    });
+    expect(await rowsAbout(app, dialect, wordsOf('bob'))).toEqual(bobs);
+    expect(await app.ctx.db.read.run("SELECT id FROM organizations WHERE slug = 'acme'", [])).toHaveLength(1);
+    await app.close();
+  });
+
+  test('ends every token at once on every node, and the address signs up anew as a new account', async () => {
+    const app = await open();
+    const beside = await open({ beside: app });
+    const tokens = await app.login(ada);
+    const { id } = (await app.ask('GET', '/me', { token: tokens.access_token })).body;
+    const device = await app.deviceLogin(tokens);
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, tokens, authenticator);
+    await app.ask('POST', '/magic_link', { json: { email: ada } });
+    const link = (await app.mails()).find(({ to, token }) => to === ada && token);
+    const { user_code, device_code } = (await app.ask('POST', '/device')).body;
+    await app.ask('POST', '/device/approve', { json: { user_code }, token: tokens.access_token });
+    const notice = tokenIn((await mailsTo(app, ada, subjects.newDevice)).at(0));
+
+    expect(outcome(await deleteOwn(app, tokens))).toBe('204');
+    for (const node of [app, beside]) {
+      for (const login of [tokens, device]) {
+        expect(outcome(await node.ask('GET', '/me', { token: login.access_token }))).toBe(
+          '401 invalid_token',
+        );
+        const json = { refresh_token: login.refresh_token };
+        expect(outcome(await node.ask('POST', '/refresh', { json }))).toBe('400 invalid_grant');
+      }
+      expect(outcome(await node.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_grant');
+      expect(outcome(await passkeyLogin(node, authenticator))).toBe('400 unknown_credential');
+      const used = await node.ask('POST', '/magic_link/verify', { json: { token: link?.token } });
+      expect(outcome(used)).toBe('400 invalid_grant');
+      const disowned = await node.ask('POST', '/notices/disown', { json: { token: notice } });
+      expect(outcome(disowned)).toBe('400 invalid_grant');
+    }
+    expect(await mailsTo(app, ada, 'Your Latchkey account has been deleted')).toHaveLength(1);
+    const anew = await app.login(ada);
+    const me = await app.ask('GET', '/me', { token: anew.access_token });
+    expect(me.body.id).not.toBe(id);
+    expect((await app.ask('GET', '/passkeys', { token: anew.access_token })).body.passkeys).toEqual([]);
+    await Promise.all([app.close(), beside.close()]);
+  });
+
+  test('frees the address it had before a change, too', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
+    await deleteOwn(app, tokens);
+    expect(await isLive(app, await app.login(ada))).toBe(true);
+    await app.close();
+  });
+
+  test('needs a recent login in a browser, and clears the cookie', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    expect(outcome(await deleteOwn(app, await app.deviceLogin(tokens)))).toBe(
+      '401 insufficient_user_authentication',
+    );
+    app.pass(901);
+    expect(outcome(await deleteOwn(app, tokens))).toBe('401 insufficient_user_authentication');
+    expect(outcome(await app.ask('DELETE', '/me'))).toBe('401 invalid_token');
+    await app.ask('POST', '/magic_link', { json: { email: ada } });
+    const mail = (await app.mails()).find(({ to, token }) => to === ada && token);
+    const headers = { 'Sec-Fetch-Site': 'same-origin' };
+    const json = { token: mail?.token };
+    const login = await app.ask('POST', '/magic_link/verify?session=cookie', { json, headers });
+    const cookie = login.headers.get('Set-Cookie')!.split(';')[0]!;
+    const gone = await app.ask('DELETE', '/me', { cookie, headers });
+    expect(outcome(gone)).toBe('204');
+    expect(gone.headers.get('Set-Cookie')).toMatch(/Max-Age=0|Expires=Thu, 01 Jan 1970/i);
+    await app.close();
+  });
+
+  test('is refused to the only owner of an organization, by the operator too, until there is another', async () => {
+    const app = await open();
+    const [tokens] = [await app.login(ada), await app.login(bob)];
+    await createOrganization(app.ctx, 'acme', 'Acme');
+    await addMember(app.ctx, 'acme', await accountByAddress(app.ctx, ada), 'owner');
+    await addMember(app.ctx, 'acme', await accountByAddress(app.ctx, bob), 'admin');
+    const refused = await deleteOwn(app, tokens);
+    expect(outcome(refused)).toBe('409 conflict');
+    expect(refused.body.error_description).toContain('acme');
+    expect(deleteAccount(app.ctx, ada)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await isLive(app, tokens)).toBe(true);
+    await addMember(app.ctx, 'acme', await accountByAddress(app.ctx, bob), 'owner');
+    expect(outcome(await deleteOwn(app, tokens))).toBe('204');
+    await app.close();
+  });
+
+  test('of the last two owners who go at once one stays', async () => {
+    const app = await open();
+    for (let round = 0; round < 5; round++) {
+      const emails = [`a${round}@example.com`, `b${round}@example.com`];
+      const slug = `org-${round}`;
+      await createOrganization(app.ctx, slug, slug);
+      const people = [];
+      for (const email of emails) {
+        people.push(await app.login(email));
+        await addMember(app.ctx, slug, await accountByAddress(app.ctx, email), 'owner');
+      }
+      const answers = await Promise.all(people.map((person) => deleteOwn(app, person)));
+      expect(answers.map(outcome).sort()).toEqual(['204', '409 conflict']);
+    }
+    await app.close();
+  });
+
+  test('races with all that the person does, and nothing fails or comes back', async () => {
+    const app = await open();
+    for (let round = 0; round < 6; round++) {
+      const email = `racer-${round}@example.com`;
+      const tokens = await app.login(email);
+      const { access_token: token, refresh_token } = tokens;
+      const authenticator = newAuthenticator(app);
+      await addPasskey(app, tokens, authenticator);
+      const { body: options } = await app.ask('POST', '/passkey/register/challenge', { token });
+      const { body: asked } = await app.ask('POST', '/passkey/login/challenge');
+      const { user_code, device_code } = (await app.ask('POST', '/device')).body;
+      await app.ask('POST', '/device/approve', { json: { user_code }, token });
+      const answers = await Promise.all([
+        app.ask('POST', '/passkey/login', { json: authenticator.get(asked) }),
+        app.ask('POST', '/token', { json: { device_code } }),
+        deleteOwn(app, tokens),
+        app.ask('POST', '/refresh', { json: { refresh_token } }),
+        app.ask('PATCH', '/me', { json: { name: 'x' }, token }),
+        app.ask('POST', '/passkey/register', { json: newAuthenticator(app).create(options), token }),
+        app.ask('POST', '/me/email', { json: { email: `new-${email}` }, token }),
+        app.ask('POST', '/revoke?scope=session', { token }),
+        app.ask('POST', '/revoke', { token }),
+      ]);
+      expect(answers.map(({ status }) => status).filter((status) => status >= 500)).toEqual([]);
+      if (answers[2]!.status === 204) {
+        for (const { body } of answers) {
+          if (body?.access_token) expect(await isLive(app, body)).toBe(false);
+        }
+        expect(await rowsAbout(app, dialect, [`racer-${round}@`])).toHaveLength(1);
+      }
+    }
+    await app.close();
+  }, 60_000);
+
+  test('deleting twice at once deletes once and sends one mail', async () => {
+    const app = await open();
+    const tokens = await app.login(ada);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => deleteOwn(app, tokens)));
+    expect(answers.map(outcome).sort()).toEqual(['204', ...Array(3).fill('401 invalid_token')]);
+    expect(await mailsTo(app, ada, 'Your Latchkey account has been deleted')).toHaveLength(1);
+    await app.close();
+  });
+});
+
+onBothDatabases('what is held about a person', (open, dialect) => {
+  test('is shown from every table that holds any of it, without anything that lets one in', async () => {
+    const app = await open();
+    const { texts } = await livedIn(app);
+    const shown = await exportPersonalData(app.ctx, 'ada@new.example');
+    const held = new Set((await rowsAbout(app, dialect, texts)).map(({ table }) => table));
+    // Memberships are shown with their organizations; the ends of a chain are numbers and seals; a window counts the
+    // notices that are shown.
+    for (const table of ['memberships', 'event_chains', 'notice_windows']) held.delete(table);
+    expect(Object.keys(shown).sort()).toEqual([...held].sort());
+    for (const [table, rows] of Object.entries(shown)) {
+      expect([table, (rows as unknown[]).length > 0]).toEqual([table, true]);
+    }
+    const text = JSON.stringify(shown);
+    expect(text).not.toContain('lk_');
+    expect(text).not.toMatch(/user_code_hash|idempotency_hash/);
+    expect(text).toContain('acme');
+    expect(exportPersonalData(app.ctx, 'nobody@example.com')).rejects.toMatchObject({ code: 'not_found' });
+    await app.close();
+  });
+});

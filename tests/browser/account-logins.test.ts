@@ -1,0 +1,55 @@
+// A person with more logins than fit a screen, in a real browser against the real service.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { newPage } from '../support/browser.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { signIn } from '../support/page-states.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const email = 'many@example.com';
+
+async function addTerminals(token: string, count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const { body } = await request(service.url, 'POST', '/device', {
+      json: { device_name: `terminal ${index}` },
+    });
+    await request(service.url, 'POST', '/device/approve', { token, json: { user_code: body.user_code } });
+    await request(service.url, 'POST', '/token', { json: { device_code: body.device_code } });
+  }
+}
+
+test('ten logins are shown, this one first, and all of them on request; the others end all the same', async () => {
+  const { access_token } = await loginByMail(service.url, email);
+  const page = await newPage();
+  await signIn(page, service.url, email);
+  await addTerminals(access_token, 12);
+  await page.reload();
+  const rows = page.locator('#logins > li');
+  await page.getByRole('button', { name: 'Show all 14 logins' }).waitFor();
+  expect(await rows.count()).toBe(10);
+  const mine = rows.first();
+  await mine.getByText('this one').waitFor();
+  expect(await mine.locator('summary').innerText()).toContain('Chrome on Linux');
+  await mine.locator('summary').click();
+  await mine.getByText('Mozilla/5.0').waitFor();
+  await page.getByRole('button', { name: 'Show all 14 logins' }).click();
+  expect(await rows.count()).toBe(14);
+  expect(await rows.nth(10).locator('button:focus').count()).toBe(1);
+  await page.reload();
+  await page.getByRole('button', { name: 'Sign out all others' }).click();
+  await page.getByText('Only this one is left.').waitFor();
+  expect(await rows.count()).toBe(1);
+  const { status } = await request(service.url, 'GET', '/me', { token: access_token });
+  expect(status).toBe(401);
+  await page.context().close();
+});

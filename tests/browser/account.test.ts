@@ -1,0 +1,228 @@
+// Changing the address, deleting the account and "this was not me", in a real browser against the real service.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { loginByMail, mailTo, request } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+interface AnyMail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Waits for a mail with a subject; notices have no reader that is told of them. */
+async function mailAbout(to: string, subject: string): Promise<AnyMail> {
+  for (let tries = 0; tries < 500; tries++) {
+    const answer = await fetch(`${service.url}/dev/mailbox.json`);
+    const { messages } = (await answer.json()) as { messages: AnyMail[] };
+    const found = messages.find((mail) => mail.to === to && mail.subject.includes(subject));
+    if (found) return found;
+    await Bun.sleep(20);
+  }
+  throw new Error(`no mail about ${subject} to ${to}`);
+}
+
+const linkIn = ({ text }: AnyMail): string => /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
+
+async function signIn(page: Page, email: string): Promise<void> {
+  await page.goto(`${service.url}/login`);
+  await page.getByLabel('Mail address').fill(email);
+  await page.getByRole('button', { name: 'Send me a mail' }).click();
+  const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
+  await page.getByLabel('Code from the mail').fill(code);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${service.url}/account`);
+}
+
+async function loginOfDevice(access_token: string, names: object = {}) {
+  const { body } = await request(service.url, 'POST', '/device', { json: names });
+  const approval = { json: { user_code: body.user_code }, token: access_token };
+  expect((await request(service.url, 'POST', '/device/approve', approval)).status).toBe(204);
+  return (await request(service.url, 'POST', '/token', { json: { device_code: body.device_code } })).body;
+}
+
+test('a person changes the address on the pages, and takes it back by the notice', async () => {
+  const page = await newPage();
+  await signIn(page, 'before@example.com');
+  await page.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByLabel('New mail address').fill('nonsense');
+  await page.getByRole('button', { name: 'Send a link there' }).click();
+  await page.getByText('That does not look like a mail address').waitFor();
+  await page.getByLabel('New mail address').fill('after@example.com');
+  await page.getByRole('button', { name: 'Send a link there' }).click();
+  await page.getByText('We sent a mail to after@example.com').waitFor();
+  const link = linkIn(await mailAbout('after@example.com', 'Confirm your new address'));
+  const elsewhere = await newPage();
+  await elsewhere.goto(link);
+  const confirm = async (address: string) => {
+    await elsewhere.getByLabel('Current mail address').fill(address);
+    await elsewhere.getByRole('button', { name: 'Yes, use this address' }).click();
+  };
+  await confirm('');
+  await elsewhere.getByText('That does not look like a mail address').waitFor();
+  await confirm('stranger@example.com');
+  await elsewhere.getByText('it must be the current one of the account').waitFor();
+  expect(await elsewhere.locator('main').innerText()).not.toMatch(/before@|after@/);
+  await confirm('BEFORE@example.com');
+  await elsewhere.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  expect(await elsewhere.locator('#new-email').innerText()).toBe('after@example.com');
+  expect(elsewhere.url()).toBe(`${service.url}/verify-email`);
+  await page.reload();
+  expect(await page.locator('#profile-email').innerText()).toBe('after@example.com');
+  await elsewhere.goto(link);
+  await confirm('after@example.com');
+  await elsewhere.getByText('the link has been used').waitFor();
+
+  const undo = linkIn(await mailAbout('before@example.com', 'address of your Latchkey account was changed'));
+  await elsewhere.goto(undo);
+  await elsewhere.getByRole('button', { name: 'This was not me' }).click();
+  await elsewhere.getByRole('heading', { name: 'Taken care of' }).waitFor();
+  expect(await elsewhere.locator('#restored-email').innerText()).toBe('before@example.com');
+  await page.reload();
+  await page.waitForURL(/\/login/);
+});
+
+test('who is signed in sees both addresses and needs one click; who is signed in as somebody else does not', async () => {
+  const page = await newPage();
+  await signIn(page, 'mine@example.com');
+  const { access_token: token } = await loginByMail(service.url, 'mine@example.com');
+  const ask = (email: string) => request(service.url, 'POST', '/me/email', { token, json: { email } });
+  await ask('mine@new.example');
+  const link = linkIn(await mailAbout('mine@new.example', 'Confirm your new address'));
+  const stranger = await newPage();
+  await signIn(stranger, 'somebody.else@example.com');
+  await stranger.goto(link);
+  await stranger.getByLabel('Current mail address').fill('somebody.else@example.com');
+  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
+  await stranger.getByText('it must be the current one of the account').waitFor();
+  expect(await stranger.locator('main').innerText()).not.toContain('mine@');
+  await page.goto(link);
+  await page.getByText('changes from mine@example.com to mine@new.example').waitFor();
+  expect(await page.getByRole('textbox').count()).toBe(0);
+  await page.getByRole('button', { name: 'Yes, use this address' }).click();
+  await page.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  expect(await page.locator('#new-email').innerText()).toBe('mine@new.example');
+  await ask('mine@third.example');
+  const third = linkIn(await mailAbout('mine@third.example', 'Confirm your new address'));
+  await stranger.goto('about:blank');
+  await stranger.goto(third);
+  await stranger.getByLabel('Current mail address').fill('mine@new.example');
+  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
+  await stranger.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await stranger.goto(`${service.url}/account`);
+  expect(await stranger.locator('#profile-email').innerText()).toBe('somebody.else@example.com');
+});
+
+test('"this was not me" ends a device with one click, without signing in', async () => {
+  const own = await loginByMail(service.url, 'owner@example.com');
+  const device = await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
+  const mail = await mailAbout('owner@example.com', 'A device was signed in');
+  expect(mail.text).toContain('"strange laptop"');
+  const me = (token: string) => request(service.url, 'GET', '/me', { token });
+  const page = await newPage();
+  await page.goto(linkIn(mail));
+  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByText('The device is signed out').waitFor();
+  expect(await page.locator('#undone').innerText()).toContain('strange laptop');
+  expect((await me(device.access_token)).status).toBe(401);
+  expect((await me(own.access_token)).status).toBe(200);
+});
+
+test('the login that approved the device ends with one more click; after a reload the page sends people back to the mail', async () => {
+  const email = 'approver@example.com';
+  const own = await loginByMail(service.url, email);
+  await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
+  const link = linkIn(await mailAbout(email, 'A device was signed in'));
+  const page = await newPage();
+  const me = () => request(service.url, 'GET', '/me', { token: own.access_token });
+  await page.goto(link);
+  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('heading', { name: 'Who approved the device?' }).waitFor();
+  await page.reload();
+  await page.getByText('open the link in the mail again').waitFor();
+  expect(await page.getByRole('button', { name: 'End that login, too' }).count()).toBe(0);
+  expect((await me()).status).toBe(200);
+
+  await page.goto('about:blank');
+  await page.goto(link);
+  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('button', { name: 'End that login, too' }).click();
+  await page.getByText('The login that approved the device has ended, too').waitFor();
+  expect((await me()).status).toBe(401);
+  expect(await page.locator('#undone').innerText()).toContain('1 browser login was ended');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Taken care of' }).waitFor();
+  expect(await page.locator('#approver').count()).toBe(0);
+  await mailAbout(email, 'What was undone in your Latchkey account');
+});
+
+test('a link that lost a part, or that nobody made, says so and leaves a way on', async () => {
+  const page = await newPage();
+  for (const path of ['/not-me', '/not-me#token=lk_ml_x', '/verify-email', '/verify-email#token=']) {
+    await page.goto('about:blank');
+    await page.goto(service.url + path);
+    await page.getByRole('heading', { name: 'This link is incomplete' }).waitFor();
+  }
+  await page.goto(`${service.url}/not-me#token=lk_nm_nobody`);
+  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByText('This link has expired or is incomplete').waitFor();
+});
+
+test('a person deletes the account on the page after a question, and is signed out', async () => {
+  const page = await newPage();
+  await signIn(page, 'leaver@example.com');
+  await page.getByRole('button', { name: 'Delete my account' }).click();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  await page.getByRole('button', { name: 'Delete my account' }).click();
+  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
+  await page.waitForURL(/\/login/);
+  await mailAbout('leaver@example.com', 'has been deleted');
+  await page.goto(`${service.url}/account`);
+  await page.waitForURL(/\/login/);
+});
+
+const hostile = {
+  client_name: 'Latchkey” Approved by Latchkey ✓ Open https://evil.example “ok',
+  device_name: `\u202Egpj.exe\u202C \u2066x\u2069 \u200B\u3164 z${'\u0300'.repeat(60)}`,
+};
+const userAgent = `<script>document.title='owned'</script> ${'Mozilla '.repeat(60)}`;
+
+test('hostile names stay inside their quotes on every page, and move nothing around them', async () => {
+  const page = await newPage({ viewport: { width: 390, height: 844 } });
+  await signIn(page, 'target@example.com');
+  const start = await request(service.url, 'POST', '/device', {
+    json: hostile,
+    headers: { 'User-Agent': userAgent },
+  });
+  await page.goto(start.body.verification_uri_complete);
+  await page.getByRole('heading', { name: 'Let this terminal sign in as you?' }).waitFor();
+  const isHarmless = async () => {
+    const texts = await page.locator('q.claimed').allInnerTexts();
+    expect(texts.length).toBeGreaterThan(0);
+    for (const text of texts) {
+      expect(text.replace(/^[“"]|[”"]$/g, '')).not.toMatch(/["“”\u202A-\u202E\u2066-\u2069\u200B\u3164]/u);
+    }
+    const wide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
+    expect(await page.evaluate(wide)).toBe(false);
+    expect(await page.title()).not.toBe('owned');
+  };
+  await isHarmless();
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  await request(service.url, 'POST', '/token', { json: { device_code: start.body.device_code } });
+  await page.goto(`${service.url}/account`);
+  await page.locator('#logins li').first().waitFor();
+  await isHarmless();
+});

@@ -1,0 +1,210 @@
+// What foreign pages try with a person's cookie, in a real browser. The victim is signed in at `localhost`; the
+// attacker's page is at another site (`127.0.0.1`), another origin of the same site (another port of `localhost`)
+// or a sibling name (`a.localhost`).
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { signIn } from '../support/page-states.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const victim = 'victim@example.com';
+let service: TestService;
+let attacker: ReturnType<typeof Bun.serve>;
+let page: Page;
+
+beforeAll(async () => {
+  service = await startService();
+  const html = '<!doctype html><title>attack</title><body></body>';
+  attacker = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
+  });
+});
+
+afterAll(async () => {
+  await Promise.all([attacker.stop(true), service.stop()]);
+});
+
+beforeEach(async () => {
+  page = await newPage();
+  await signIn(page, service.url, victim);
+});
+
+afterEach(async () => {
+  await page.context().close();
+});
+
+const isStillSignedIn = async () => {
+  await page.goto(`${service.url}/account`);
+  await page.locator('#profile-email').getByText(victim).waitFor();
+};
+
+const api = (path: string) => `${service.url}/api/v1/auth${path}`;
+
+/** Every way to change something with no more than a cookie, and one to read. */
+const calls: [method: string, path: string][] = [
+  ['GET', '/me'],
+  ['GET', '/sessions'],
+  ['POST', '/revoke'],
+  ['DELETE', '/logout'],
+  ['DELETE', '/me'],
+  ['PATCH', '/me'],
+  ['POST', '/me/email'],
+  ['POST', '/device/approve'],
+  ['POST', '/passkey/register/challenge'],
+];
+
+describe.each([
+  ['another site', '127.0.0.1'],
+  ['another port', 'localhost'],
+  ['a sibling name', 'a.localhost'],
+])('a page on %s', (_, host) => {
+  const openAttack = () => page.goto(`http://${host}:${attacker.port}/`);
+
+  test('learns nothing by fetch and changes nothing, however it asks', async () => {
+    await openAttack();
+    for (const [method, path] of calls) {
+      for (const mode of ['cors', 'no-cors'] as const) {
+        const read = await page.evaluate(
+          async ([url, method, mode]) => {
+            const needsBody = /(approve|email|me)$/.test(url) && method !== 'GET';
+            const body = needsBody ? '{"email":"thief@example.com","user_code":"BBBB-BBBB"}' : null;
+            try {
+              const answer = await fetch(url, { method, mode, body, credentials: 'include' });
+              return await answer.text();
+            } catch {
+              return '';
+            }
+          },
+          [api(path), method, mode] as const,
+        );
+        expect([method, path, mode, read]).toEqual([method, path, mode, '']);
+      }
+    }
+    await isStillSignedIn();
+  });
+
+  test('signs nobody out and approves nothing by a form, of any type', async () => {
+    const device = await request(service.url, 'POST', '/device');
+    for (const [, path] of calls.filter(([method]) => method === 'POST')) {
+      for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
+        await openAttack();
+        const answer = page.waitForResponse(api(path));
+        const arrival = page.waitForURL(api(path));
+        await page.evaluate(
+          ([url, type, code]) => {
+            const form = document.createElement('form');
+            Object.assign(form, { method: 'post', action: url, enctype: type });
+            const field = document.createElement('input');
+            const name = type === 'text/plain' ? `{"user_code":"${code}","x":"` : 'user_code';
+            Object.assign(field, { name, value: type === 'text/plain' ? '"}' : code });
+            form.append(field);
+            document.body.append(form);
+            form.submit();
+          },
+          [api(path), type, device.body.user_code] as const,
+        );
+        expect((await answer).status()).toBeGreaterThanOrEqual(400);
+        await arrival;
+      }
+    }
+    const poll = await request(service.url, 'POST', '/token', {
+      json: { device_code: device.body.device_code },
+    });
+    expect(poll.body.error).toBe('authorization_pending');
+    await isStillSignedIn();
+  });
+
+  test('shows none of the pages in a frame, and gets no hold of the window it opens', async () => {
+    await openAttack();
+    for (const path of [
+      '/login',
+      '/account',
+      '/device',
+      '/magic-link',
+      '/not-me',
+      '/verify-email',
+      '/docs',
+      '/nowhere',
+    ]) {
+      const refused = await page.evaluate(
+        (url) =>
+          new Promise<boolean>((resolve) => {
+            const frame = document.createElement('iframe');
+            frame.src = url;
+            frame.onload = () => {
+              try {
+                resolve(frame.contentDocument === null && frame.contentWindow?.length === 0);
+              } catch {
+                resolve(true);
+              }
+            };
+            document.body.append(frame);
+          }),
+        service.url + path,
+      );
+      expect([path, refused]).toEqual([path, true]);
+      const shown = page.frames().filter((frame) => frame.url().startsWith(service.url));
+      expect([path, shown.length]).toEqual([path, 0]);
+    }
+    const opened = page.waitForEvent('popup');
+    await page.evaluate(
+      (url) => Object.assign(window, { opened: window.open(url) }),
+      `${service.url}/account`,
+    );
+    const popup = await opened;
+    await popup.locator('#profile-email').waitFor();
+    expect(await page.evaluate(() => (window as unknown as { opened: Window }).opened.closed)).toBe(true);
+    expect(await popup.evaluate(() => window.opener)).toBeNull();
+  });
+});
+
+describe('outside a browser', () => {
+  const forged = [
+    ['https://evil.example', undefined],
+    ['null', undefined],
+    ['http://localhost.evil.example', undefined],
+    ['http://a.localhost', 'same-site'],
+    ['https://evil.example', 'cross-site'],
+    [undefined, 'none'],
+    [undefined, undefined],
+  ] as const;
+
+  test.each(forged)('the cookie with Origin %s and Sec-Fetch-Site %s is refused', async (origin, site) => {
+    const [cookie] = await page.context().cookies(service.url);
+    const headers = {
+      Cookie: `${cookie?.name}=${cookie?.value}`,
+      ...(origin === undefined ? {} : { Origin: origin }),
+      ...(site === undefined ? {} : { 'Sec-Fetch-Site': site }),
+    };
+    for (const [method, path] of calls) {
+      const answer = await request(service.url, method, path, { headers });
+      expect([method, path, answer.status, answer.body.error]).toEqual([
+        method,
+        path,
+        403,
+        'origin_not_allowed',
+      ]);
+    }
+    await isStillSignedIn();
+  });
+
+  test('a foreign origin gets no permission to read, with a preflight or without', async () => {
+    const { access_token: token } = await loginByMail(service.url, 'cors@example.com');
+    for (const method of ['OPTIONS', 'GET']) {
+      const answer = await fetch(api('/me'), {
+        method,
+        headers: {
+          Origin: 'https://evil.example',
+          'Access-Control-Request-Method': 'GET',
+          Authorization: `Bearer ${token}`,
+        },
+      });
+      expect(answer.headers.get('Access-Control-Allow-Origin')).toBeNull();
+      expect(answer.headers.get('Access-Control-Allow-Credentials')).toBeNull();
+    }
+  });
+});

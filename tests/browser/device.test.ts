@@ -1,0 +1,360 @@
+// What the page of a device says once it was decided about: of this very device, whatever else goes on.
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { signIn } from '../support/page-states.ts';
+import { changesBy, signedIn } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+interface Device {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri_complete: string;
+}
+
+const startDevice = async (): Promise<Device> => (await request(service.url, 'POST', '/device')).body;
+
+async function pickUp({ device_code }: Device): Promise<string> {
+  const { status, body } = await request(service.url, 'POST', '/token', { json: { device_code } });
+  expect(status).toBe(200);
+  return body.access_token;
+}
+
+const says = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor();
+const waiting = 'Waiting for your terminal';
+const done = 'Done. You can close this window';
+
+async function press(page: Page, button: 'Approve' | 'Deny', device: Device): Promise<void> {
+  await page.goto(device.verification_uri_complete);
+  await page.getByRole('button', { name: button }).click();
+  await page.getByRole('heading', { name: button === 'Deny' ? 'Denied' : 'Approved' }).waitFor();
+}
+
+/** A page of somebody signed in that waits for the device it has approved. */
+async function waitingPage(email: string, page?: Page): Promise<{ page: Page; device: Device }> {
+  const of = page ?? (await newPage());
+  await signIn(of, service.url, email);
+  const device = await startDevice();
+  await press(of, 'Approve', device);
+  await says(of, waiting);
+  return { page: of, device };
+}
+
+/** As far as the page can tell, nobody or somebody looks at it. */
+const setVisibility = (page: Page, state: 'hidden' | 'visible') =>
+  page.evaluate((now) => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => now });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, state);
+
+/** Resolves when the page has looked twice from now on: the second look began after now. */
+async function twoLooks(page: Page): Promise<void> {
+  for (let looks = 0; looks < 2; looks++) {
+    await page.waitForResponse((answer) => answer.url().includes('/auth/events'));
+  }
+}
+
+test('a click that was meant for the window over it approves nothing; one in a window with the focus does', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'two-clicks@example.com');
+  await page.addInitScript(() => {
+    document.hasFocus = () => false;
+  });
+  const changes = changesBy(page.context());
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator('#approve').boundingBox()) ?? {};
+  await page.mouse.click(x + width / 2, y + height / 2);
+  // The click was let be, and is the first that somebody who looks at the page has made.
+  await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
+  expect(changes).toEqual(['POST /device/verify']);
+  await page.reload();
+  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  await page.context().close();
+});
+
+test('whoever approved by mistake takes it back before the terminal comes, and is told so after a reload', async () => {
+  const { page, device } = await waitingPage('mistaken@example.com');
+  await page.route('**/auth/sessions/*', (route) => route.abort());
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
+  await says(page, 'Your terminal is not signed in.');
+  expect(await page.getByRole('button', { name: 'Take it back' }).count()).toBe(0);
+  const { status, body } = await request(service.url, 'POST', '/token', {
+    json: { device_code: device.device_code },
+  });
+  expect([status, body.error]).toEqual([400, 'access_denied']);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
+  await says(page, 'Your terminal is not signed in.');
+  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByText('The approval of a terminal was taken back').waitFor();
+  await page.context().close();
+});
+
+test('signing out everywhere takes back what no terminal has picked up', async () => {
+  const { page, device } = await waitingPage('everywhere@example.com');
+  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.getByText('Approvals that no terminal has picked up yet are taken back').waitFor();
+  await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
+  await page.waitForURL(`${service.url}/login`);
+  const { status } = await request(service.url, 'POST', '/token', {
+    json: { device_code: device.device_code },
+  });
+  expect(status).toBe(400);
+  await page.context().close();
+});
+
+test('of two devices approved in two tabs, only the tab of the one that was picked up says so', async () => {
+  const { page: one, device: first } = await waitingPage('two@example.com');
+  const two = await one.context().newPage();
+  const second = await startDevice();
+  await press(two, 'Approve', second);
+  await says(two, waiting);
+  await pickUp(second);
+  await says(two, done);
+  await twoLooks(one);
+  await says(one, waiting);
+  await pickUp(first);
+  await says(one, done);
+  await one.context().close();
+});
+
+test('whoever reloads after an approval, or goes on and back, is told what came of it', async () => {
+  const { page, device } = await waitingPage('reload@example.com');
+  const approvals: string[] = [];
+  page.on('request', (sent) => {
+    if (sent.url().endsWith('/device/approve')) approvals.push(sent.url());
+  });
+  await page.reload();
+  await says(page, waiting);
+  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.waitForURL(`${service.url}/account`);
+  await page.goBack();
+  await says(page, waiting);
+  await pickUp(device);
+  await says(page, done);
+  await page.reload();
+  await says(page, done);
+  expect(approvals).toEqual([]);
+  await page.context().close();
+});
+
+test('the same link opened anew frightens nobody, and the page still takes another code', async () => {
+  const { page, device } = await waitingPage('anew@example.com');
+  const anew = await page.context().newPage();
+  await anew.goto(device.verification_uri_complete);
+  await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
+  await anew.getByRole('link', { name: 'See all your logins' }).waitFor();
+  await page.goto(`${service.url}/device`);
+  const next = await startDevice();
+  await page.getByLabel('Code from your terminal').fill(next.user_code);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await says(page, waiting);
+  await page.goto(`${service.url}/device`);
+  await page.getByLabel('Code from your terminal').waitFor();
+  await page.context().close();
+});
+
+test('whoever reloads after denying is told so, and the link opened anew says nothing frightening', async () => {
+  const page = await newPage();
+  await signIn(page, service.url, 'deny@example.com');
+  const device = await startDevice();
+  await press(page, 'Deny', device);
+  await page.reload();
+  await says(page, 'Denied. Nothing was signed in.');
+  const anew = await page.context().newPage();
+  await anew.goto(device.verification_uri_complete);
+  await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
+  await page.context().close();
+});
+
+test('what one person decided is told to nobody who signs in after them', async () => {
+  const { page } = await waitingPage('first@example.com');
+  const url = page.url();
+  const other = await page.context().newPage();
+  await signIn(other, service.url, 'next@example.com');
+  await says(page, 'Somebody else is signed in in this browser now');
+  await page.reload();
+  await page.getByRole('alert').getByText('No login is waiting with this code').waitFor();
+  expect(page.url()).toBe(url);
+  await page.context().close();
+});
+
+test('who is signed out while waiting is told that the page sees no more, and it asks no more', async () => {
+  const { page, device } = await waitingPage('out@example.com');
+  await page.clock.install();
+  await page.reload();
+  await says(page, waiting);
+  await page.context().clearCookies();
+  await says(page, 'You have been signed out in this browser');
+  const asked: string[] = [];
+  page.on('request', (sent) => void asked.push(sent.url()));
+  await page.clock.runFor(60_000);
+  expect(asked).toEqual([]);
+  await pickUp(device);
+  await page.context().close();
+});
+
+test('a login that is replaced by a fresh one while the page looks is not taken for its end', async () => {
+  const page = await newPage();
+  await page.clock.install();
+  const { device } = await waitingPage('replaced@example.com', page);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.waitForLoadState('networkidle');
+  const look = async (path: string) => {
+    const answer = page.waitForResponse((one) => one.url().includes(path));
+    await page.clock.runFor(2_000);
+    return (await answer).status();
+  };
+  const cookies = await page.context().cookies();
+  await page.context().clearCookies();
+  expect(await look('/auth/events')).toBe(401);
+  await page.context().addCookies(cookies);
+  expect(await look('/auth/events')).toBe(200);
+  await page.context().clearCookies();
+  expect(await look('/auth/events')).toBe(401);
+  await page.context().addCookies(cookies);
+  await pickUp(device);
+  expect(await look('/auth/events')).toBe(200);
+  await says(page, done);
+  await page.context().close();
+});
+
+test('a page that nobody sees asks nothing, and looks at once when it is seen: after much else, and a login signed out at once', async () => {
+  const email = 'hidden@example.com';
+  const page = await newPage();
+  await page.clock.install();
+  const { device } = await waitingPage(email, page);
+  const quick = await page.context().newPage();
+  const second = await startDevice();
+  await press(quick, 'Approve', second);
+  await setVisibility(page, 'hidden');
+  await setVisibility(quick, 'hidden');
+  await page.waitForLoadState('networkidle');
+  const asked: string[] = [];
+  page.on('request', (sent) => void asked.push(sent.url()));
+  await page.clock.runFor(60_000);
+  expect(asked).toEqual([]);
+
+  await pickUp(device);
+  const token = await pickUp(second);
+  await request(service.url, 'POST', '/revoke', { token, json: { scope: 'session' } });
+  const { access_token } = await loginByMail(service.url, email);
+  const eventsPerLogin = 2;
+  for (let events = 0; events <= 50; events += eventsPerLogin) {
+    const another = await startDevice();
+    const json = { user_code: another.user_code };
+    await request(service.url, 'POST', '/device/approve', { token: access_token, json });
+    await pickUp(another);
+  }
+  await setVisibility(page, 'visible');
+  await says(page, done);
+  await setVisibility(quick, 'visible');
+  await says(quick, 'Your terminal picked this up, and that login has been signed out since.');
+  await page.context().close();
+});
+
+test('where the log is too long to be read to its end, the page does not say that nothing was signed in', async () => {
+  const page = await newPage();
+  await page.clock.install();
+  const { device } = await waitingPage('long-log@example.com', page);
+  await pickUp(device);
+  const event = {
+    id: 'evt_other',
+    type: 'refresh_race',
+    created_at: new Date().toISOString(),
+    session_id: 'ses_other',
+    ip_address: null,
+    user_agent: null,
+    detail: {},
+  };
+  await page.route('**/auth/events?*', (route) =>
+    route.fulfill({
+      headers: { 'X-Request-Id': 'r' },
+      json: { events: Array(50).fill(event), next_cursor: 'more' },
+    }),
+  );
+  await page.clock.fastForward('11:00');
+  await page.reload();
+  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await page.context().close();
+});
+
+test('a lost connection is told while it lasts; at the end of the code the page says what it knows', async () => {
+  const page = await newPage();
+  await page.clock.install();
+  await waitingPage('end@example.com', page);
+  await page.context().setOffline(true);
+  await says(page, 'Latchkey does not answer right now; this page keeps asking.');
+  await page.context().setOffline(false);
+  await page.getByText('Latchkey does not answer right now').waitFor({ state: 'detached' });
+  await says(page, waiting);
+  await page.clock.fastForward(601_000);
+  await says(page, 'Your terminal has not picked this up in time');
+
+  await page.context().setOffline(false);
+  const next = await startDevice();
+  await press(page, 'Approve', next);
+  await page.context().setOffline(true);
+  await page.clock.fastForward(601_000);
+  for (let looks = 0; looks < 10; looks++) await page.clock.runFor(2_000);
+  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await page.context().close();
+});
+
+test('when the answer to an approval is lost, a second try says that it may have been approved', async () => {
+  const page = await newPage();
+  await signIn(page, service.url, 'doubt@example.com');
+  const device = await startDevice();
+  await page.route('**/device/approve', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.goto(device.verification_uri_complete);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('alert').getByText('it may be signed in already').waitFor();
+  await pickUp(device);
+  await page.context().close();
+});
+
+test('of a device that asked an earlier release the page says that it cannot see it', async () => {
+  const page = await newPage();
+  await signIn(page, service.url, 'earlier@example.com');
+  const device = await startDevice();
+  const store = new Database(join(service.directory, 'latchkey.db'));
+  store.run("UPDATE device_authorizations SET session_id = NULL WHERE status = 'pending'");
+  store.close();
+  await press(page, 'Approve', device);
+  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await pickUp(device);
+  await page.reload();
+  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await page.context().close();
+});

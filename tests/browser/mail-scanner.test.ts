@@ -1,0 +1,196 @@
+// What scanners of mailboxes do to every link of every kind of mail: they fetch it, open it in a browser that never
+// asked for anything, run its scripts, press the first button, press Enter, and follow the links of the page.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { noticeKinds } from '@latchkey/contract/notices';
+import type { Page } from 'playwright-core';
+import { subjects } from '../support/account.ts';
+import { createAuthenticator } from '../support/authenticator.ts';
+import { newPage } from '../support/browser.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { linkTo, startDevice } from '../support/page-states.ts';
+import { changesBy } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const call = async (method: string, path: string, ask: Parameters<typeof request>[3] = {}) => {
+  const { status, body } = await request(service.url, method, path, ask);
+  if (status >= 400) throw new Error(`${method} ${path}: ${status} ${body.error}`);
+  return body;
+};
+
+const owner = 'owner@example.com';
+const tokenOf = (link: string) => link.slice(link.indexOf('=') + 1);
+
+async function addPasskey(token: string): Promise<string> {
+  const options = await call('POST', '/passkey/register/challenge', { token });
+  const json = createAuthenticator({ origin: service.url }).create(options);
+  return (await call('POST', '/passkey/register', { token, json })).id;
+}
+
+async function deviceLogin(token: string): Promise<string> {
+  const { user_code, device_code } = await startDevice(service.url);
+  await call('POST', '/device/approve', { token, json: { user_code } });
+  return (await call('POST', '/token', { json: { device_code } })).access_token;
+}
+
+/** Moves an account to another address; the link by which the former one can take that back. */
+async function changedAddress(from: string, to: string): Promise<{ token: string; undo: string }> {
+  const { access_token: token } = await loginByMail(service.url, from);
+  await call('POST', '/me/email', { token, json: { email: to } });
+  const link = await linkTo(service.url, to, subjects.confirmAddress);
+  await call('POST', '/me/email/verify', { token, json: { token: tokenOf(link) } });
+  return { token, undo: await linkTo(service.url, from, subjects.emailChanged) };
+}
+
+/** Brings about every mail that the service sends, each with a link that has not been used. */
+async function causeAllMails(): Promise<{ token: string; deviceToken: string }> {
+  const { access_token: token } = await loginByMail(service.url, owner);
+  const restored = await changedAddress('restored@example.com', 'restored@new.example');
+  await call('POST', '/me/email', { token: restored.token, json: { email: owner } });
+  await call('POST', '/notices/disown', { json: { token: tokenOf(restored.undo) } });
+  await changedAddress('mover@example.com', 'mover@new.example');
+  const leaver = await loginByMail(service.url, 'leaver@example.com');
+  await call('DELETE', '/me', { token: leaver.access_token });
+
+  const deviceToken = await deviceLogin(token);
+  await addPasskey(token);
+  await call('DELETE', `/passkeys/${await addPasskey(token)}`, { token });
+  await call('POST', '/magic_link', { json: { email: owner } });
+  const json = { token: linkTokenIn(await mailTo(service.url, owner, 1)) };
+  const strange = await call('POST', '/magic_link/verify', {
+    json,
+    headers: { 'User-Agent': 'Strange/1.0' },
+  });
+  const spent = { json: { refresh_token: strange.refresh_token } };
+  await call('POST', '/refresh', spent);
+  expect((await request(service.url, 'POST', '/refresh', spent)).status).toBe(400);
+  await call('POST', '/me/email', { token, json: { email: 'owner@new.example' } });
+  await linkTo(service.url, 'owner@new.example', subjects.confirmAddress);
+  await call('POST', '/magic_link', { json: { email: owner } });
+  await mailTo(service.url, owner, 2);
+  return { token, deviceToken };
+}
+
+const allSubjects = [
+  ...Object.values(subjects),
+  'Sign in to Latchkey',
+  'This address was removed from a Latchkey account',
+  'Your Latchkey account has been deleted',
+].toSorted();
+
+/** The newest mail of each kind, once there is one of every kind. */
+async function oneOfEach(): Promise<Mail[]> {
+  for (let tries = 0; tries < 200; tries++) {
+    const { messages } = await (await fetch(`${service.url}/dev/mailbox.json`)).json();
+    const newest = new Map<string, Mail>(messages.toReversed().map((mail: Mail) => [mail.subject, mail]));
+    if (newest.size >= allSubjects.length) return [...newest.values()];
+    await Bun.sleep(20);
+  }
+  throw new Error('not all mails came');
+}
+
+const unescaped = (html: string) => html.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+
+function linksIn({ text, html }: Mail): string[] {
+  const inText = text.match(/https?:\/\/\S+/g) ?? [];
+  const inHtml = [...html.matchAll(/href="([^"]*)"/g)].map(([, link]) => unescaped(link ?? ''));
+  expect(inHtml).toEqual(inText);
+  return inText;
+}
+
+const greatestPresses = 3;
+const scanDeadlineMs = 120_000;
+
+async function pressAround(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  for (let presses = 0; presses < greatestPresses && (await page.getByRole('button').count()) > 0; presses++)
+    await page.getByRole('button').first().click();
+  const field = page.getByRole('textbox').first();
+  if (await field.isVisible()) await field.focus();
+  await page.keyboard.press('Enter');
+}
+
+/** Scans a link; everything that the scanner's browser has asked the service to do, and the cookies it has got. */
+async function scan(link: string): Promise<string[]> {
+  for (const method of ['GET', 'HEAD']) await fetch(link, { method });
+  const page = await newPage();
+  const changes = changesBy(page.context());
+  const open = async () => {
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+  };
+  await open();
+  const links = await page.getByRole('link').count();
+  await pressAround(page);
+  for (let index = 0; index < links; index++) {
+    await open();
+    await page.getByRole('link').nth(index).click();
+    await pressAround(page);
+  }
+  await page.waitForLoadState('networkidle');
+  const cookies = (await page.context().cookies()).map(({ name }) => `cookie ${name}`);
+  await page.context().close();
+  // The login page asks for a challenge as soon as it is opened, which signs nobody in and writes nothing.
+  return [...changes.filter((one) => one !== 'POST /passkey/login/challenge'), ...cookies];
+}
+
+test(
+  'a scanner of every link of every mail signs nobody in, changes nothing and spends nothing',
+  async () => {
+    const { token, deviceToken } = await causeAllMails();
+    const mails = await oneOfEach();
+    expect(mails.map(({ subject }) => subject).toSorted()).toEqual(allSubjects);
+    const links = mails.flatMap(linksIn);
+    expect(links).toHaveLength(noticeKinds.length + 2);
+    expect(new Set(links.map((link) => new URL(link).pathname))).toEqual(
+      new Set(['/magic-link', '/verify-email', '/not-me']),
+    );
+
+    const paths = ['/me', '/sessions', '/passkeys', '/events'];
+    const look = async () => {
+      const seen = await Promise.all(paths.map((path) => call('GET', path, { token })));
+      return JSON.parse(JSON.stringify(seen), (key, value) => (key === 'last_used_at' ? undefined : value));
+    };
+    const before = await look();
+    expect(await Promise.all(links.map(scan))).toEqual(links.map(() => []));
+    expect(await look()).toEqual(before);
+
+    // All of them are still good, each for what it is for.
+    const linkAbout = (subject: string) => linksIn(mails.find((mail) => mail.subject === subject)!)[0] ?? '';
+    const use = (path: string, subject: string, proof: object = {}) =>
+      call('POST', path, { json: { token: tokenOf(linkAbout(subject)), ...proof } });
+    expect((await use('/magic_link/verify', 'Sign in to Latchkey')).token_type).toBe('Bearer');
+    expect((await use('/me/email/verify', subjects.confirmAddress, { current_email: owner })).email).toBe(
+      'owner@new.example',
+    );
+    expect((await use('/notices/disown', subjects.newDevice)).kind).toBe('new_device');
+    expect((await request(service.url, 'GET', '/me', { token: deviceToken })).status).toBe(401);
+    expect((await use('/notices/disown', subjects.emailChanged)).email).toBe('mover@example.com');
+    for (const subject of [
+      subjects.newBrowser,
+      subjects.passkeyAdded,
+      subjects.passkeyRemoved,
+      subjects.theft,
+    ])
+      expect(await use('/notices/disown', subject)).toHaveProperty('kind');
+  },
+  scanDeadlineMs,
+);

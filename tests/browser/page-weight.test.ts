@@ -1,0 +1,122 @@
+// What a page weighs and where it comes from, seen by a browser that knows nothing of it yet.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { gzipSync } from 'node:zlib';
+import type { Response } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { signIn } from '../support/page-states.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const budgetBytes = { script: 45_000, stylesheet: 10_000 };
+const pages = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'docs'];
+const hashedName = /^\/assets\/[a-z-]+-[0-9a-z]{8}\.(js|css)$/;
+
+/** What a page for somebody signed in asks for until it is quiet. */
+async function answersOf(path: string): Promise<Response[]> {
+  const page = await newPage();
+  await signIn(page, service.url, 'weight@example.com');
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Network.setCacheDisabled', { cacheDisabled: true });
+  const answers: Response[] = [];
+  page.on('response', (answer) => void answers.push(answer));
+  await page.goto(`${service.url}/${path}`, { waitUntil: 'networkidle' });
+  return answers;
+}
+
+const gzippedBytes = async (answers: readonly Response[]): Promise<number> => {
+  const bodies = await Promise.all(answers.map((answer) => answer.body()));
+  return bodies.reduce((sum, body) => sum + gzipSync(body).length, 0);
+};
+
+test.each(pages)('/%s keeps its budget, and asks nobody but the service', async (path) => {
+  const answers = await answersOf(path);
+  const hosts = answers
+    .map((answer) => new URL(answer.url()))
+    .filter(({ protocol }) => protocol !== 'data:')
+    .map(({ origin }) => origin);
+  expect([...new Set(hosts)]).toEqual([service.url]);
+  const ofType = (type: string) => answers.filter((answer) => answer.request().resourceType() === type);
+  expect(ofType('stylesheet').length).toBeGreaterThan(0);
+  expect(await gzippedBytes(ofType('script'))).toBeLessThan(budgetBytes.script);
+  expect(await gzippedBytes(ofType('stylesheet'))).toBeLessThan(budgetBytes.stylesheet);
+  await answers[0]?.frame().page().context().close();
+});
+
+test('a page names every script that it takes, and no other, so that none waits until another one is read', async () => {
+  for (const path of pages.filter((name) => name !== 'docs')) {
+    const answers = await answersOf(path);
+    const scripts = answers
+      .filter((answer) => answer.request().resourceType() === 'script')
+      .map((answer) => new URL(answer.url()).pathname);
+    const html = await (await fetch(`${service.url}/${path}`)).text();
+    const named = [
+      ...html.matchAll(/<(?:script type="module" src|link rel="modulepreload" href)="([^"]+)"/g),
+    ].map(([, address = '']) => address);
+    expect(named.length).toBeGreaterThan(1);
+    expect([path, scripts.toSorted()]).toEqual([path, named.toSorted()]);
+    await answers[0]?.frame().page().context().close();
+  }
+});
+
+test('every file of a page comes compressed, under a name made of its content, to be kept for ever', async () => {
+  const seen = new Set<string>();
+  for (const path of pages.filter((name) => name !== 'docs')) {
+    const answers = await answersOf(path);
+    for (const answer of answers.filter((one) =>
+      ['script', 'stylesheet'].includes(one.request().resourceType()),
+    )) {
+      const headers = await answer.allHeaders();
+      expect(new URL(answer.url()).pathname).toMatch(hashedName);
+      expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      seen.add(answer.url());
+    }
+    await answers[0]?.frame().page().context().close();
+  }
+  expect(seen.size).toBeGreaterThan(6);
+  for (const url of [...seen, `${service.url}/login`, `${service.url}/docs`]) {
+    const plain = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });
+    const text = await plain.text();
+    expect(plain.headers.get('Content-Encoding')).toBeNull();
+    for (const coding of ['br', 'gzip']) {
+      const ask = { headers: { 'Accept-Encoding': coding } };
+      const answer = await fetch(url, { ...ask, decompress: false });
+      const bytes = await answer.arrayBuffer();
+      expect(answer.headers.get('Content-Encoding')).toBe(coding);
+      expect(answer.headers.get('Vary')).toContain('Accept-Encoding');
+      expect(bytes.byteLength).toBeLessThan(Buffer.byteLength(text));
+      expect(await (await fetch(url, ask)).text()).toBe(text);
+      const head = await fetch(url, { ...ask, method: 'HEAD', decompress: false });
+      for (const name of ['Content-Encoding', 'Content-Length', 'ETag', 'Content-Type', 'Cache-Control'])
+        expect([name, head.headers.get(name)]).toEqual([name, answer.headers.get(name)]);
+      expect((await head.arrayBuffer()).byteLength).toBe(0);
+      const again = await fetch(url, {
+        headers: { ...ask.headers, 'If-None-Match': answer.headers.get('ETag') ?? '' },
+      });
+      expect([again.status, await again.text()]).toEqual([304, '']);
+    }
+  }
+});
+
+test('a page whose script cannot be had says so after a while, and a page that works never does', async () => {
+  const page = await newPage();
+  const notice = page.getByText('A part of this page does not come. Load it again.');
+  await page.goto(`${service.url}/login`);
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(await notice.count()).toBe(0);
+  // Another release, whose files have other names.
+  await page.route('**/assets/login-*.js', (route) => route.fulfill({ status: 404 }));
+  await page.reload();
+  expect(await notice.isVisible()).toBe(false);
+  await notice.waitFor();
+  await page.context().close();
+});

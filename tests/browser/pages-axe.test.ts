@@ -1,0 +1,107 @@
+// Every page and state under axe-core, in a real browser, under the pages' own policy: axe runs in a world of its
+// own, as an extension would, so that nothing has to be loosened for it. And the tree that a screen reader gets.
+
+import { afterAll, expect, test } from 'bun:test';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { openPageStates } from '../support/page-states.ts';
+import { focusIn, treeComplaints } from '../support/tree.ts';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const { service, states } = await openPageStates();
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const sizes = [
+  { width: 1280, height: 900 },
+  { width: 390, height: 844 },
+];
+/** Of those with one violation. */
+const shownElements = 3;
+const schemes = ['light', 'dark'] as const;
+
+/** What axe-core finds wrong, with the elements. */
+async function violationsOf(page: Page): Promise<string[]> {
+  const cdp = await page.context().newCDPSession(page);
+  const { frameTree } = await cdp.send('Page.getFrameTree');
+  const world = { frameId: frameTree.frame.id, worldName: 'axe' };
+  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', world);
+  await cdp.send('Runtime.evaluate', { expression: axe, contextId });
+  const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
+    expression: "axe.run({ resultTypes: ['violations'] })",
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await cdp.detach();
+  if (exceptionDetails) throw new Error(`axe: ${exceptionDetails.exception?.description}`);
+  const { violations, passes } = result.value as AxeResults;
+  expect(passes.length).toBeGreaterThan(0);
+  return violations.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes
+        .slice(0, shownElements)
+        .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+        .join('\n')}`,
+  );
+}
+
+/** Where somebody with a keyboard or a screen reader is in each state; a state that is just opened may leave it. */
+const focusOf: Record<string, string> = {
+  login: 'textbox "Mail address"',
+  'login-wrong-address': 'textbox "Mail address"',
+  'login-mail-sent': 'heading "Check your mail"',
+  'login-reloaded': 'heading "Check your mail"',
+  'login-asked-in-another-tab': 'textbox "Mail address"',
+  'login-signed-in': 'heading "You are signed in"',
+  'login-signed-out-everywhere': 'textbox "Mail address"',
+  'login-wrong-code': 'textbox "Code from the mail"',
+  'magic-link-elsewhere': 'textbox "Mail address"',
+  'magic-link-expired': 'textbox "Mail address"',
+  'device-empty': 'textbox "Code from your terminal"',
+  'device-wrong-code': 'textbox "Code from your terminal"',
+  'device-pending': 'heading "Let this terminal sign in as you?"',
+  'device-waiting': 'heading "Approved"',
+  'device-done': 'heading "Approved"',
+  'device-denied': 'heading "Denied"',
+  'account-confirm': 'heading "Confirm it is you"',
+  'verify-email-expired': 'textbox "Current mail address"',
+  'verify-email-done': 'heading "Your address is changed"',
+  'verify-email-kept': 'heading "Nothing has changed"',
+  'not-me-kept': 'heading "Nothing has changed"',
+  'not-me-done': 'heading "Taken care of"',
+  'not-me-approver-ended': 'heading "Taken care of"',
+};
+
+test.each(states.map(({ name, open }) => [name, open] as const))(
+  '%s has no violation and no sideways scrolling, wide and narrow, light and dark, and a tree that can be followed',
+  async (name, open) => {
+    const page = await newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => void complaints.push(String(error)));
+    await open(page);
+    expect(await treeComplaints(page)).toEqual([]);
+    const focus = focusOf[name];
+    if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
+    for (const viewport of sizes) {
+      await page.setViewportSize(viewport);
+      const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
+      expect([viewport.width, overflow]).toEqual([viewport.width, 0]);
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        expect([viewport.width, colorScheme, await violationsOf(page)]).toEqual([
+          viewport.width,
+          colorScheme,
+          [],
+        ]);
+      }
+    }
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  },
+);

@@ -1,0 +1,110 @@
+// From a device's code to the login page and back to the code, in every way of signing in, with a finger on a phone.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { linkTokenIn, mailTo, request } from '../support/http.ts';
+import { startDevice } from '../support/page-states.ts';
+import { giveAuthenticator, phone, signedIn } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const tap = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).tap();
+
+const codeIn = ({ text }: { text: string }) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
+const question = (page: Page) =>
+  page.getByRole('heading', { name: 'Let this terminal sign in as you?', level: 1 });
+
+async function askForMail(page: Page, email: string) {
+  await page.getByLabel('Mail address').fill(email);
+  await tap(page, 'Send me a mail');
+  return mailTo(service.url, email);
+}
+
+interface Way {
+  readonly name: string;
+  /** What the person has from before. */
+  prepare?(page: Page): Promise<void>;
+  /** From the login page on. */
+  signIn(page: Page, email: string): Promise<void>;
+}
+
+const ways: Way[] = [
+  {
+    name: 'the code of the mail',
+    signIn: async (page, email) => {
+      const code = codeIn(await askForMail(page, email));
+      await page.getByLabel('Code from the mail').fill(code);
+      await tap(page, 'Sign in');
+    },
+  },
+  {
+    name: 'the link of the mail',
+    signIn: async (page, email) => {
+      const token = linkTokenIn(await askForMail(page, email));
+      await page.goto(`${service.url}/magic-link#token=${token}`);
+      await tap(page, `Sign in as ${email}`);
+    },
+  },
+  {
+    name: 'a passkey',
+    prepare: async (page) => {
+      await giveAuthenticator(page);
+      await signedIn(page, service.url, `${crypto.randomUUID()}@example.com`);
+      await page.goto(`${service.url}/account`);
+      await tap(page, 'Add a passkey');
+      await page.getByText('Passkey added').waitFor();
+      await page.context().clearCookies();
+    },
+    signIn: (page) => tap(page, 'Sign in with a passkey'),
+  },
+];
+
+test.each(ways.map((way) => [way.name, way] as const))(
+  'whoever signs in by %s comes back to the code, also after a reload, and approves it',
+  async (_, way) => {
+    const page = await newPage(phone);
+    await way.prepare?.(page);
+    const device = await startDevice(service.url);
+    await page.goto(device.verification_uri_complete);
+    await page.waitForURL(/\/login\?next=/);
+    await way.signIn(page, `${crypto.randomUUID()}@example.com`);
+    await question(page).waitFor();
+    await page.reload();
+    await question(page).waitFor();
+    expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
+    await tap(page, 'Approve');
+    await page.getByRole('heading', { name: 'Approved' }).waitFor();
+    const { device_code } = device;
+    expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
+    await page.context().close();
+  },
+);
+
+test('a link opened in another browser points to the first screen, which takes the code; the link is then used up', async () => {
+  const email = `${crypto.randomUUID()}@example.com`;
+  const page = await newPage(phone);
+  const device = await startDevice(service.url);
+  await page.goto(device.verification_uri_complete);
+  await page.waitForURL(/\/login\?next=/);
+  const mail = await askForMail(page, email);
+  const elsewhere = await newPage(phone);
+  await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(mail)}`);
+  await elsewhere.getByText('type the code of the same mail there').waitFor();
+  await page.getByLabel('Code from the mail').fill(codeIn(mail));
+  await tap(page, 'Sign in');
+  await question(page).waitFor();
+  await elsewhere.getByLabel('Mail address').fill(email);
+  await tap(elsewhere, 'Sign in');
+  await elsewhere.getByRole('alert').getByText('it has been used').waitFor();
+  await Promise.all([page.context().close(), elsewhere.context().close()]);
+});

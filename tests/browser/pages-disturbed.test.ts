@@ -1,0 +1,331 @@
+// What people do on the account page and at a device's code besides clicking once: clicking twice, losing the
+// connection, reloading, going back, coming back after the login has ended.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { createAuthenticator } from '../support/authenticator.ts';
+import { newPage } from '../support/browser.ts';
+import { loginByMail, mailTo, request } from '../support/http.ts';
+import { startDevice } from '../support/page-states.ts';
+import { changesBy, giveAuthenticator, phone, signedIn } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const newAddress = () => `${crypto.randomUUID()}@example.com`;
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+const unreachable = (page: Page) => page.getByRole('alert').getByText('could not be reached').first();
+const passkeys = (page: Page) => page.locator('#passkeys > li');
+const logins = (page: Page) => page.locator('#logins > li');
+
+async function onlyThisOne(page: Page): Promise<void> {
+  await logins(page).getByText('this one').waitFor();
+  expect(await logins(page).count()).toBe(1);
+}
+
+async function addPasskey(token: string): Promise<void> {
+  const { body } = await request(service.url, 'POST', '/passkey/register/challenge', { token });
+  const json = { ...createAuthenticator({ origin: service.url }).create(body), name: 'Old key' };
+  expect((await request(service.url, 'POST', '/passkey/register', { token, json })).status).toBe(201);
+}
+
+interface Action {
+  readonly name: string;
+  /** Brings the account page to the button. */
+  begin(page: Page): Promise<void>;
+  readonly button: string;
+  /** What the service is asked to do, once, as the start of method and path. */
+  readonly call: string;
+  /** Waits until the page shows that it is done. */
+  done(page: Page): Promise<void>;
+  /** Holds after a reload, too; where the page has been left, not looked at. */
+  lasts?(page: Page): Promise<void>;
+}
+
+const atLogin = (page: Page) => page.waitForURL(/\/login/);
+
+const actions: Action[] = [
+  {
+    name: 'a change of the profile',
+    begin: async (page) => {
+      await button(page, 'Edit the profile').click();
+      await page.getByLabel('Name', { exact: true }).fill('Typed once');
+    },
+    button: 'Save',
+    call: 'PATCH /me',
+    done: (page) => page.getByText('Your profile is saved.').waitFor(),
+    lasts: (page) => page.locator('#profile-name').getByText('Typed once').waitFor(),
+  },
+  {
+    name: 'a change of the address',
+    begin: async (page) => {
+      await button(page, 'Change the address').click();
+      await page.getByLabel('New mail address').fill('disturbed@example.com');
+    },
+    button: 'Send a link there',
+    call: 'POST /me/email',
+    done: (page) => page.getByText('We sent a mail to disturbed@example.com').waitFor(),
+  },
+  {
+    name: 'adding a passkey',
+    begin: async () => undefined,
+    button: 'Add a passkey',
+    call: 'POST /passkey/register',
+    done: (page) => page.getByText('Passkey added').waitFor(),
+    lasts: (page) => passkeys(page).nth(1).waitFor(),
+  },
+  {
+    name: 'renaming a passkey',
+    begin: async (page) => {
+      await button(page, 'Rename').click();
+      await page.getByLabel('New name').fill('New key');
+    },
+    button: 'Save',
+    call: 'PATCH /passkeys/',
+    done: (page) => page.getByText('That passkey is now called New key.').waitFor(),
+    lasts: (page) => passkeys(page).getByText('New key').waitFor(),
+  },
+  {
+    name: 'removing a passkey',
+    // The second click of the first button must not answer the question.
+    begin: (page) => button(page, 'Remove').dblclick(),
+    button: 'Yes, remove it',
+    call: 'DELETE /passkeys/',
+    done: (page) => page.getByText('Old key has been removed.').waitFor(),
+    lasts: (page) => page.getByText('None yet.').waitFor(),
+  },
+  {
+    name: 'signing one login out',
+    begin: async () => undefined,
+    button: 'Sign out',
+    call: 'DELETE /sessions/',
+    done: (page) => page.getByText('That login has been signed out.').waitFor(),
+    lasts: onlyThisOne,
+  },
+  {
+    name: 'signing all others out',
+    begin: async () => undefined,
+    button: 'Sign out all others',
+    call: 'DELETE /sessions/',
+    done: (page) => page.getByText('Only this one is left').waitFor(),
+    lasts: onlyThisOne,
+  },
+  {
+    name: 'signing out here',
+    begin: async () => undefined,
+    button: 'Sign out here',
+    call: 'DELETE /logout',
+    done: atLogin,
+  },
+  {
+    name: 'signing out everywhere',
+    begin: (page) => button(page, 'Sign out everywhere').dblclick(),
+    button: 'Yes, sign out everywhere',
+    call: 'DELETE /logout',
+    done: atLogin,
+  },
+  {
+    name: 'deleting the account',
+    begin: (page) => button(page, 'Delete my account').dblclick(),
+    button: 'Yes, delete it for good',
+    call: 'DELETE /me',
+    done: atLogin,
+  },
+];
+
+/** The account page of somebody with one passkey and one more login. */
+async function openAccount(screen: BrowserContextOptions = phone): Promise<{ page: Page; token: string }> {
+  const page = await newPage(screen);
+  await giveAuthenticator(page);
+  const token = await signedIn(page, service.url, newAddress());
+  await addPasskey(token);
+  await page.goto(`${service.url}/account`);
+  await logins(page).nth(1).waitFor();
+  return { page, token };
+}
+
+/** The middle of the first button of a name, in the window. */
+async function middleOf(page: Page, name: string): Promise<[x: number, y: number]> {
+  const found = button(page, name).first();
+  await found.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = (await found.boundingBox())!;
+  return [x + width / 2, y + height / 2];
+}
+
+/** Clicks twice in a row, and not as a double click, of which the pages take only the first. */
+async function clickTwice(page: Page, name: string): Promise<void> {
+  const middle = await middleOf(page, name);
+  await Promise.all([page.mouse.click(...middle), page.mouse.click(...middle)]);
+}
+
+describe.each(actions.map((action) => [action.name, action] as const))('%s', (_, action) => {
+  test('waits out a lost connection, is done once by two clicks, and lasts', async () => {
+    const { page } = await openAccount();
+    await action.begin(page);
+    const changes = changesBy(page.context());
+    await page.context().setOffline(true);
+    await button(page, action.button).click();
+    await unreachable(page).waitFor();
+    await page.context().setOffline(false);
+    await clickTwice(page, action.button);
+    await action.done(page);
+    expect(changes.filter((one) => one.startsWith(action.call) && !one.endsWith('/challenge'))).toHaveLength(
+      1,
+    );
+    if (action.lasts) {
+      await page.reload();
+      await headed(page, 'Your account');
+      await action.lasts(page);
+    }
+    await page.context().close();
+  });
+});
+
+/** Puts away what an action has opened, so that the next one finds its buttons. */
+async function putAway(page: Page): Promise<void> {
+  for (const name of ['Cancel', 'Keep it', 'Stay signed in']) {
+    if (await button(page, name).isVisible()) await button(page, name).click();
+  }
+}
+
+const typedIn = (page: Page) =>
+  page.locator('main input').evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
+
+test('after the login has ended each action says so over the page, keeps what was typed, and leads back in', async () => {
+  const { page, token } = await openAccount();
+  await request(service.url, 'POST', '/revoke', { token });
+  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
+  for (const action of actions) {
+    await action.begin(page);
+    const typed = await typedIn(page);
+    await button(page, action.button).click();
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect([action.name, await typedIn(page)]).toEqual([action.name, typed]);
+    await putAway(page);
+  }
+  await button(page, 'Sign out here').click();
+  await dialog.getByRole('link', { name: 'Sign in again' }).click();
+  await page.waitForURL(`${service.url}/login?next=%2Faccount`);
+  await page.context().close();
+});
+
+test('the second click of a slow double click does not sign out the login that has moved under the pointer', async () => {
+  const { page, token } = await openAccount({});
+  for (let count = 0; count < 3; count++) {
+    const { user_code, device_code } = await startDevice(service.url);
+    await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
+    await request(service.url, 'POST', '/token', { json: { device_code } });
+  }
+  await page.reload();
+  await logins(page).nth(4).waitFor();
+  // The message of the first one takes room. From then on nothing but the list moves.
+  await button(page, 'Sign out').first().click();
+  await logins(page).nth(4).waitFor({ state: 'detached' });
+  const changes = changesBy(page.context());
+  const [x, y] = await middleOf(page, 'Sign out');
+  await page.mouse.click(x, y);
+  await logins(page).nth(3).waitFor({ state: 'detached' });
+  const under = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.textContent, [
+    x,
+    y,
+  ] as const);
+  expect(under).toBe('Sign out');
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  // Whatever that second click has begun is done before this one is.
+  await button(page, 'Sign out here').click();
+  await atLogin(page);
+  expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
+  await page.context().close();
+});
+
+const poll = async (device_code: string) =>
+  (await request(service.url, 'POST', '/token', { json: { device_code } })).body.error ?? 'tokens';
+
+const openDevice = async () => {
+  const page = await newPage(phone);
+  const token = await signedIn(page, service.url, newAddress());
+  const device = await startDevice(service.url);
+  return { page, token, device };
+};
+
+describe.each([
+  ['approving', 'Approve', 'Approved', 'tokens'],
+  ['denying', 'Deny', 'Denied', 'access_denied'],
+] as const)('%s a device', (_, decision, done, outcome) => {
+  test('with a typed code waits out a lost connection twice, is done once by two clicks, and not again by a reload', async () => {
+    const { page, device } = await openDevice();
+    const changes = changesBy(page.context());
+    await page.goto(`${service.url}/device`);
+    await page.getByLabel('Code from your terminal').fill(device.user_code);
+    await page.context().setOffline(true);
+    await button(page, 'Continue').click();
+    await unreachable(page).waitFor();
+    expect(await page.getByLabel('Code from your terminal').inputValue()).toBe(device.user_code);
+    await page.context().setOffline(false);
+    await clickTwice(page, 'Continue');
+    await headed(page, 'Let this terminal sign in as you?');
+    await page.context().setOffline(true);
+    await button(page, decision).click();
+    await unreachable(page).waitFor();
+    await page.context().setOffline(false);
+    await clickTwice(page, decision);
+    await headed(page, done);
+    expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
+    expect(await poll(device.device_code)).toBe(outcome);
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
+    await page.context().close();
+  });
+});
+
+test('a device at its link survives reloading and going back, and nothing is done by them', async () => {
+  const { page, device } = await openDevice();
+  const changes = changesBy(page.context());
+  await page.goto(device.verification_uri_complete);
+  await page.reload();
+  await headed(page, 'Let this terminal sign in as you?');
+  await page.goto(`${service.url}/account`);
+  await page.goBack();
+  await headed(page, 'Let this terminal sign in as you?');
+  expect(changes.filter((one) => /approve|deny/.test(one))).toEqual([]);
+  expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
+  await button(page, 'Approve').click();
+  await headed(page, 'Approved');
+  await page.context().close();
+});
+
+test('a login that ended before a code was looked up, or before the decision, leads to a new one and back to the code', async () => {
+  const { page, token, device } = await openDevice();
+  await page.goto(`${service.url}/device`);
+  await page.getByLabel('Code from your terminal').fill(device.user_code);
+  await request(service.url, 'POST', '/revoke', { token });
+  await button(page, 'Continue').click();
+  await page.waitForURL(/\/login\?next=/);
+  const email = newAddress();
+  await page.getByLabel('Mail address').fill(email);
+  await button(page, 'Send me a mail').click();
+  const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
+  await page.getByLabel('Code from the mail').fill(code);
+  await button(page, 'Sign in').click();
+  await headed(page, 'Let this terminal sign in as you?');
+  const { access_token } = await loginByMail(service.url, email);
+  await request(service.url, 'POST', '/revoke', { token: access_token });
+  await button(page, 'Approve').click();
+  await page.waitForURL(/\/login\?next=/);
+  expect(new URL(page.url()).searchParams.get('next')).toContain(device.user_code);
+  expect(await poll(device.device_code)).toBe('authorization_pending');
+  await page.context().close();
+});

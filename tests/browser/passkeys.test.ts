@@ -1,0 +1,374 @@
+// Passkeys on the pages, in a real browser with a virtual authenticator, against the real service.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { limits } from '@latchkey/contract/field-limits';
+import type { CDPSession, Page } from 'playwright-core';
+import { createAuthenticator } from '../support/authenticator.ts';
+import { newPage } from '../support/browser.ts';
+import { mailTo } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const mailButton = 'Send me a mail';
+const passkeyButton = 'Sign in with a passkey';
+
+interface Device {
+  readonly page: Page;
+  readonly cdp: CDPSession;
+  readonly authenticatorId: string;
+  credentials(): Promise<{ credentialId: string; userName?: string }[]>;
+  /** Whether the person shows a finger when asked. */
+  verifies(isUserVerified: boolean): Promise<void>;
+  /** Whether the person answers at all. */
+  answers(enabled: boolean): Promise<void>;
+}
+
+/** A browser with a device that can keep passkeys, or can only take part in them without a screen lock. */
+async function newDevice({ autofill = false, screenLock = true } = {}): Promise<Device> {
+  const page = await newPage();
+  if (!autofill) {
+    await page.addInitScript(() => {
+      PublicKeyCredential.isConditionalMediationAvailable = async () => false;
+    });
+  }
+  await page.addInitScript(() => {
+    const heard: unknown[] = [];
+    Object.assign(window, { heard });
+    for (const name of [
+      'signalUnknownCredential',
+      'signalAllAcceptedCredentials',
+      'signalCurrentUserDetails',
+    ] as const) {
+      const original = PublicKeyCredential[name].bind(PublicKeyCredential) as (told: object) => Promise<void>;
+      PublicKeyCredential[name] = (told: object) => {
+        heard.push({ signal: name, ...told });
+        return original(told);
+      };
+    }
+  });
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('WebAuthn.enable');
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: screenLock ? 'internal' : 'usb',
+      hasResidentKey: true,
+      hasUserVerification: screenLock,
+      isUserVerified: screenLock,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    page,
+    cdp,
+    authenticatorId,
+    credentials: async () =>
+      (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials as {
+        credentialId: string;
+      }[],
+    verifies: async (isUserVerified) => {
+      await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    },
+    answers: async (enabled) => {
+      await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
+    },
+  };
+}
+
+type Heard = {
+  signal: string;
+  rpId: string;
+  credentialId?: string;
+  allAcceptedCredentialIds?: string[];
+};
+
+const heardBy = (page: Page) =>
+  page.evaluate(() => (window as unknown as { heard: unknown[] }).heard) as Promise<Heard[]>;
+
+/** Waits until the page has told the browser's password managers something of this kind. */
+async function toldBy(
+  page: Page,
+  name: string,
+  matches: (told: Heard) => boolean = () => true,
+): Promise<Heard> {
+  const deadline = Date.now() + 10_000;
+  while (Date.now() < deadline) {
+    const found = (await heardBy(page)).findLast((told) => told.signal === name && matches(told));
+    if (found) return found;
+    await Bun.sleep(50);
+  }
+  throw new Error(`not told: ${name}; told: ${JSON.stringify(await heardBy(page))}`);
+}
+
+async function signInByMail(page: Page, email: string, path = '/login'): Promise<void> {
+  await page.goto(`${service.url}${path}`);
+  await page.getByLabel('Mail address').fill(email);
+  await page.getByRole('button', { name: mailButton }).click();
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  const { text } = await mailTo(service.url, email);
+  await page.getByLabel('Code from the mail').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${service.url}/account`);
+  await page.getByRole('heading', { name: 'Your passkeys' }).waitFor();
+}
+
+async function signUpWithPasskey(device: Device, email: string): Promise<void> {
+  await signInByMail(device.page, email);
+  await device.page.getByRole('button', { name: 'Add a passkey' }).click();
+  await device.page.getByText('Passkey added').waitFor();
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out here' }).click();
+  await page.waitForURL(`${service.url}/login`);
+}
+
+/** An error as the service writes it. */
+const refusal = (error: string) => ({ error, error_description: '.', request_id: 'r' });
+
+const items = (page: Page) => page.locator('#passkeys > li');
+
+test('after a mail login a passkey is offered, added, told to the browser, and signs in by the button', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signInByMail(page, 'button@example.com');
+  await page.getByText('Next time without a mail').waitFor();
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByText('Passkey added').waitFor();
+  expect(await items(page).count()).toBe(1);
+  expect(await page.getByText('Next time without a mail').count()).toBe(0);
+  expect(
+    (
+      await toldBy(
+        page,
+        'signalAllAcceptedCredentials',
+        (told) => told.allAcceptedCredentialIds?.length === 1,
+      )
+    ).rpId,
+  ).toBe('localhost');
+  await toldBy(page, 'signalCurrentUserDetails');
+  expect((await device.credentials()).length).toBe(1);
+
+  await signOut(page);
+  await page.getByRole('button', { name: passkeyButton }).click();
+  await page.waitForURL(`${service.url}/account`);
+  await page.getByText('with a passkey, from').waitFor();
+  expect(await items(page).innerText()).toContain('Last used');
+  expect(await page.getByText('Next time without a mail').count()).toBe(0);
+  expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}');
+});
+
+test('autofill signs in without a click, and goes on to where the person was going', async () => {
+  const device = await newDevice({ autofill: true });
+  const { page } = device;
+  await signUpWithPasskey(device, 'autofill@example.com');
+  await signOut(page);
+  await page.waitForURL(`${service.url}/account`);
+  await page.getByText('with a passkey, from').waitFor();
+  await page.context().clearCookies();
+  await page.goto(`${service.url}/device`);
+  await page.getByRole('heading', { name: 'Sign in a terminal' }).waitFor();
+});
+
+test('the button takes over from a waiting autofill', async () => {
+  const device = await newDevice({ autofill: true });
+  const { page } = device;
+  await signUpWithPasskey(device, 'takeover@example.com');
+  await device.answers(false);
+  const asked = page.waitForResponse((response) => response.url().endsWith('/passkey/login/challenge'));
+  await signOut(page);
+  await asked;
+  expect(await page.getByLabel('Mail address').getAttribute('autocomplete')).toBe('username webauthn');
+  await Bun.sleep(300);
+  await device.answers(true);
+  expect(page.url()).toBe(`${service.url}/login`);
+  await page.getByRole('button', { name: passkeyButton }).click();
+  await page.waitForURL(`${service.url}/account`);
+});
+
+test('a passkey is renamed and removed by keyboard, and the browser hears that it is gone', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signUpWithPasskey(device, 'rename@example.com');
+  await page.getByRole('button', { name: 'Rename' }).press('Enter');
+  const field = page.getByLabel('New name');
+  expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+  await field.fill('');
+  await field.press('Enter');
+  await page.getByText('Type a name first.').waitFor();
+  await field.fill('Blue laptop');
+  await field.press('Enter');
+  await page.getByText('That passkey is now called Blue laptop.').waitFor();
+  await page.reload();
+  await items(page).getByText('Blue laptop').waitFor();
+
+  await page.getByRole('button', { name: 'Remove' }).press('Enter');
+  await page.getByRole('button', { name: 'Keep it' }).press('Enter');
+  expect(await items(page).count()).toBe(1);
+  await page.getByRole('button', { name: 'Remove' }).press('Enter');
+  await page.getByRole('button', { name: 'Yes, remove it' }).press('Enter');
+  await page.getByText('Blue laptop has been removed.').waitFor();
+  expect(await items(page).count()).toBe(0);
+  await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
+  expect(await device.credentials()).toEqual([]);
+});
+
+test('the browser is told of a passkey that the service no longer knows, and of no other failure', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signUpWithPasskey(device, 'unknown@example.com');
+  // Removed behind this page's back, as from another browser.
+  await page.evaluate(async () => {
+    const { passkeys } = await (await fetch('/api/v1/auth/passkeys')).json();
+    await fetch(`/api/v1/auth/passkeys/${passkeys[0].id}`, { method: 'DELETE' });
+  });
+  await signOut(page);
+
+  await page.route('**/passkey/login?*', (route) =>
+    route.fulfill({ status: 400, json: refusal('invalid_grant') }),
+  );
+  await page.getByRole('button', { name: passkeyButton }).click();
+  await page.getByText('That passkey did not work.').waitFor();
+  expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('signalUnknownCredential');
+  await page.unroute('**/passkey/login?*');
+
+  await page.getByRole('button', { name: passkeyButton }).click();
+  await page.getByText('not registered here any more').waitFor();
+  expect((await toldBy(page, 'signalUnknownCredential')).rpId).toBe('localhost');
+  expect(await device.credentials()).toEqual([]);
+});
+
+test('a device that holds one already says so, and a cancelled request says that nothing changed', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signUpWithPasskey(device, 'already@example.com');
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('alert').getByText('a passkey for this account on this device already').waitFor();
+  expect(await items(page).count()).toBe(1);
+
+  await signOut(page);
+  await device.verifies(false);
+  await page.getByRole('button', { name: passkeyButton }).click();
+  await page.getByRole('alert').getByText('No passkey was used').waitFor();
+  // A challenge is good once: the next try has a new one, and works.
+  await device.verifies(true);
+  await page.getByRole('button', { name: passkeyButton }).click();
+  await page.waitForURL(`${service.url}/account`);
+});
+
+test('a browser without passkeys, or a device without an authenticator, says so and leaves the mail', async () => {
+  const old = await newPage();
+  await old.addInitScript(() => {
+    Reflect.deleteProperty(window, 'PublicKeyCredential');
+  });
+  await old.goto(`${service.url}/login`);
+  await old.getByRole('button', { name: passkeyButton }).click();
+  await old.getByRole('alert').getByText('This browser cannot use passkeys.').waitFor();
+  await signInByMail(old, 'old@example.com');
+  await old.getByText('This browser cannot make passkeys.').waitFor();
+
+  const { page } = await newDevice({ screenLock: false });
+  await signInByMail(page, 'bare@example.com');
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('alert').getByText('This device has no screen lock').waitFor();
+});
+
+test('adding a passkey to a login that is not recent asks for a tap in place, then goes on', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signUpWithPasskey(device, 'confirm@example.com');
+  const refused = { status: 401, json: refusal('insufficient_user_authentication') };
+  await page.route('**/passkey/register/challenge', (route) => route.fulfill(refused), { times: 1 });
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Confirm it is you' });
+  await dialog.getByRole('button', { name: 'Use a passkey' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  // Done again: this device has one already.
+  await page.getByRole('alert').getByText('a passkey for this account on this device already').waitFor();
+  expect(page.url()).toBe(`${service.url}/account`);
+  await page.getByText('with a passkey, from').waitFor();
+});
+
+test('a passkey that is registered already is explained, and thrown away by the browser', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signInByMail(page, 'registered@example.com');
+  await page.route('**/passkey/register', (route) =>
+    route.fulfill({ status: 409, json: refusal('conflict') }),
+  );
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('alert').getByText('it is registered already').waitFor();
+  expect(await device.credentials()).toEqual([]);
+});
+
+test('an account with as many passkeys as it can have says so, and its browser keeps no further one', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signInByMail(page, 'full@example.com');
+  // Added behind this page's back, as from other devices.
+  const authenticator = createAuthenticator({ origin: service.url });
+  const post = (path: string, body?: unknown) =>
+    page.evaluate(
+      async ([url, json]) => {
+        const headers = { 'Content-Type': 'application/json' };
+        return (await fetch(url, { method: 'POST', headers, body: json })).json();
+      },
+      [`/api/v1/auth/passkey/${path}`, JSON.stringify(body ?? {})] as const,
+    );
+  for (let n = 0; n < limits.passkeys; n++) {
+    await post('register', authenticator.create(await post('register/challenge')));
+  }
+  const tooMany = page
+    .getByRole('alert')
+    .getByText(`has ${limits.passkeys} passkeys, as many as it can have`);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await tooMany.waitFor();
+  expect(await items(page).count()).toBe(limits.passkeys);
+  expect(await device.credentials()).toEqual([]);
+
+  // Now that the page knows, the browser is not even asked.
+  await page.reload();
+  await page.evaluate(() => {
+    navigator.credentials.create = () => Promise.reject(new Error('asked'));
+  });
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await tooMany.waitFor();
+});
+
+test('after a mail login the browser makes no passkey before the person asks for one', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await page.addInitScript(() => {
+    PublicKeyCredential.getClientCapabilities = async () => ({ conditionalCreate: true });
+    const create = navigator.credentials.create.bind(navigator.credentials);
+    navigator.credentials.create = (options) => {
+      const { heard } = window as unknown as { heard: unknown[] };
+      heard.push({ signal: 'create' });
+      return create(options);
+    };
+  });
+  await signInByMail(page, 'unasked@example.com');
+  await page.getByText('Next time without a mail').waitFor();
+  await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
+  expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('create');
+});
+
+test('while a passkey is being removed, the button that adds one does not show progress', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await signUpWithPasskey(device, 'progress@example.com');
+  await page.route('**/auth/passkeys/*', () => {});
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('button', { name: 'Yes, remove it' }).click();
+  await page.locator('#add-passkey:disabled').waitFor();
+  expect(await page.locator('#add-passkey').innerText()).toBe('Add a passkey');
+});

@@ -1,0 +1,160 @@
+// `latchkey login` as a person meets it: in a real terminal, with a real browser.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { newPage } from '../support/browser.ts';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { addCommand, type Home, latchkey, newHome, program } from '../support/cli.ts';
+import { mailTo } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const columns = 100;
+const interrupt = '\u0003';
+
+interface Terminal {
+  /** All that has come to the screen so far, with its control sequences. */
+  screen(): string;
+  /** Waits until the screen has held this. */
+  shows(pattern: RegExp): Promise<RegExpExecArray>;
+  type(keys: string): void;
+  readonly exited: Promise<number>;
+}
+
+function inTerminal(home: Home, args: readonly string[], env: Record<string, string> = {}): Terminal {
+  let text = '';
+  const decoder = new TextDecoder();
+  const child = spawn([program, ...args], {
+    cwd: home.path,
+    env: { ...home.env, TERM: 'xterm-256color', LATCHKEY_SERVER: service.url, ...env },
+    terminal: {
+      cols: columns,
+      rows: 60,
+      data: (_, bytes) => {
+        text += decoder.decode(bytes, { stream: true });
+      },
+    },
+  });
+  endAtExit(child.pid);
+  child.exited.then(() => hasEnded(child.pid));
+  return {
+    screen: () => text,
+    shows: async (pattern) => {
+      const deadline = Date.now() + 15_000;
+      while (Date.now() < deadline) {
+        const found = pattern.exec(text);
+        if (found) return found;
+        await Bun.sleep(20);
+      }
+      throw new Error(`${pattern} was not shown:\n${text}`);
+    },
+    type: (keys) => child.terminal?.write(keys),
+    exited: child.exited,
+  };
+}
+
+test('a login in a terminal is approved in a browser, by a link and code that both show', async () => {
+  const home = newHome();
+  const terminal = inTerminal(home, ['login', '--device-name', 'workshop']);
+  const [, link = ''] = await terminal.shows(/^\S*?(http\S+user_code=[A-Z-]+)/m);
+  const [, code = ''] = await terminal.shows(/^\S*?([A-Z]{4}-[A-Z]{4})\S*\r$/m);
+  await terminal.shows(/Waiting for you to approve it; 9:5\d left/);
+
+  const page = await newPage();
+  await page.goto(link);
+  await page.waitForURL(/\/login\?next=/);
+  await page.getByLabel('Mail address').fill('ada@example.com');
+  await page.getByRole('button', { name: 'Send me a mail' }).click();
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  const { text } = await mailTo(service.url, 'ada@example.com');
+  await page.goto(/^http\S+#token=\S+$/m.exec(text)?.[0] ?? '');
+  await page.getByRole('button', { name: 'Sign in as ada@example.com' }).click();
+  await page.getByRole('heading', { name: 'Let this terminal sign in as you?' }).waitFor();
+  expect(await page.locator('#shown-code').innerText()).toBe(code);
+  expect(await page.locator('#device-name').innerText()).toContain('workshop');
+  await page.getByRole('button', { name: 'Approve' }).click();
+
+  expect(await terminal.exited).toBe(0);
+  expect(terminal.screen()).toEndWith(`Logged in to ${service.url} as ada@example.com.\r\n`);
+  const whoami = await latchkey(home, 'whoami', '--json', '--server', service.url);
+  expect(JSON.parse(whoami.stdout).email).toBe('ada@example.com');
+}, 60_000);
+
+test('the link comes before the code, the code before the QR code, and each has its line to itself', async () => {
+  const terminal = inTerminal(newHome(), ['login']);
+  await terminal.shows(/Waiting for you/);
+  terminal.type(interrupt);
+  await terminal.exited;
+  const lines = Bun.stripANSI(terminal.screen()).split('\r\n');
+  const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
+  expect(at(/^http\S+user_code=\S+$/)).toBeGreaterThan(0);
+  expect(at(/^[A-Z]{4}-[A-Z]{4}$/)).toBeGreaterThan(at(/^http/));
+  expect(at(/^[█▀▄ ]+$/)).toBeGreaterThan(at(/^[A-Z]{4}-[A-Z]{4}$/));
+  const drawn = lines.filter((line) => /^[█▀▄ ]+$/.test(line));
+  expect(drawn.length).toBeGreaterThan(10);
+  expect(new Set(drawn.map((line) => line.length)).size).toBe(1);
+});
+
+test('Ctrl-C ends a login with 130, takes its progress away and leaves the terminal as it was', async () => {
+  const home = newHome();
+  const terminal = inTerminal(home, ['login']);
+  await terminal.shows(/Waiting for you/);
+  terminal.type(interrupt);
+  expect(await terminal.exited).toBe(130);
+  expect(terminal.screen()).toEndWith('\r\u001b[2Klatchkey: Login cancelled. Nothing was changed.\r\n');
+  // Neither a hidden cursor nor another screen, and no colour left on.
+  expect(terminal.screen()).not.toContain('\u001b[?');
+  expect(terminal.screen().split('\u001b[1m').length).toBe(terminal.screen().split('\u001b[22m').length);
+  expect((await latchkey(home, 'token', '--server', service.url)).code).toBe(3);
+});
+
+test('NO_COLOR takes the colour away, a dumb terminal also the progress and the QR code', async () => {
+  const plain = inTerminal(newHome(), ['login'], { NO_COLOR: '1' });
+  await plain.shows(/9:5\d left/);
+  plain.type(interrupt);
+  await plain.exited;
+  expect(plain.screen()).not.toContain('\u001b[1m');
+  const dumb = inTerminal(newHome(), ['login'], { TERM: 'dumb' });
+  await dumb.shows(/Waiting for you/);
+  dumb.type(interrupt);
+  await dumb.exited;
+  expect(dumb.screen()).not.toContain('\u001b');
+  expect(dumb.screen()).not.toContain('█');
+});
+
+test('a browser is opened with the link where there is a screen, and not over SSH or when told not to', async () => {
+  const home = newHome();
+  const opened = join(home.path, 'opened');
+  addCommand(home, 'test-browser', `#!/bin/sh\necho "$1" >>'${opened}'\n`);
+  // Without the applications that this machine has, so that BROWSER decides.
+  const screen = { DISPLAY: ':99', BROWSER: 'test-browser', XDG_DATA_DIRS: home.path };
+  const interrupted = async (args: string[], env: Record<string, string>) => {
+    const terminal = inTerminal(home, args, env);
+    const [link = ''] = await terminal.shows(/http\S+user_code=[A-Z-]+/);
+    await terminal.shows(/Waiting for you/);
+    terminal.type(interrupt);
+    await terminal.exited;
+    return { link, told: terminal.screen().includes('Your browser should') };
+  };
+  expect((await interrupted(['login', '--no-browser'], screen)).told).toBe(false);
+  expect((await interrupted(['login'], { ...screen, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' })).told).toBe(
+    false,
+  );
+  expect((await interrupted(['login'], {})).told).toBe(false);
+  expect(await Bun.file(opened).exists()).toBe(false);
+  const { link, told } = await interrupted(['login'], screen);
+  expect(told).toBe(true);
+  const deadline = Date.now() + 10_000;
+  while (!(await Bun.file(opened).exists()) && Date.now() < deadline) await Bun.sleep(50);
+  expect(await Bun.file(opened).text()).toBe(`${link}\n`);
+});

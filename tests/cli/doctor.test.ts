@@ -1,0 +1,90 @@
+// `latchkey-server doctor` beside a real service.
+
+import { expect, test } from 'bun:test';
+import { chmodSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+
+test('finds a sound service sound, and an untrusted proxy and an open key file wrong', async () => {
+  const service = await startService();
+  const sound = await runOperator(service.env, 'doctor');
+  expect(sound).toMatchObject({ code: 0, stderr: '' });
+  for (const line of [
+    /^ok +the settings can be used$/m,
+    /^ok +all migrations are applied$/m,
+    /^ok +only its owner may read the key file /m,
+    /^ok +the service runs$/m,
+    /^ok +no forwarding headers came from untrusted peers$/m,
+    /^warning +LATCHKEY_RATE_LIMITS is off/m,
+  ]) {
+    expect(sound.stdout).toMatch(line);
+  }
+  await fetch(`${service.url}/healthz`, { headers: { 'X-Forwarded-For': '203.0.113.5' } });
+  chmodSync(join(service.directory, 'latchkey.keys'), 0o644);
+  const wrong = await runOperator(service.env, 'doctor');
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toBe('latchkey-server: 1 check failed.\n');
+  expect(wrong.stdout).toMatch(
+    /^warning +1 requests came with forwarding headers .*LATCHKEY_TRUSTED_PROXIES/m,
+  );
+  expect(wrong.stdout).toMatch(/^failed +others may read the key file .*mode 644/m);
+  await service.stop();
+});
+
+test('prints its findings as one JSON object with --json, also where a setting is wrong', async () => {
+  const service = await startService();
+  const sound = await runOperator(service.env, 'doctor', '--json');
+  expect(sound).toMatchObject({ code: 0, stderr: '' });
+  const report = JSON.parse(sound.stdout);
+  expect(report.failed).toBe(0);
+  expect(report.findings).toContainEqual({ state: 'ok', text: 'all migrations are applied' });
+  expect(report.findings).toContainEqual({ state: 'ok', text: 'the service runs' });
+  chmodSync(join(service.directory, 'latchkey.keys'), 0o644);
+  const wrong = await runOperator(service.env, 'doctor', '--json');
+  expect([wrong.code, JSON.parse(wrong.stdout).failed]).toEqual([1, 1]);
+  await service.stop();
+
+  const env = { ...service.env, LATCHKEY_SIGNUP: 'sometimes, maybe' };
+  const { code, stdout } = await runOperator(env, 'doctor', '--json');
+  const text = expect.stringContaining('LATCHKEY_SIGNUP must be');
+  expect([code, JSON.parse(stdout)]).toEqual([1, { failed: 1, findings: [{ state: 'failed', text }] }]);
+});
+
+test('changes nothing, and says what is out of reach', async () => {
+  const directory = temporaryDirectory();
+  const database = join(directory, 'latchkey.db');
+  const env = { DATABASE_URL: `sqlite:${database}`, LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1', PORT: '1' };
+  const { code, stdout } = await runOperator(env, 'doctor');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^failed +the store cannot be read/m);
+  expect(stdout).toMatch(/^failed +LATCHKEY_SMTP_URL: /m);
+  expect(stdout).toMatch(/^warning +no service answers/m);
+  expect([database, join(directory, 'latchkey.keys')].filter(existsSync)).toEqual([]);
+});
+
+test('compares the clocks of this machine and of PostgreSQL', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  const service = await startService({ databaseUrl, env: { LATCHKEY_METRICS_TOKEN: 'the-operators-token' } });
+  const { code, stdout } = await runOperator(service.env, 'doctor');
+  expect(stdout).toMatch(/^ok +the clocks of this machine and of the database differ by \d+ ms$/m);
+  expect(stdout).toMatch(/^ok +LATCHKEY_KEYS is set$/m);
+  expect(stdout).toMatch(/^ok +the service runs$/m);
+  expect(code).toBe(0);
+  await service.stop();
+});
+
+test('a public address without trusted proxies is warned of at the start', async () => {
+  const service = await startService({ env: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
+  expect(service.logs().filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES is not set'))).toHaveLength(
+    1,
+  );
+  await service.stop();
+});
+
+test('a public address without TLS is warned of at the start', async () => {
+  const env = { LATCHKEY_BASE_URL: 'http://login.internal', LATCHKEY_INSECURE_HTTP: 'on' };
+  const service = await startService({ env });
+  expect(service.logs().filter((line) => line.includes('LATCHKEY_BASE_URL is not https'))).toHaveLength(1);
+  await service.stop();
+});

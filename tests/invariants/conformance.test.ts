@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { openApp, type TestApp } from '../support/app.ts';
+import { Conformance, type Document, type Received, type Sent } from '../support/conformance.ts';
+
+let app: TestApp;
+let conformance: Conformance;
+beforeAll(async () => {
+  app = await openApp('sqlite');
+  conformance = new Conformance((await app.ask('GET', 'openapi.json')).body as Document);
+});
+afterAll(() => app.close());
+
+const url = (path: string) => `http://localhost:8787/api/v1/auth${path}`;
+const json = { 'Content-Type': 'application/json' };
+const common = { 'X-Request-Id': 'r', 'Cache-Control': 'no-store' };
+
+const rateLimit = { RateLimit: '"x";r=0;t=1', 'RateLimit-Policy': '"x";q=1;w=1' };
+
+/** A request for a mail and its answer, which are as the document says but for what is changed. */
+const complaintsAbout = (sent: Partial<Sent>, received: Partial<Received> = {}) =>
+  conformance.complaints(
+    {
+      method: 'POST',
+      url: url('/magic_link'),
+      headers: new Headers(json),
+      body: '{"email":"ada@example.com"}',
+      ...sent,
+    },
+    {
+      status: 202,
+      headers: new Headers({ ...common, ...json }),
+      text: '{"status":"sent","expires_in":900,"request":"lk_mr_x"}',
+      ...received,
+    },
+  );
+
+const error = (code: string) =>
+  JSON.stringify({ error: code, error_description: 'A sentence.', request_id: 'r' });
+
+test('a request and an answer that are as the document says pass', () => {
+  expect(complaintsAbout({})).toEqual([]);
+  const refused = { status: 400, text: error('invalid_request') };
+  expect(complaintsAbout({ body: '{}' }, refused)).toEqual([]);
+});
+
+const mistakes: readonly (readonly [string, Partial<Sent>, Partial<Received>])[] = [
+  ['a status that is not declared', {}, { status: 201 }],
+  ['a member that is not declared', {}, { text: '{"status":"sent","expires_in":9,"request":"r","x":1}' }],
+  ['a member that is missing', {}, { text: '{"status":"sent","expires_in":900}' }],
+  ['a member of another type', {}, { text: '{"status":"sent","expires_in":"9","request":"r"}' }],
+  ['no X-Request-Id', {}, { headers: new Headers({ 'Cache-Control': 'no-store', ...json }) }],
+  ['a header that is not declared', {}, { headers: new Headers({ ...common, ...json, 'X-Other': '1' }) }],
+  ['another media type', {}, { headers: new Headers({ ...common, 'Content-Type': 'text/html' }) }],
+  ['an error code of other endpoints', {}, { status: 400, text: error('slow_down') }],
+  [
+    '429 without Retry-After',
+    {},
+    { status: 429, text: error('rate_limited'), headers: new Headers({ ...common, ...json, ...rateLimit }) },
+  ],
+  ['a wrong request that was done', { body: '{"email":"ada"}' }, {}],
+  ['a request without its body that was done', { body: null }, {}],
+  [
+    'a media type that is not declared and was taken',
+    { headers: new Headers({ 'Content-Type': 'a/b' }) },
+    {},
+  ],
+  ['a method that is not declared and was taken', { method: 'PUT' }, {}],
+  ['a path that is not declared and was taken', { url: url('/nothing') }, {}],
+  [
+    'a call without the credential that was done',
+    { method: 'POST', url: url('/device/deny'), body: '{"user_code":"x"}' },
+    { status: 204, text: '', headers: new Headers(common) },
+  ],
+  [
+    'a page size that the document forbids and the service took',
+    {
+      method: 'GET',
+      url: url('/sessions?limit=101'),
+      body: null,
+      headers: new Headers({ Authorization: 'Bearer x' }),
+    },
+    { status: 200, text: '{"sessions":[],"next_cursor":null}' },
+  ],
+];
+
+test.each(mistakes)('the document holds the tests: %s is a complaint', (_, sent, received) => {
+  expect(complaintsAbout(sent, received)).toHaveLength(1);
+});
+
+test('a test that gets an answer the document does not declare fails, also where a client swallows the error', async () => {
+  const other = await openApp('sqlite');
+  const lying = other.app as { fetch: TestApp['app']['fetch'] };
+  lying.fetch = async () => new Response(null, { status: 418 });
+  expect(other.ask('GET', '/me')).rejects.toThrow('GET getProfile 418: an undeclared status');
+  expect(other.close()).rejects.toThrow('418');
+});

@@ -1,0 +1,344 @@
+// Random sequences of commands against a model small enough to be read: what the service promises holds in any
+// order, with any repetition, at any time. The clock stands still except where a command moves it.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import fc from 'fast-check';
+import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
+import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
+
+setDefaultTimeout(60_000);
+
+const runs = 120;
+const greatestLength = 40;
+const day = 86_400;
+const [accessTtl, idleTtl, sessionTtl, deviceTtl, linkTtl] = [14_400, 30 * day, 180 * day, 600, 900];
+const [leeway, refreshRetry, redeemRetry, recentLogin] = [10, 600, 60, 900];
+
+interface Token {
+  refresh: string;
+  access: string;
+  accessEnds: number;
+}
+interface Session {
+  kind: 'browser' | 'device';
+  ended: boolean;
+  createdAt: number;
+  idleEnds: number;
+  /** One for each generation; the last is the unspent one. */
+  tokens: Token[];
+  rotatedAt: number;
+  key: string | undefined;
+}
+interface Device {
+  code: string;
+  userCode: string;
+  state: 'pending' | 'approved' | 'denied' | 'redeemed';
+  /** All logins were ended after the approval. */
+  ended: boolean;
+  expires: number;
+  interval: number;
+  lastPoll: number;
+  redeemedAt: number;
+  key: string | undefined;
+  session: Session | undefined;
+}
+interface Link {
+  token: string;
+  request: string;
+  code: string;
+  spent: boolean;
+  expires: number;
+  tries: number;
+}
+
+const key = fc.constantFrom(undefined, 'a', 'b');
+/** Which of several things: counted from the newest, so that recent ones are met most. */
+const which = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(3) });
+const times = fc.constantFrom(1, 1, 3);
+const on = { session: which, token: which };
+const weighted = (weight: number, arbitrary: fc.Arbitrary<Command>) => ({ weight, arbitrary });
+type Command =
+  | { do: 'ask for a link' }
+  | { do: 'use a link'; link: number; by: 'token' | 'code' | 'wrong code'; times: number }
+  | { do: 'refresh'; session: number; token: number; key: string | undefined; times: number }
+  | { do: 'use'; session: number; token: number }
+  | { do: 'end this'; session: number; token: number }
+  | { do: 'end all'; session: number; token: number }
+  | { do: 'start a device' }
+  | { do: 'decide'; device: number; decision: 'approve' | 'deny'; session: number; token: number }
+  | { do: 'poll'; device: number; key: string | undefined; times: number }
+  | { do: 'disable' }
+  | { do: 'enable' }
+  | { do: 'wait'; seconds: number };
+const by = fc.constantFrom('token', 'code', 'wrong code');
+const decision = fc.constantFrom('approve', 'approve', 'deny');
+const seconds = fc.constantFrom(1, 4, 5, 10, 11, 60, 61, 300, 600, 901, accessTtl, 29 * day);
+const command = fc.oneof(
+  weighted(3, fc.record({ do: fc.constant('ask for a link') })),
+  weighted(4, fc.record({ do: fc.constant('use a link'), link: which, by, times })),
+  weighted(7, fc.record({ do: fc.constant('refresh'), ...on, key, times })),
+  weighted(2, fc.record({ do: fc.constant('use'), ...on })),
+  weighted(1, fc.record({ do: fc.constant('end this'), ...on })),
+  weighted(1, fc.record({ do: fc.constant('end all'), ...on })),
+  weighted(3, fc.record({ do: fc.constant('start a device') })),
+  weighted(4, fc.record({ do: fc.constant('decide'), device: which, decision, ...on })),
+  weighted(6, fc.record({ do: fc.constant('poll'), device: which, key, times })),
+  weighted(1, fc.record({ do: fc.constant('disable') })),
+  weighted(1, fc.record({ do: fc.constant('enable') })),
+  weighted(4, fc.record({ do: fc.constant('wait'), seconds })),
+) as fc.Arbitrary<Command>;
+
+const outcome = ({ status, body }: Answer): string => (status < 300 ? 'ok' : body.error);
+const pick = <T>(things: readonly T[], back: number): T | undefined =>
+  things[things.length - 1 - (back % Math.max(things.length, 1))];
+
+/** One person, what the model knows of them, and the invariants that hold whatever the model thinks. */
+class Run {
+  readonly sessions: Session[] = [];
+  readonly devices: Device[] = [];
+  readonly links: Link[] = [];
+  disabled = false;
+  /** What each refresh token, device code and link ever gave: never two different things. */
+  readonly given = new Map<string, Set<string>>();
+
+  readonly app: TestApp;
+  readonly clock: { now: number };
+  readonly email: string;
+
+  constructor(app: TestApp, clock: { now: number }, email: string) {
+    this.app = app;
+    this.clock = clock;
+    this.email = email;
+  }
+
+  get now() {
+    return this.clock.now / 1000;
+  }
+
+  post(path: string, json: unknown, idempotencyKey?: string): Promise<Answer> {
+    const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
+    return this.app.ask('POST', path, { json, headers });
+  }
+
+  /** The same request so many times at once; `expected` are the outcomes in any order. */
+  async together(times: number, send: () => Promise<Answer>, expected: string[]): Promise<Answer[]> {
+    const answers = await Promise.all(Array.from({ length: times }, send));
+    expect(answers.map(outcome).toSorted()).toEqual(expected.toSorted());
+    return answers.filter(({ status }) => status === 200);
+  }
+
+  note(source: string, successes: readonly Answer[]): Token | undefined {
+    const seen = this.given.get(source) ?? new Set();
+    this.given.set(source, seen);
+    for (const { body } of successes) seen.add(`${body.access_token} ${body.refresh_token}`);
+    expect(seen.size).toBeLessThanOrEqual(1);
+    const body = successes[0]?.body;
+    return (
+      body && {
+        refresh: body.refresh_token,
+        access: body.access_token,
+        accessEnds: this.now + body.expires_in,
+      }
+    );
+  }
+
+  begin(kind: Session['kind'], token: Token): Session {
+    const idleEnds = this.now + idleTtl;
+    const fresh = { ended: false, createdAt: this.now, rotatedAt: this.now, key: undefined };
+    const session = { kind, ...fresh, idleEnds, tokens: [token] };
+    this.sessions.push(session);
+    return session;
+  }
+
+  lives(session: Session): boolean {
+    return !session.ended && this.now < Math.min(session.idleEnds, session.createdAt + sessionTtl);
+  }
+
+  authenticates(session: Session, token: Token): boolean {
+    return !this.disabled && !session.ended && this.now < token.accessEnds;
+  }
+
+  endAll(): void {
+    for (const session of this.sessions) session.ended = true;
+    for (const device of this.devices) if (device.state === 'approved') device.ended = true;
+  }
+
+  async askForLink(): Promise<void> {
+    // So that of two mails the newest is known.
+    this.clock.now += 1;
+    const { body } = await this.post('/magic_link', { email: this.email });
+    const { token, code } = (await this.app.mails()).find(({ to }) => to === this.email)!;
+    const expires = this.now + linkTtl;
+    this.links.push({ token, code, request: body.request, spent: false, expires, tries: 0 });
+  }
+
+  async useLink(link: Link, by: string, times: number): Promise<void> {
+    const byLink = by === 'token';
+    const code = by === 'code' ? link.code : link.code === 'BBBB-BBBB' ? 'CCCC-CCCC' : 'BBBB-BBBB';
+    const expected: string[] = [];
+    let logsIn = false;
+    for (let i = 0; i < times; i++) {
+      const open = !link.spent && !logsIn && this.now < link.expires && (byLink || link.tries < 5);
+      // A refusal rolls the try back, except one for a wrong code.
+      const right = open && by !== 'wrong code';
+      if (open && !byLink && !(right && this.disabled)) link.tries += 1;
+      expected.push(!right ? 'invalid_grant' : this.disabled ? 'account_disabled' : 'ok');
+      if (right && !this.disabled) logsIn = true;
+    }
+    const json = byLink ? { token: link.token } : { request: link.request, code };
+    const successes = await this.together(times, () => this.post('/magic_link/verify', json), expected);
+    const token = this.note(link.token, successes);
+    if (!token) return;
+    this.begin('browser', token);
+    for (const one of this.links) one.spent = true;
+  }
+
+  async refresh(session: Session, token: Token, key: string | undefined, times: number): Promise<void> {
+    const expected = Array.from({ length: times }, () => this.predictRefresh(session, token, key));
+    const send = () => this.post('/refresh', { refresh_token: token.refresh }, key);
+    const next = this.note(token.refresh, await this.together(times, send, expected));
+    if (next && token === session.tokens.at(-2) && session.tokens.at(-1)?.refresh === '') {
+      session.tokens[session.tokens.length - 1] = next;
+    }
+  }
+
+  predictRefresh(session: Session, token: Token, key: string | undefined): string {
+    if (this.disabled) return 'account_disabled';
+    if (!this.lives(session)) return 'invalid_grant';
+    if (token === session.tokens.at(-1)) {
+      session.tokens.push({ refresh: '', access: '', accessEnds: 0 });
+      session.rotatedAt = this.now;
+      session.key = key;
+      session.idleEnds = this.now + idleTtl;
+      return 'ok';
+    }
+    const age = this.now - session.rotatedAt;
+    if (token === session.tokens.at(-2)) {
+      if (key !== undefined && key === session.key && age <= refreshRetry) return 'ok';
+      if (age <= leeway) return 'invalid_grant';
+    }
+    session.ended = true;
+    return 'invalid_grant';
+  }
+
+  async call(method: string, path: string, session: Session, token: Token, wanted = 'ok'): Promise<boolean> {
+    const answer = await this.app.ask(method, path, { token: token.access });
+    const expected = this.authenticates(session, token) ? wanted : 'invalid_token';
+    expect(outcome(answer)).toBe(expected);
+    return expected === 'ok';
+  }
+
+  async startDevice(): Promise<void> {
+    const { body } = await this.app.ask('POST', '/device');
+    const codes = { code: body.device_code, userCode: body.user_code, expires: this.now + deviceTtl };
+    const fresh = { state: 'pending', ended: false, interval: 5, lastPoll: 0, redeemedAt: 0 } as const;
+    this.devices.push({ ...codes, ...fresh, key: undefined, session: undefined });
+  }
+
+  async decide(device: Device, decision: 'approve' | 'deny', session: Session, token: Token): Promise<void> {
+    const recent = decision === 'deny' || this.now - session.createdAt <= recentLogin;
+    const open = device.state === 'pending' && this.now < device.expires;
+    const answer = await this.app.ask('POST', `/device/${decision}`, {
+      json: { user_code: device.userCode },
+      token: token.access,
+    });
+    const allowed = this.authenticates(session, token);
+    const sufficient = session.kind === 'browser' && recent;
+    const refusal = !allowed ? 'invalid_token' : !sufficient ? 'insufficient_user_authentication' : undefined;
+    expect(outcome(answer)).toBe(refusal ?? (open ? 'ok' : 'invalid_grant'));
+    if (!refusal && open) device.state = decision === 'approve' ? 'approved' : 'denied';
+  }
+
+  async poll(device: Device, key: string | undefined, times: number): Promise<void> {
+    const expected = Array.from({ length: times }, () => this.predictPoll(device, key));
+    const send = () => this.post('/token', { device_code: device.code }, key);
+    const token = this.note(device.code, await this.together(times, send, expected));
+    if (token && !device.session) device.session = this.begin('device', token);
+  }
+
+  predictPoll(device: Device, key: string | undefined): string {
+    if (device.state === 'redeemed') {
+      const repeated = key !== undefined && key === device.key && this.now - device.redeemedAt <= redeemRetry;
+      if (!repeated) return 'invalid_grant';
+      if (this.disabled) return 'account_disabled';
+      const { session } = device;
+      const good = !session || (this.lives(session) && session.tokens.length === 1);
+      return good ? 'ok' : 'invalid_grant';
+    }
+    if (device.state === 'denied') return 'access_denied';
+    if (this.now >= device.expires) return 'expired_token';
+    if (device.state === 'approved') {
+      if (this.disabled) return 'account_disabled';
+      if (device.ended) return 'invalid_grant';
+      Object.assign(device, { state: 'redeemed', redeemedAt: this.now, key });
+      return 'ok';
+    }
+    if (this.now < device.lastPoll + device.interval - 1) {
+      device.interval += 5;
+      return 'slow_down';
+    }
+    device.lastPoll = this.now;
+    return 'authorization_pending';
+  }
+
+  async disable(disabled: boolean): Promise<void> {
+    if (this.sessions.length === 0) return;
+    await setDisabled(this.app.ctx, this.email, disabled);
+    if (disabled && !this.disabled) this.endAll();
+    this.disabled = disabled;
+  }
+
+  async step(command: Command): Promise<void> {
+    const session = 'session' in command ? pick(this.sessions, command.session) : undefined;
+    const token = session && 'token' in command ? pick(session.tokens, command.token) : undefined;
+    const device = 'device' in command ? pick(this.devices, command.device) : undefined;
+    const link = 'link' in command ? pick(this.links, command.link) : undefined;
+    if (command.do === 'wait') this.clock.now += command.seconds * 1000;
+    if (command.do === 'ask for a link') await this.askForLink();
+    if (command.do === 'start a device') await this.startDevice();
+    if (command.do === 'disable' || command.do === 'enable') await this.disable(command.do === 'disable');
+    if (command.do === 'use a link' && link) await this.useLink(link, command.by, command.times);
+    if (command.do === 'poll' && device) await this.poll(device, command.key, command.times);
+    if (!session || !token) return;
+    if (command.do === 'refresh') await this.refresh(session, token, command.key, command.times);
+    if (command.do === 'use') await this.call('GET', '/me', session, token);
+    if (command.do === 'end this' && (await this.call('DELETE', '/logout?scope=session', session, token))) {
+      session.ended = true;
+    }
+    if (command.do === 'end all' && (await this.call('POST', '/revoke', session, token))) this.endAll();
+    if (command.do === 'decide' && device) await this.decide(device, command.decision, session, token);
+  }
+
+  /** At the end: every token ever given says what the model says of its session. */
+  async checkAll(): Promise<void> {
+    for (const session of this.sessions) {
+      for (const token of session.tokens) await this.call('GET', '/me', session, token);
+    }
+  }
+}
+
+onBothDatabases('any sequence of commands', (open) => {
+  let app: TestApp;
+  const clock = { now: 0 };
+  let people = 0;
+  beforeAll(async () => {
+    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    clock.now = app.ctx.clock();
+    Object.assign(app.ctx, { clock: () => clock.now });
+  });
+  afterAll(() => app.close());
+
+  test('gives no token, code or link a second effect, and nobody who was shut out a way back in', async () => {
+    const property = fc.asyncProperty(
+      fc.array(command, { maxLength: greatestLength, size: 'max' }),
+      async (rest) => {
+        const run = new Run(app, clock, `person-${people++}@example.com`);
+        await run.step({ do: 'ask for a link' });
+        await run.step({ do: 'use a link', link: 0, by: 'token', times: 1 });
+        for (const one of rest) await run.step(one);
+        await run.checkAll();
+      },
+    );
+    await fc.assert(property, { numRuns: runs });
+  });
+});

@@ -1,0 +1,314 @@
+// A whole story of logins, right and wrong, and then a search: what was secret must stand nowhere.
+
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import postgres from 'postgres';
+import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { freePort } from '../support/free-port.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { temporaryDirectory } from '../support/service.ts';
+
+/** What must not be logged, and the part of it that must not be stored either. */
+interface Secrets {
+  readonly tokens: Set<string>;
+  readonly codes: Set<string>;
+  readonly addresses: Set<string>;
+}
+
+type Send = (method: string, path: string, ask?: Ask) => Promise<Answer>;
+type ReadMails = () => Promise<{ readonly to: string; readonly text: string }[]>;
+
+const ada = 'Ada.Lovelace@secret.example';
+const bob = "o'brien+x@secret.example";
+const same = { 'Sec-Fetch-Site': 'same-origin' };
+
+/** Logs in in every way, goes wrong in every way, and puts tokens where they do not belong. */
+async function story(send: Send, readMails: ReadMails): Promise<Secrets> {
+  const secrets: Secrets = {
+    tokens: new Set(),
+    codes: new Set(),
+    addresses: new Set([ada, bob, 'eve@secret.example']),
+  };
+  const note = (answer: Answer): Answer => {
+    const found = `${answer.text} ${answer.headers.get('Set-Cookie') ?? ''}`;
+    for (const [token] of found.matchAll(/lk_[a-z]{2}_[\w-]+/g)) secrets.tokens.add(token);
+    if (answer.body?.user_code) secrets.codes.add(answer.body.user_code);
+    return answer;
+  };
+  const post = async (path: string, json: unknown, ask: Ask = {}) =>
+    note(await send('POST', path, { json, ...ask }));
+  const mailTo = async (email: string) => {
+    const { body } = await post('/magic_link', { email });
+    const mail = (await readMails()).find(({ to }) => to === email)!;
+    const token = /lk_ml_[\w-]+/.exec(mail.text)![0];
+    const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail.text)![0];
+    secrets.tokens.add(token);
+    secrets.codes.add(code);
+    return { token, code, request: body.request as string };
+  };
+
+  const link = await mailTo(ada);
+  await post('/magic_link/verify', { token: `${link.token}x`, email: ada });
+  await post('/magic_link/verify', { token: link.token, email: 'eve@secret.example' });
+  const { body: tokens } = await post('/magic_link/verify', { token: link.token });
+  expect(tokens.access_token).toStartWith('lk_at_');
+  await post('/magic_link/verify', { token: link.token });
+
+  const coded = await mailTo(bob);
+  for (const wrong of ['BCDF-GHJK', 'x', coded.code.slice(1)])
+    await post('/magic_link/verify', { request: coded.request, code: wrong });
+  expect((await post('/magic_link/verify', { request: coded.request, code: coded.code })).status).toBe(200);
+
+  const inCookie = await mailTo(ada);
+  const cookieLogin = await post(
+    '/magic_link/verify?session=cookie',
+    { token: inCookie.token },
+    { headers: same },
+  );
+  const cookie = cookieLogin.headers.get('Set-Cookie')!.split(';')[0]!;
+  expect((await send('GET', '/me', { cookie, headers: same })).status).toBe(200);
+  await send('GET', '/me', { cookie: `${cookie}x`, headers: same });
+
+  const device = (await post('/device', { client_name: 'cli', device_name: 'laptop' })).body;
+  await post('/token', { device_code: device.device_code });
+  await post('/device/verify', { user_code: device.user_code }, { token: tokens.access_token });
+  await post('/device/approve', { user_code: 'BCDF-GHJL' }, { token: tokens.access_token });
+  await post('/device/approve', { user_code: device.user_code }, { token: tokens.access_token });
+  const keyed = { headers: { 'Idempotency-Key': 'secret-key-of-the-client' } };
+  const first = (await post('/token', { device_code: device.device_code }, keyed)).body;
+  expect(first.refresh_token).toStartWith('lk_rt_');
+  const second = (await post('/refresh', { refresh_token: first.refresh_token }, keyed)).body;
+  const form = { grant_type: 'refresh_token', refresh_token: second.refresh_token };
+  note(await send('POST', '/token', { form }));
+  await post('/refresh', { refresh_token: first.refresh_token });
+
+  await post('/me/email', { email: 'eve@secret.example' }, { token: tokens.access_token });
+  // The mails come one by one; a reading waits for another one.
+  const kindsOf = (tokens: readonly string[]) => new Set(tokens.map((token) => token.slice(0, 6)));
+  let mailed: string[] = [];
+  for (let reading = 0; reading < 5 && kindsOf(mailed).size < 2; reading++)
+    mailed = (await readMails()).flatMap(({ text }) => text.match(/lk_(?:nm|ec)_[\w-]+/g) ?? []);
+  expect(kindsOf(mailed)).toEqual(new Set(['lk_nm_', 'lk_ec_']));
+  for (const token of mailed) {
+    secrets.tokens.add(token);
+    await post('/me/email/verify', { token: `${token}x` });
+    await post('/notices/disown', { token: `${token}x` });
+  }
+
+  for (const secret of [...secrets.tokens]) {
+    const headers = {
+      'X-Request-Id': secret,
+      'User-Agent': `curl ${secret}`,
+      'Idempotency-Key': secret,
+      Referer: secret,
+    };
+    await send('GET', '/me', { token: secret, headers });
+    await send('GET', `/${secret}?token=${secret}`, { headers });
+    const basic = { Authorization: `Basic ${Buffer.from(`${secret}:${secret}`).toString('base64')}` };
+    await send('POST', '/introspect', { form: { token: secret }, headers: { ...headers, ...basic } });
+    await send('DELETE', `/sessions/${secret}`, {
+      token: tokens.access_token,
+      headers: { 'X-Request-Id': secret },
+    });
+    await send('GET', `/organizations?cursor=${secret}`, {
+      token: tokens.access_token,
+      headers: { Origin: secret },
+    });
+    await send('POST', '/magic_link', {
+      raw: `{"${secret}":1,"${secret}":2}`,
+      headers: { 'Content-Type': 'application/json' },
+    });
+    await send('POST', '/magic_link', { raw: secret, headers: { 'Content-Type': 'application/json' } });
+  }
+  for (const word of [...secrets.codes, ...secrets.addresses]) {
+    await send('GET', `/${encodeURIComponent(word)}?email=${encodeURIComponent(word)}`, {
+      headers: { From: word },
+    });
+    await post('/magic_link', { email: `${word} <x>` });
+    await post('/device/verify', { user_code: word }, { token: tokens.access_token });
+  }
+  expect(secrets.tokens.size).toBeGreaterThan(12);
+  expect(secrets.codes.size).toBe(4);
+  return secrets;
+}
+
+/** The forms in which a token might stand somewhere: whole, without its prefix, and its secret or MAC alone. */
+function partsOf(token: string): string[] {
+  const body = token.replace(/^lk_[a-z]{2}_/, '');
+  const bytes = Buffer.from(body, 'base64url');
+  const [subject, mac] = [bytes.subarray(6, 22), bytes.subarray(28)];
+  const parts = [body, mac.toString('base64url'), mac.toString('hex'), mac.toString('base64')];
+  // A link's subject is its row's id; of a session or a device code it is the secret.
+  if (/^lk_(?:m[lr]|nm|ec)_/.test(token)) return parts;
+  return [...parts, subject.toString('base64url'), subject.toString('hex'), subject.toString('base64')];
+}
+
+function expectAbsent(where: string, text: string, words: Iterable<string>): void {
+  const lower = text.toLowerCase();
+  const found = [...words].filter((word) => lower.includes(word.toLowerCase()));
+  expect({ where, found }).toEqual({ where, found: [] });
+}
+
+function expectSilentLog(log: string, secrets: Secrets): void {
+  const codes = [...secrets.codes].flatMap((code) => [code, code.replace('-', '')]);
+  expectAbsent('log', log, [...secrets.tokens].flatMap(partsOf));
+  expectAbsent('log', log, codes);
+  expectAbsent('log', log, secrets.addresses);
+  expectAbsent('log', log, [
+    'secret.example',
+    'secret-key-of-the-client',
+    'lk_at_',
+    'lk_rt_',
+    'lk_bs_',
+    'lk_dc_',
+  ]);
+}
+
+function expectSilentStore(dump: string, secrets: Secrets): void {
+  const codes = [...secrets.codes].flatMap((code) => [code, code.replace('-', '')]);
+  expect(dump).toContain(ada);
+  expectAbsent(
+    'store',
+    dump,
+    [...secrets.tokens].flatMap(partsOf).filter((part) => part !== ''),
+  );
+  expectAbsent('store', dump, codes);
+  expectAbsent('store', dump, ['secret-key-of-the-client']);
+}
+
+/** Every row of every table, as text. */
+async function dumpOf(run: (text: string) => Promise<object[]>, tables: string): Promise<string> {
+  const names = (await run(tables)) as { name: string }[];
+  expect(names.length).toBeGreaterThan(8);
+  const rows = await Promise.all(names.map(({ name }) => run(`SELECT * FROM "${name}"`)));
+  return JSON.stringify(rows);
+}
+
+const tablesOf = {
+  sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
+  postgres: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+};
+
+const fileBytes = (path: string): string =>
+  [path, `${path}-wal`]
+    .filter(existsSync)
+    .map((file) => readFileSync(file, 'latin1'))
+    .join('');
+
+onBothDatabases('secrets', (open, dialect) => {
+  const inProcess = (t: TestApp) => story(t.ask, t.mails);
+
+  test('no token, code, cookie or address is in a log line, and no token or code in any table', async () => {
+    const t = await open();
+    const secrets = await inProcess(t);
+    expect(t.logs.join('')).toContain('"route":"/api/v1/auth/me"');
+    expectSilentLog(t.logs.join(''), secrets);
+    expectSilentStore(await dumpOf((text) => t.ctx.db.read.run(text, []), tablesOf[dialect]), secrets);
+    if (dialect === 'sqlite') expectSilentStore(fileBytes(t.databaseUrl.slice('sqlite:'.length)), secrets);
+    await t.close();
+  }, 20_000);
+
+  test('an error that nobody expected tells its place in the log, and no secret of the request', async () => {
+    const t = await open();
+    const { access_token } = await t.login(ada);
+    await t.ctx.db.single.run('ALTER TABLE magic_links RENAME TO away', []);
+    const answer = await t.ask('POST', '/magic_link', {
+      json: { email: ada },
+      headers: { 'X-Request-Id': access_token },
+    });
+    expect([answer.status, answer.body.error]).toEqual([500, 'server_error']);
+    expect(answer.text).not.toMatch(/magic_links|select|insert|\.ts/i);
+    const log = t.logs.join('');
+    expect(log).toContain('unexpected error');
+    expectAbsent('log', log, [...partsOf(access_token), ada]);
+    await t.close();
+  });
+
+  test('a real process tells no secret on standard output or standard error, and stores none', async () => {
+    const directory = temporaryDirectory();
+    const databaseUrl =
+      dialect === 'sqlite'
+        ? `sqlite:${join(directory, 'latchkey.db')}`
+        : await (await startPostgres()).createDatabase();
+    const port = freePort();
+    const keys = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+    const child = spawn(
+      [process.execPath, join(import.meta.dir, '../../packages/server/src/main.ts'), 'serve'],
+      {
+        cwd: directory,
+        env: { PATH: '', PORT: String(port), DATABASE_URL: databaseUrl, LATCHKEY_KEYS: keys },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      },
+    );
+    endAtExit(child.pid);
+    const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    const base = `http://localhost:${port}`;
+    const send = sendTo(base);
+    for (let n = 0; n < 500 && !(await isReady(base)); n++) await Bun.sleep(20);
+    const readMails: ReadMails = async () => {
+      for (let n = 0; n < 500; n++) {
+        const waiting = (await send('GET', 'dev/mailbox.json')).body.messages;
+        if (waiting.length > mailsSeen) {
+          mailsSeen = waiting.length;
+          return waiting;
+        }
+        await Bun.sleep(10);
+      }
+      throw new Error('no mail came');
+    };
+    let mailsSeen = 0;
+    const secrets = await story(send, readMails);
+    child.kill('SIGTERM');
+    expect(await child.exited).toBe(0);
+    hasEnded(child.pid);
+    const [stdout, stderr] = await output;
+    for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toBeObject();
+    expect(stdout).toContain('"route":"/api/v1/auth/me"');
+    expect(stderr).toContain('Latchkey is ready');
+    expectSilentLog(stdout + stderr, secrets);
+    expectAbsent('output', stdout + stderr, [keys]);
+    if (dialect === 'sqlite') expectSilentStore(fileBytes(join(directory, 'latchkey.db')), secrets);
+    else {
+      const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+      expectSilentStore(
+        await dumpOf(async (text) => [...(await sql.unsafe(text))], tablesOf.postgres),
+        secrets,
+      );
+      await sql.end();
+    }
+  }, 40_000);
+});
+
+const isReady = (base: string): Promise<boolean> =>
+  fetch(`${base}/readyz`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
+/** As `ask` of the service in this process, over HTTP. */
+function sendTo(base: string): Send {
+  return async (method, path, { json, form, raw, token, cookie, headers } = {}) => {
+    const sent = new Headers(headers);
+    if (token !== undefined) sent.set('Authorization', `Bearer ${token}`);
+    if (cookie !== undefined) sent.set('Cookie', cookie);
+    if (json !== undefined) sent.set('Content-Type', 'application/json');
+    if (form !== undefined) sent.set('Content-Type', 'application/x-www-form-urlencoded');
+    const asForm = form === undefined ? null : new URLSearchParams(form).toString();
+    const body = raw ?? (json === undefined ? asForm : JSON.stringify(json));
+    const url = path.startsWith('/') ? `${base}/api/v1/auth${path}` : `${base}/${path}`;
+    const response = await fetch(url, { method, headers: sent, body });
+    const text = await response.text();
+    const isJson = response.headers.get('Content-Type')?.startsWith('application/json') && text !== '';
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : undefined,
+    };
+  };
+}

@@ -1,0 +1,181 @@
+// The operator's view of the security log, beside a running service, on both databases.
+
+import { Database as Connection } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { spawnSync } from 'bun';
+import postgres from 'postgres';
+import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+
+/** All that a command says on standard error when nothing is wrong. */
+const storeLine = /^Store: \S+\n$/;
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  describe(`the security log for the operator (${dialect})`, () => {
+    let service: TestService;
+    let env: Record<string, string>;
+    let databaseUrl: string | undefined;
+    const keys = generateKey();
+    const operator = (...args: string[]) => runOperator(env, ...args);
+    const exported = async (...args: string[]) => {
+      const { code, stdout, stderr } = await operator('events', 'export', ...args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(storeLine) });
+      return stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
+    };
+    /** What someone does who can write the store and has no key. */
+    const tamper = async (text: string): Promise<void> => {
+      if (databaseUrl === undefined) {
+        const connection = new Connection(join(service.directory, 'latchkey.db'));
+        connection.run('PRAGMA busy_timeout = 5000');
+        connection.run(text);
+        connection.close();
+        return;
+      }
+      const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+      await sql.unsafe(text);
+      await sql.end();
+    };
+
+    beforeAll(async () => {
+      databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
+      const started = { env: { LATCHKEY_KEYS: keys, LATCHKEY_RATE_LIMITS: 'off' } };
+      service = await startService(databaseUrl === undefined ? started : { ...started, databaseUrl });
+      env = { ...service.env };
+    });
+
+    afterAll(async () => {
+      await service.stop();
+    });
+
+    test('is exported whole as JSON lines, or from a moment on, or for one account', async () => {
+      const hostile = 'a\t"\\{}\u00e9</script>';
+      for (const name of ['ada', 'eve']) await loginByMail(service.url, `${name}@example.com`);
+      const { access_token: token } = await loginByMail(service.url, 'ada@example.com');
+      const headers = { 'User-Agent': hostile };
+      await request(service.url, 'PATCH', '/me', { token, json: { name: 'x' }, headers });
+      const all = await exported();
+      expect(all).toHaveLength(6);
+      expect(Object.keys(all[0]).sort()).toEqual(
+        [
+          'created_at',
+          'detail',
+          'id',
+          'ip_address',
+          'mac',
+          'seq',
+          'session_id',
+          'type',
+          'user_agent',
+          'user_id',
+        ].sort(),
+      );
+      const ada = await exported('--user', 'Ada@Example.com');
+      expect(ada.map(({ seq, type }) => [seq, type])).toEqual([
+        [1, 'account_created'],
+        [2, 'login'],
+        [3, 'login'],
+        [4, 'profile_changed'],
+      ]);
+      expect(await exported('--since', ada[3].created_at)).toEqual([ada[3]]);
+      expect(await exported('--since', '2100-01-01')).toEqual([]);
+      expect(await exported('--since', '2000-01-01')).toEqual(all);
+      for (const since of ['yesterday', '2026-13-01', '2026-01-01T12:00']) {
+        const { code, stdout, stderr } = await operator('events', 'export', '--since', since);
+        expect([code, stdout]).toEqual([1, '']);
+        expect(stderr).toContain('--since must be like');
+      }
+      expect((await operator('events', 'export', '--user', 'nobody@example.com')).stderr).toContain(
+        'no account',
+      );
+    });
+
+    const deny = async (token: string) => {
+      const { user_code } = (await request(service.url, 'POST', '/device')).body;
+      await request(service.url, 'POST', '/device/deny', { token, json: { user_code } });
+    };
+
+    test('far more events than one batch are exported and verified', async () => {
+      const { access_token: token } = await loginByMail(service.url, 'busy@example.com');
+      for (let n = 0; n < 700; n++) await deny(token);
+      expect(await exported('--user', 'busy@example.com')).toHaveLength(702);
+      const command = `${process.execPath} ${join(import.meta.dir, '../../packages/server/src/main.ts')} events export`;
+      const head = spawnSync(['bash', '-c', `${command} | head -n 1; exit \${PIPESTATUS[0]}`], {
+        env: { PATH: process.env['PATH'], ...env },
+        cwd: service.directory,
+      });
+      expect([head.exitCode, head.stderr.toString()]).toEqual([0, expect.stringMatching(storeLine)]);
+      const verified = await operator('events', 'verify', '--user', 'busy@example.com');
+      expect(verified).toEqual({
+        code: 0,
+        stdout: 'Checked 702 events of 1 accounts: nothing was changed.\n',
+        stderr: expect.stringMatching(storeLine),
+      });
+    }, 60_000);
+
+    test('stays verifiable when a key is rotated as the guide says, and nobody is signed out', async () => {
+      const newer = generateKey();
+      const { access_token, refresh_token } = await loginByMail(service.url, 'rotated@example.com');
+      const restart = async (ring: Record<string, string>) => {
+        await service.stop();
+        const { directory } = service;
+        const next = { env: { ...ring, LATCHKEY_RATE_LIMITS: 'off' }, directory };
+        service = await startService(databaseUrl === undefined ? next : { ...next, databaseUrl });
+        env = { ...service.env };
+      };
+      let token = access_token;
+      for (const ring of [`${keys},${newer}`, `${newer},${keys}`]) {
+        await restart({ LATCHKEY_KEYS: ring });
+        expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
+      }
+      const { body } = await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
+      token = body.access_token;
+      await restart({ LATCHKEY_KEYS: newer, LATCHKEY_RETIRED_KEYS: keys });
+      expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
+      expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(401);
+      await request(service.url, 'PATCH', '/me', { token, json: { name: 'later' } });
+      const verified = await operator('events', 'verify');
+      expect(verified.stdout).toMatch(/^Checked \d+ events of \d+ accounts: nothing was changed\.\n$/);
+      expect(verified.code).toBe(0);
+      const { LATCHKEY_RETIRED_KEYS: _, ...forgotten } = env;
+      expect((await runOperator(forgotten, 'events', 'verify')).code).toBe(1);
+      await restart({ LATCHKEY_KEYS: keys, LATCHKEY_RETIRED_KEYS: newer });
+      expect((await operator('events', 'verify')).code).toBe(0);
+    }, 60_000);
+
+    test('is verified, also under retired keys, and whoever changed it is found', async () => {
+      const whole = await operator('events', 'verify');
+      expect(whole).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
+      expect(whole.stdout).toMatch(/^Checked \d+ events of \d+ accounts: nothing was changed\.\n$/);
+
+      const { LATCHKEY_RETIRED_KEYS: _, ...settings } = env;
+      const rotated = { ...settings, LATCHKEY_KEYS: generateKey() };
+      const retired = await runOperator(rotated, 'events', 'verify');
+      expect(retired.code).toBe(1);
+      expect(retired.stdout).toContain(': nothing was changed in what can be checked.\n');
+      expect(retired.stdout).toMatch(
+        /\d+ seals are under keys that are not set \([\w-]{7}, [\w-]{7}\): they cannot be checked/,
+      );
+      expect((await runOperator(rotated, 'events', 'verify', '--lenient')).code).toBe(0);
+      const both = { ...env, LATCHKEY_KEYS: `${rotated.LATCHKEY_KEYS},${keys}` };
+      expect((await runOperator(both, 'events', 'verify')).code).toBe(0);
+
+      const [first] = await exported('--user', 'eve@example.com');
+      await tamper(`UPDATE events SET type = 'login' WHERE id = '${first.id}'`);
+      const found = await operator('events', 'verify');
+      expect(found.code).toBe(1);
+      expect(found.stdout).toContain(`${first.user_id}: changed: event 1\n`);
+      expect(found.stdout).toMatch(/: 1 logs are not whole\.\n$/);
+      expect((await operator('events', 'verify', '--user', 'ada@example.com')).code).toBe(0);
+      await tamper(`DELETE FROM events WHERE user_id = '${first.user_id}' AND seq = 2`);
+      expect((await operator('events', 'verify', '--user', 'eve@example.com')).stdout).toContain(
+        'removed: event 2',
+      );
+    }, 30_000);
+  });
+}

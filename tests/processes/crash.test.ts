@@ -1,0 +1,110 @@
+// What was answered survives a process that is killed, and stopping loses nothing.
+
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { freePort } from '../support/free-port.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { startService, temporaryDirectory } from '../support/service.ts';
+import { startSmtp } from '../support/smtp.ts';
+
+test('after kill -9 during refreshes, every answered refresh holds and nobody is logged out', async () => {
+  const first = await startService();
+  const logins = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => loginByMail(first.url, `crash${index}@example.com`)),
+  );
+  const latest = logins.map((login) => login.refresh_token);
+  let answered = 0;
+  const load = latest.map(async (_, index) => {
+    for (;;) {
+      const key = `${index} ${latest[index]!.slice(-8)}`;
+      const ask = { json: { refresh_token: latest[index] }, headers: { 'Idempotency-Key': key } };
+      const answer = await request(first.url, 'POST', '/refresh', ask).catch(() => undefined);
+      if (!answer) return;
+      expect(answer.status).toBe(200);
+      latest[index] = answer.body.refresh_token;
+      answered += 1;
+    }
+  });
+  while (answered < 100) await Bun.sleep(1);
+  await first.kill();
+  await Promise.all(load);
+
+  const second = await startService({ directory: first.directory });
+  for (const [index, refresh_token] of latest.entries()) {
+    const key = `${index} ${refresh_token.slice(-8)}`;
+    const ask = { json: { refresh_token }, headers: { 'Idempotency-Key': key } };
+    expect((await request(second.url, 'POST', '/refresh', ask)).status).toBe(200);
+  }
+  expect(await second.stop()).toBe(0);
+});
+
+test('a mail that was promised with 202 is in the mailbox after kill -9', async () => {
+  const first = await startService();
+  const addresses = Array.from({ length: 10 }, (_, index) => `promised${index}@example.com`);
+  const answers = await Promise.all(
+    addresses.map((email) => request(first.url, 'POST', '/magic_link', { json: { email } })),
+  );
+  await first.kill();
+  expect(answers.map((answer) => answer.status)).toEqual(addresses.map(() => 202));
+  const second = await startService({ directory: first.directory });
+  for (const address of addresses) {
+    const token = linkTokenIn(await mailTo(second.url, address));
+    expect((await request(second.url, 'POST', '/magic_link/verify', { json: { token } })).status).toBe(200);
+  }
+  await second.stop();
+});
+
+test('a mail that was promised while the mail server was away is sent after kill -9', async () => {
+  const away = await startSmtp();
+  await away.close();
+  const env = { LATCHKEY_SMTP_URL: away.url };
+  const first = await startService({ env });
+  const { status } = await request(first.url, 'POST', '/magic_link', {
+    json: { email: 'later@example.com' },
+  });
+  expect(status).toBe(202);
+  await first.kill();
+
+  const smtp = await startSmtp();
+  const second = await startService({ directory: first.directory, env: { LATCHKEY_SMTP_URL: smtp.url } });
+  const deadline = Date.now() + 20_000;
+  while (smtp.messages.length === 0 && Date.now() < deadline) await Bun.sleep(50);
+  expect(smtp.messages.map((message) => message.to)).toEqual([['later@example.com']]);
+  await second.stop();
+  await smtp.close();
+});
+
+test('SIGTERM lets requests in flight finish and ends with 0', async () => {
+  const service = await startService();
+  const asked = Array.from({ length: 20 }, (_, index) =>
+    request(service.url, 'POST', '/magic_link', { json: { email: `flight${index}@example.com` } }),
+  );
+  await asked[0];
+  const stopped = service.stop();
+  const answers = await Promise.allSettled(asked);
+  expect(await stopped).toBe(0);
+  for (const answer of answers) {
+    if (answer.status === 'fulfilled') expect([202, 503]).toContain(answer.value.status);
+  }
+});
+
+test('a service that npx runs stops with npx, though the shell between them passes no signal on', async () => {
+  const port = String(freePort());
+  const directory = temporaryDirectory();
+  const npx = Bun.spawn(['npx', 'latchkey-server', 'serve'], {
+    cwd: join(import.meta.dir, '../..'),
+    env: { ...process.env, PORT: port, DATABASE_URL: `sqlite:${join(directory, 'x.db')}` },
+    stdout: 'pipe',
+    stderr: 'ignore',
+  });
+  endAtExit(npx.pid);
+  npx.exited.then(() => hasEnded(npx.pid));
+  // The log is the service's own pipe: it ends when the service has.
+  let log = '';
+  for await (const text of npx.stdout.pipeThrough(new TextDecoderStream())) {
+    if (!log.includes('is ready') && (log + text).includes('is ready')) npx.kill('SIGTERM');
+    log += text;
+  }
+  expect(log).toContain('"stopped"');
+}, 20_000);

@@ -1,0 +1,155 @@
+// Which store an operator's command works on: only `serve` and `migrate` make one or change its schema.
+
+import { Database as Connection } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import postgres from 'postgres';
+import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { loginByMail } from '../support/http.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+
+const program = join(import.meta.dir, '../../packages/server/bin/latchkey-server');
+
+/** The program as people start it, in a directory, with no settings in the environment but these. */
+async function run(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn([program, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, stdout, stderr };
+}
+
+const commands = [
+  ['users', 'sign-out', '--everybody'],
+  ['users', 'disable', 'ada@example.com'],
+  ['users', 'enable', 'ada@example.com'],
+  ['users', 'delete', 'ada@example.com'],
+  ['users', 'export', 'ada@example.com'],
+  ['organizations', 'create', '--slug', 'acme', '--name', 'Acme'],
+  ['organizations', 'add-member', '--slug', 'acme', '--email', 'ada@example.com', '--role', 'admin'],
+  ['outbox'],
+  ['events', 'verify'],
+  ['events', 'export'],
+  ['services', 'create', 'billing'],
+  ['services', 'list'],
+  ['services', 'revoke', 'svc_unknown'],
+  ['signing-keys', 'rotate'],
+];
+
+test.each(commands.map((args) => [args.join(' '), args] as const))(
+  '%s fails where there is no store, names the place and creates nothing',
+  async (_, args) => {
+    const directory = temporaryDirectory();
+    const { code, stdout, stderr } = await run(directory, args);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`Store: sqlite:${join(directory, 'data/latchkey.db')}\n`);
+    expect(stderr).toMatch(/^latchkey-server: DATABASE_URL cannot be opened: there is no store/m);
+    expect(readdirSync(directory)).toEqual([]);
+  },
+);
+
+test('a command fails on an empty PostgreSQL database and leaves it empty, and never shows its password', async () => {
+  const url = await (await startPostgres()).createDatabase();
+  const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey() };
+  const { code, stderr } = await runOperator(env, 'users', 'sign-out', '--everybody');
+  expect(code).toBe(1);
+  const { host, pathname } = new URL(url);
+  expect(stderr).toStartWith(`Store: postgres://${host}${pathname}\n`);
+  expect(stderr).toContain('there is no store');
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  expect([...(await sql`SELECT 1 FROM information_schema.tables WHERE table_schema = 'public'`)]).toEqual([]);
+  await sql.end();
+
+  const secret = { ...env, DATABASE_URL: 'postgres://latchkey:hunter2@127.0.0.1:1/latchkey' };
+  const refused = await runOperator(secret, 'outbox');
+  expect(refused.stderr).toStartWith('Store: postgres://127.0.0.1:1/latchkey\n');
+  expect(refused.stderr + refused.stdout).not.toContain('hunter2');
+});
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  test(`migrate makes a store that commands then work on, and a store of an older release waits for it (${dialect})`, async () => {
+    const directory = temporaryDirectory();
+    const sqlite = join(directory, 'deep/latchkey.db');
+    const url = dialect === 'sqlite' ? `sqlite:${sqlite}` : await (await startPostgres()).createDatabase();
+    const env: Record<string, string> = { DATABASE_URL: url };
+    const made = await runOperator(env, 'migrate');
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.stdout).toMatch(/^(sqlite|postgres):\S+ is up to date\.\n$/);
+    if (dialect === 'sqlite') {
+      expect(readdirSync(join(directory, 'deep')).sort()).toEqual(['latchkey.db', 'latchkey.keys']);
+    } else {
+      env['LATCHKEY_KEYS'] = generateKey();
+    }
+    expect((await runOperator(env, 'services', 'list')).code).toBe(0);
+    expect((await runOperator(env, 'migrate')).code).toBe(0);
+
+    const forget = "DELETE FROM kysely_migration WHERE name = '0007-device-session'";
+    const undo = 'ALTER TABLE device_authorizations DROP COLUMN session_id';
+    if (dialect === 'sqlite') {
+      const connection = new Connection(sqlite);
+      for (const text of [forget, undo]) connection.run(text);
+      connection.close();
+    } else {
+      const sql = postgres(url, { max: 1, onnotice: () => undefined });
+      for (const text of [forget, undo]) await sql.unsafe(text);
+      await sql.end();
+    }
+    const { code, stderr } = await runOperator(env, 'services', 'list');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^latchkey-server: DATABASE_URL .*older release .*`latchkey-server migrate`/m);
+    expect((await runOperator(env, 'migrate')).code).toBe(0);
+    expect((await runOperator(env, 'services', 'list')).code).toBe(0);
+  });
+}
+
+test('a command makes no key where the key file is missing', async () => {
+  const directory = temporaryDirectory();
+  const env = { DATABASE_URL: `sqlite:${join(directory, 'latchkey.db')}` };
+  await runOperator(env, 'migrate');
+  rmSync(join(directory, 'latchkey.keys'));
+  const { code, stderr } = await runOperator(env, 'services', 'list');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^latchkey-server: LATCHKEY_KEYS is not set, and there is no key file /m);
+  expect(existsSync(join(directory, 'latchkey.keys'))).toBe(false);
+});
+
+test('--env-file names another file than .env, before or after the command; the environment wins over both', async () => {
+  const service = await startService();
+  await loginByMail(service.url, 'ada@example.com');
+  const directory = temporaryDirectory();
+  const file = join(directory, 'latchkey.env');
+  writeFileSync(file, `# the service's\nDATABASE_URL="${service.env['DATABASE_URL']}"\n`);
+  const elsewhere = join(directory, 'elsewhere');
+  mkdirSync(elsewhere);
+  writeFileSync(join(elsewhere, '.env'), 'DATABASE_URL=sqlite:other.db\nPORT=nonsense\n');
+
+  const signOut = ['users', 'sign-out', 'ada@example.com'];
+  for (const args of [
+    ['--env-file', file, ...signOut],
+    [...signOut, '--env-file', '../latchkey.env'],
+  ]) {
+    const { code, stdout, stderr } = await run(elsewhere, args);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: 'Ended all logins of ada@example.com.\n',
+      stderr: `Store: sqlite:${join(service.directory, 'latchkey.db')}\n`,
+    });
+  }
+  expect((await run(elsewhere, signOut)).stderr).toStartWith('latchkey-server: PORT ');
+  const won = await run(elsewhere, ['--env-file', file, 'outbox'], { DATABASE_URL: 'sqlite:third.db' });
+  expect(won.stderr).toContain(`Store: sqlite:${join(elsewhere, 'third.db')}\n`);
+  const missing = await run(elsewhere, ['--env-file', 'none.env', 'serve']);
+  expect(missing.code).toBe(1);
+  expect(missing.stderr).toBe('latchkey-server: --env-file none.env cannot be read: ENOENT.\n');
+  expect(readdirSync(elsewhere)).toEqual(['.env']);
+  await service.stop();
+});

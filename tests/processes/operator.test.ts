@@ -1,0 +1,290 @@
+// The operator's commands beside a running service, on both databases.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { loginByMail, request } from '../support/http.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+
+/** All that a command says on standard error when nothing is wrong. */
+const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  describe(`the operator (${dialect})`, () => {
+    let service: TestService;
+    const operator = (...args: string[]) => runOperator(service.env, ...args);
+
+    beforeAll(async () => {
+      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
+      service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
+    });
+
+    afterAll(async () => {
+      await service.stop();
+    });
+
+    test('makes an organization and a member of it, who sees it at once', async () => {
+      const { access_token: token } = await loginByMail(service.url, 'member@example.com');
+      const made = await operator('organizations', 'create', '--slug', 'acme', '--name', 'Acme Inc.');
+      expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
+      const added = ['organizations', 'add-member', '--slug', 'acme', '--email', 'MEMBER@example.com'];
+      expect((await operator(...added, '--role', 'member')).code).toBe(0);
+      expect((await operator(...added, '--role', 'admin')).code).toBe(0);
+      const { body } = await request(service.url, 'GET', '/organizations', { token });
+      expect(body.organizations).toHaveLength(2);
+      expect(body.organizations[1]).toMatchObject({
+        slug: 'acme',
+        name: 'Acme Inc.',
+        role: 'admin',
+        personal: false,
+      });
+    });
+
+    test('is told in one sentence what is wrong, and nothing happens', async () => {
+      const wrong: [string[], string][] = [
+        [['organizations', 'create', '--slug', 'Bad Slug', '--name', 'x'], 'The slug must be'],
+        [['organizations', 'create', '--slug', 'acme', '--name', 'x'], 'acme is taken'],
+        [
+          [
+            'organizations',
+            'add-member',
+            '--slug',
+            'none',
+            '--email',
+            'member@example.com',
+            '--role',
+            'member',
+          ],
+          'no organization',
+        ],
+        [
+          [
+            'organizations',
+            'add-member',
+            '--slug',
+            'acme',
+            '--email',
+            'nobody@example.com',
+            '--role',
+            'member',
+          ],
+          'no account',
+        ],
+        [
+          [
+            'organizations',
+            'add-member',
+            '--slug',
+            'acme',
+            '--email',
+            'member@example.com',
+            '--role',
+            'king',
+          ],
+          '--role',
+        ],
+        [['users', 'disable', 'nobody@example.com'], 'no account'],
+        [['users', 'explode', 'nobody@example.com'], 'unknown command'],
+        [['services', 'create', ' '], 'The name must be'],
+        [['services', 'revoke', 'svc_unknown'], 'no live service key'],
+      ];
+      for (const [args, sentence] of wrong) {
+        const { code, stderr } = await operator(...args);
+        expect(code).not.toBe(0);
+        expect(stderr).toContain(sentence);
+      }
+    });
+
+    test('signs one account out, or everybody, also devices that are approved only; all can log in anew', async () => {
+      const [ada, bob] = ['out-ada@example.com', 'out-bob@example.com'] as const;
+      const [hers, his] = [await loginByMail(service.url, ada), await loginByMail(service.url, bob)];
+      const status = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
+      const { body: device } = await request(service.url, 'POST', '/device');
+      const approval = { token: hers.access_token, json: { user_code: device.user_code } };
+      expect((await request(service.url, 'POST', '/device/approve', approval)).status).toBe(204);
+
+      for (const args of [[], [ada, '--everybody']])
+        expect((await operator('users', 'sign-out', ...args)).stderr).toContain('either an address or');
+      expect([await status(hers.access_token), await status(his.access_token)]).toEqual([200, 200]);
+
+      expect((await operator('users', 'sign-out', 'OUT-ada@example.com')).code).toBe(0);
+      expect([await status(hers.access_token), await status(his.access_token)]).toEqual([401, 200]);
+      const { device_code } = device;
+      const redeemed = await request(service.url, 'POST', '/token', { json: { device_code } });
+      expect([redeemed.status, redeemed.body.error]).toEqual([400, 'invalid_grant']);
+
+      const anew = await loginByMail(service.url, ada);
+      expect((await operator('users', 'sign-out', '--everybody')).stdout).toMatch(
+        /^Ended all logins of \d+ accounts\.\n$/,
+      );
+      expect([await status(anew.access_token), await status(his.access_token)]).toEqual([401, 401]);
+      const { access_token: token } = await loginByMail(service.url, bob);
+      const { body } = await request(service.url, 'GET', '/events', { token });
+      expect(body.events[1]).toMatchObject({
+        type: 'all_sessions_revoked',
+        session_id: null,
+        detail: { by: 'operator' },
+      });
+    });
+
+    test('makes, lists and revokes service keys, which count from the next request on', async () => {
+      const made = await operator('services', 'create', 'Sessions service');
+      expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
+      const key = made.stdout.trimEnd().split('\n').at(-1)!;
+      const [, id, secret] = /^(svc_[\w-]{22}):(lk_sk_[\w-]{43})$/.exec(key)!;
+      const headers = { Authorization: `Basic ${Buffer.from(key).toString('base64')}` };
+      const introspect = () => request(service.url, 'POST', '/introspect', { json: { token: 'x' }, headers });
+      expect(await introspect()).toEqual({ status: 200, body: { active: false } });
+
+      const list = await operator('services', 'list');
+      expect(list.stdout).not.toContain(secret!);
+      expect(JSON.parse(list.stdout)).toMatchObject({ id, name: 'Sessions service', revoked_at: null });
+      expect((await operator('services', 'revoke', id!)).code).toBe(0);
+      expect((await introspect()).status).toBe(401);
+      expect(await operator('services', 'revoke', id!)).toMatchObject({ code: 1 });
+      expect(JSON.parse((await operator('services', 'list')).stdout).revoked_at).toBeString();
+    });
+
+    test('rotates the signing keys: the new one is published before it signs', async () => {
+      const rotate = (...options: string[]) => operator('signing-keys', 'rotate', ...options);
+      expect(Date.parse(/signs from (\S+)\.$/m.exec((await rotate()).stdout)![1]!)).toBeLessThan(Date.now());
+      const second = /signs from (\S+)\.$/m.exec((await rotate()).stdout)![1]!;
+      expect(Date.parse(second)).toBeGreaterThan(Date.now() + 600_000);
+      const published = async () =>
+        ((await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: object[] }).keys;
+      expect(await published()).toHaveLength(2);
+    });
+
+    test('has rotated the signing keys at once when the command ends: no old key is published or signs any more', async () => {
+      const published = async () => {
+        const answer = await fetch(`${service.url}/.well-known/jwks.json`);
+        return ((await answer.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+      };
+      const key = (await operator('services', 'create', 'verifier')).stdout.trimEnd().split('\n').at(-1)!;
+      const signedBy = async () => {
+        const answer = await fetch(`${service.url}/api/v1/auth/introspect`, {
+          method: 'POST',
+          headers: {
+            Authorization: `Basic ${Buffer.from(key).toString('base64')}`,
+            Accept: 'application/token-introspection+jwt',
+          },
+          body: new URLSearchParams({ token: 'x' }),
+        });
+        return JSON.parse(Buffer.from((await answer.text()).split('.')[0]!, 'base64url').toString()).kid;
+      };
+      // The node keeps what it reads now for as long as it may.
+      const before = await published();
+      const rotation = operator('signing-keys', 'rotate', '--at-once');
+      let asking = true;
+      const asked = (async () => {
+        for (; asking; await Bun.sleep(100)) await published();
+      })();
+      const { code, stderr } = await rotation;
+      const after = await published();
+      asking = false;
+      await asked;
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/^Waiting \d s, until every node/m);
+      expect(after).toHaveLength(1);
+      expect(before).not.toContain(after[0]!);
+      expect(await signedBy()).toBe(after[0]!);
+    });
+
+    test('disables an account: its logins end at once and for good; enabled again, its owner logs in anew', async () => {
+      const tokens = await loginByMail(service.url, 'shut@example.com');
+      const refresh = { json: { refresh_token: tokens.refresh_token } };
+      expect((await operator('users', 'disable', 'Shut@example.com')).code).toBe(0);
+      expect((await request(service.url, 'GET', '/me', { token: tokens.access_token })).status).toBe(401);
+      expect((await request(service.url, 'POST', '/refresh', refresh)).body.error).toBe('account_disabled');
+      await expect(loginByMail(service.url, 'shut@example.com')).rejects.toThrow('login: 403');
+      expect((await operator('users', 'enable', 'shut@example.com')).code).toBe(0);
+      expect((await request(service.url, 'POST', '/refresh', refresh)).body.error).toBe('invalid_grant');
+      expect((await loginByMail(service.url, 'shut@example.com')).access_token).toStartWith('lk_at_');
+    });
+
+    test('shows what is held about a person, and deletes the account: its logins end at once', async () => {
+      const { access_token: token } = await loginByMail(service.url, 'Gone@example.com');
+      const { body: profile } = await request(service.url, 'GET', '/me', { token });
+      const shown = await operator('users', 'export', 'gone@EXAMPLE.com');
+      expect(shown).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
+      const held = JSON.parse(shown.stdout);
+      expect(held.users).toEqual([expect.objectContaining({ id: profile.id, email: 'Gone@example.com' })]);
+      expect(held.sessions).toHaveLength(1);
+      expect(held.outbox[0]).toMatchObject({ template: 'sign_in', recipient: 'Gone@example.com' });
+      expect(shown.stdout).not.toContain('lk_');
+
+      const deleted = await operator('users', 'delete', 'gone@EXAMPLE.com');
+      expect(deleted).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
+      expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
+      for (const command of ['delete', 'export']) {
+        const again = await operator('users', command, 'gone@example.com');
+        expect([again.code, again.stdout]).toEqual([1, '']);
+        expect(again.stderr).toContain('no account');
+      }
+      const anew = await loginByMail(service.url, 'gone@example.com');
+      const me = await request(service.url, 'GET', '/me', { token: anew.access_token });
+      expect(me.body.id).not.toBe(profile.id);
+    });
+  });
+}
+
+test('a mail that was given up is listed for the operator, without its address', async () => {
+  const env = { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1', LATCHKEY_MAGIC_LINK_TTL: '1' };
+  const service = await startService({ env });
+  await request(service.url, 'POST', '/magic_link', { json: { email: 'given-up@example.com' } });
+  const list = async () => (await runOperator(service.env, 'outbox')).stdout;
+  const deadline = Date.now() + 20_000;
+  while (!(await list()).includes('"dead"') && Date.now() < deadline) await Bun.sleep(100);
+  const line = await list();
+  expect(JSON.parse(line)).toMatchObject({ template: 'sign_in', state: 'dead', attempts: 2 });
+  expect(line).not.toContain('given-up');
+  await service.stop();
+});
+
+test('what the service writes is for its own user only', async () => {
+  const service = await startService();
+  await loginByMail(service.url, 'private@example.com');
+  const files = readdirSync(service.directory).filter((name) => name.startsWith('latchkey'));
+  expect(files).toContain('latchkey.db-wal');
+  for (const name of files) {
+    const mode = statSync(join(service.directory, name)).mode & 0o777;
+    expect([name, mode.toString(8)]).toEqual([name, '600']);
+  }
+  await service.stop();
+});
+
+test('wrong usage ends with status 2 and says what is wrong; help is no error', async () => {
+  const env = { DATABASE_URL: `sqlite:${join(temporaryDirectory(), 'latchkey.db')}` };
+  const wrong: [string[], string][] = [
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['serv'], 'Did you mean serve?'],
+    [['users', 'explode'], "unknown command 'explode'"],
+    [['serve', '--forever'], "unknown option '--forever'"],
+    [['users', 'disable'], "missing required argument 'address'"],
+    [['organizations', 'create', '--slug', 'acme'], "required option '--name <name>' not specified"],
+    [['users', 'sign-out'], 'either an address or --everybody'],
+    [['users'], 'Usage: latchkey-server users'],
+  ];
+  for (const [args, sentence] of wrong) {
+    const { code, stdout, stderr } = await runOperator(env, ...args);
+    expect([args, code, stdout]).toEqual([args, 2, '']);
+    expect(stderr).toContain(sentence);
+  }
+  const help = await runOperator(env, '--help');
+  expect(help).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining('Usage: latchkey-server'),
+  });
+  for (const args of [[], ['help']]) expect(await runOperator(env, ...args)).toEqual(help);
+  expect((await runOperator(env, 'help', 'users')).stdout).toStartWith('Usage: latchkey-server users');
+  expect((await runOperator(env, '--version')).code).toBe(0);
+});
+
+test('a wrong setting stops the start with a sentence that names it', async () => {
+  const wrong = { LATCHKEY_SIGNUP: 'sometimes, maybe', DATABASE_URL: 'sqlite:unused.db' };
+  const { code, stderr } = await runOperator(wrong, 'serve');
+  expect(code).toBe(1);
+  expect(stderr).toContain('LATCHKEY_SIGNUP must be open, closed or');
+});

@@ -1,0 +1,144 @@
+// The main use of a stored login: many programs that share it, at the moment when its access token has run out,
+// over a network that loses answers, and killed at any moment. Nobody is logged out.
+
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
+import { fileStorage } from '@latchkey/client/file-storage';
+import { loginByMail, request } from '../support/http.ts';
+import { startLossyProxy } from '../support/lossy-proxy.ts';
+import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { startWorker } from '../support/worker.ts';
+
+const processes = 20;
+const killedOfThem = 6;
+const killedWithinMs = 500;
+
+/**
+ * Without a lock a token must outlive the tries of one exchange, as every real one does: who is overtaken by two
+ * exchanges while a request of theirs is under way holds a token that the service takes for stolen.
+ */
+const variants = {
+  real: { rounds: 10, accessTokenSeconds: 2 },
+  none: { rounds: 5, accessTokenSeconds: 6 },
+};
+const testLimitMs = 240_000;
+
+/** Set it to what a failure printed, for the same choices again. */
+const seed = Number(process.env['LATCHKEY_TEST_SEED'] ?? Date.now() % 1_000_000_000);
+
+/** Mulberry32. */
+function seeded(state: number): () => number {
+  let a = state;
+  return () => {
+    a = (a + 0x6d2b79f5) | 0;
+    let t = Math.imul(a ^ (a >>> 15), 1 | a);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** What the service says of the refreshes in its log lines from one on: how often each outcome. */
+function refreshes(service: TestService, from: number): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const line of service.logs().slice(from)) {
+    const { route, detail } = JSON.parse(line);
+    if (!String(route).endsWith('/auth/refresh')) continue;
+    counts[detail] = (counts[detail] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** Served, or told to try again: nothing that says that the login is gone. */
+const mayEndSo = (outcome: string | undefined) =>
+  /^(ok|unreachable|timeout|lock_timeout)\b/.test(outcome ?? '');
+
+const tally = (outcomes: readonly (string | undefined)[]): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(Object.groupBy(outcomes, (outcome) => outcome ?? 'ended')).map(([key, all]) => [
+      key,
+      all!.length,
+    ]),
+  );
+
+async function share(lock: keyof typeof variants): Promise<void> {
+  const { rounds, accessTokenSeconds } = variants[lock];
+  const random = seeded(seed);
+  const service = await startService({
+    env: { LATCHKEY_ACCESS_TOKEN_TTL: String(accessTokenSeconds), LATCHKEY_RATE_LIMITS: 'off' },
+  });
+  const proxy = await startLossyProxy(Number(new URL(service.url).port), {
+    requests: 0.05,
+    answers: 0.3,
+    random,
+  });
+  const email = `shared-${lock}@example.com`;
+  const tokens = await loginByMail(service.url, email);
+  const path = join(temporaryDirectory(), 'latchkey', 'credentials.json');
+  const stored = credentialStore(fileStorage(path), proxy.url);
+  await stored.put({
+    server: proxy.url,
+    user: { id: 'usr_shared', email },
+    logged_in_at: new Date().toISOString(),
+    ...tokenMembers({ ...tokens, token_type: 'Bearer', expires_in: accessTokenSeconds }, Date.now()),
+  });
+  const start = () => startWorker([process.execPath], 'shared-login-worker.ts', proxy.url, path, lock);
+
+  const report: string[] = [];
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const from = service.logs().length;
+      const lostBefore = proxy.lost.answers;
+      const workers = Array.from({ length: processes }, () => start());
+      expect(await Promise.all(workers.map((worker) => worker.hear()))).toEqual(workers.map(() => 'ready'));
+      while ((await stored.read())!.access_token_expires_at > Date.now()) await Bun.sleep(20);
+      for (const worker of workers) worker.say('go');
+      for (const worker of workers.slice(0, killedOfThem)) {
+        setTimeout(() => worker.signal('SIGKILL'), random() * killedWithinMs);
+      }
+      const outcomes = await Promise.all(workers.map((worker) => worker.hear()));
+      const counts = refreshes(service, from);
+      report.push(JSON.stringify({ round, outcomes: tally(outcomes), refreshes: counts }));
+      expect(outcomes.slice(0, killedOfThem).filter((outcome) => !mayEndSo(outcome) && outcome)).toEqual([]);
+      expect(outcomes.slice(killedOfThem).filter((outcome) => !mayEndSo(outcome))).toEqual([]);
+      if (lock === 'real') {
+        const { rotated = 0, retry = 0, ...others } = counts;
+        expect(others).toEqual({});
+        expect(rotated).toBeGreaterThan(0);
+        expect(retry).toBeLessThanOrEqual(proxy.lost.answers - lostBefore + killedOfThem);
+      }
+    }
+
+    // Past the network: a program that starts afresh.
+    const one = start();
+    proxy.mend();
+    expect([await one.hear(), await one.ask('go')]).toEqual(['ready', 'ok']);
+    expect(await one.finish()).toBe('');
+    const token = (await stored.read())!.access_token;
+    const { body: list } = await request(service.url, 'GET', '/sessions', { token });
+    expect(list.sessions).toHaveLength(1);
+    const database = new Database(join(service.directory, 'latchkey.db'), { readonly: true });
+    expect(database.query("SELECT * FROM events WHERE type = 'refresh_theft'").all()).toEqual([]);
+    database.close();
+    expect(refreshes(service, 0)['theft']).toBeUndefined();
+  } catch (error) {
+    throw new Error(`LATCHKEY_TEST_SEED=${seed}\n${report.join('\n')}`, { cause: error });
+  } finally {
+    proxy.close();
+    await service.stop();
+  }
+  process.stdout.write(`${lock} lock\n${report.join('\n')}\n${JSON.stringify(proxy.lost)}\n`);
+}
+
+test(
+  `${processes} processes that share one stored login, ${variants.real.rounds} times over, are all served and log nobody out`,
+  () => share('real'),
+  testLimitMs,
+);
+
+test(
+  'so do processes whose lock does not work, as on a file system of many machines',
+  () => share('none'),
+  testLimitMs,
+);

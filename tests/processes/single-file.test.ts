@@ -1,0 +1,53 @@
+// The service as one file: what a checkout does, it does with nothing beside it.
+
+import { beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { removeAtExit } from '../support/cleanup.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { startService } from '../support/service.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
+const file = join(directory, 'latchkey-server');
+removeAtExit(directory);
+
+beforeAll(async () => {
+  const build = spawn([process.execPath, join(import.meta.dir, '../../packages/server/build.ts'), file]);
+  expect(await build.exited).toBe(0);
+});
+
+const stores = {
+  SQLite: async () => ({}),
+  PostgreSQL: async () => ({ databaseUrl: await (await startPostgres()).createDatabase() }),
+};
+
+test.each(Object.entries(stores))('it serves pages and logins on %s', async (_, store) => {
+  const service = await startService({ program: [file], ...(await store()) });
+  const html = await (await fetch(`${service.url}/login`)).text();
+  const assets = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+  expect(assets.length).toBeGreaterThan(2);
+  for (const path of [...assets, '/docs', '/docs/reference.css', '/openapi.json', '/account'])
+    expect([path, (await fetch(`${service.url}${path}`)).status]).toEqual([path, 200]);
+  const { access_token: token, refresh_token } = await loginByMail(service.url, 'single@example.com');
+  expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
+  expect((await request(service.url, 'POST', '/refresh', { json: { refresh_token } })).status).toBe(200);
+  expect(await service.stop()).toBe(0);
+});
+
+test('it reads .env where it is started, and nothing there becomes a part of it', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
+  removeAtExit(place);
+  writeFileSync(join(place, '.env'), 'LATCHKEY_SIGNUP=closed\n');
+  writeFileSync(join(place, 'bunfig.toml'), 'preload = ["./hostile.ts"]\n');
+  writeFileSync(join(place, 'hostile.ts'), 'console.log("hostile"); process.exit(7);\n');
+  const service = await startService({ program: [file], directory: place });
+  await request(service.url, 'POST', '/magic_link', { json: { email: 'nobody@example.com' } });
+  const token = linkTokenIn(await mailTo(service.url, 'nobody@example.com'));
+  const answer = await request(service.url, 'POST', '/magic_link/verify', { json: { token } });
+  expect([answer.status, answer.body.error]).toEqual([403, 'signup_disabled']);
+  expect(service.logs().join('\n')).not.toContain('hostile');
+  expect(await service.stop()).toBe(0);
+});
