@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 const shipped = join(import.meta.dir, '../packages/server/src/sign-in/passkeys/aaguids.json');
-const greatestNameLength = 100;
+const maxNameLength = 100;
 const aaguid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 // The list says of itself that it will be emptied when it is given up: that is no reason to lose the names.
 const communityList = z
-  .record(aaguid, z.object({ name: z.string().min(1).max(greatestNameLength) }))
+  .record(aaguid, z.object({ name: z.string().min(1).max(maxNameLength) }))
   .refine((names) => Object.keys(names).length > 0, 'the list is empty; nothing was changed');
 
 const [source, target = shipped] = process.argv.slice(2);

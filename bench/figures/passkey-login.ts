@@ -4,7 +4,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mintChallenge, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { generateKey, type KeyRing, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import {
+  generateKey,
+  type KeyRing,
+  parseKeyRing,
+} from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import {

@@ -10,7 +10,7 @@ import { connections } from '../support/load.ts';
 import { cpuSecondsOfFamily, parentOf, runProgram } from '../support/processes.ts';
 import { type Figure, ratioFinding } from '../support/report.ts';
 import { rotateStatement } from '../support/rotate-statement.ts';
-import { compare, cpuMicros, greatestRounds, median, type Sample } from '../support/rounds.ts';
+import { compare, cpuMicros, maxRounds, median, type Sample } from '../support/rounds.ts';
 import { refreshRounds, standOn, tokensInTurn } from '../support/stand.ts';
 import { fillStore, refreshIdleTtlMs } from '../support/store.ts';
 
@@ -57,7 +57,7 @@ const addNumberedSessions = (sql: postgres.Sql) =>
       idle_expires_at, expires_at, revoked_at, parent_session_id, passkey_id
     FROM (
       SELECT *, row_number() OVER () AS number FROM sessions CROSS JOIN generate_series(1, 2)
-      LIMIT ${greatestRounds * slotsPerRound}
+      LIMIT ${maxRounds * slotsPerRound}
     ) AS copied`);
 
 async function pgbenchRounds(databaseUrl: string, sql: postgres.Sql): Promise<() => Promise<Sample>> {

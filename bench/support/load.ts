@@ -15,7 +15,7 @@ export const connections = 32;
 const answerTimeoutSeconds = 10;
 
 /** How many bytes an answer may differ from the expected ones on average: what is cut off at the end of a round. */
-const greatestSizeDifference = 2;
+const maxSizeDifference = 2;
 
 export const mePath = '/api/v1/auth/me';
 export const refreshPath = '/api/v1/auth/refresh';
@@ -84,7 +84,7 @@ export function requireExpected(
   const asExpected =
     result.failed === 0 &&
     result.refused === refusals &&
-    (result.requests === 0 || Math.abs(bytesEach - expected.bytes) <= greatestSizeDifference);
+    (result.requests === 0 || Math.abs(bytesEach - expected.bytes) <= maxSizeDifference);
   if (asExpected) return;
   const { status, bytes } = expected;
   throw new Error(

@@ -3,7 +3,7 @@
 import { type Comparison, cpuMicros, median, rateOf, type Sample } from './rounds.ts';
 
 /** With more of the cores than this in other hands, a time or a rate is no proof. */
-const greatestOthersShare = 0.1;
+const maxOthersShare = 0.1;
 
 /** Something that was measured. */
 export interface Measurement {
@@ -32,7 +32,7 @@ export const isFinding = (measured: Finding | Measurement): measured is Finding 
 type Verdict = 'kept' | 'MISSED' | 'UNSETTLED';
 
 export function verdictOf({ value, promise, othersShare = 0 }: Finding): Verdict {
-  if (othersShare > greatestOthersShare) return 'UNSETTLED';
+  if (othersShare > maxOthersShare) return 'UNSETTLED';
   return ('atLeast' in promise ? value >= promise.atLeast : value <= promise.atMost) ? 'kept' : 'MISSED';
 }
 

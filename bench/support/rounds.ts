@@ -55,10 +55,10 @@ export interface CompareOptions {
 }
 
 /** How often a round is done again at most, all in all, where one side was not let do anything. */
-const greatestRepeats = 5;
+const maxRepeats = 5;
 
 /** How many rounds there are at most, the one to warm up included. */
-export const greatestRounds = rounds + greatestRepeats + 1;
+export const maxRounds = rounds + maxRepeats + 1;
 
 export async function compare(
   subject: Side,
@@ -68,7 +68,7 @@ export async function compare(
   const othersShare = watchOthers(ours);
   const pairs: { subject: Sample; baseline: Sample }[] = [];
   for (let round = 0; pairs.length <= counted; round++) {
-    if (round > counted + greatestRepeats) throw new Error('the machine is too busy to measure anything');
+    if (round > counted + maxRepeats) throw new Error('the machine is too busy to measure anything');
     const pair = round % 2 === 0 ? await inTurn(subject, baseline) : await inReverse(subject, baseline);
     if (round === 0 || Object.values(pair).every(({ count }) => count > 0)) pairs.push(pair);
   }

@@ -1,7 +1,11 @@
 // A service on a full store of its own, ready to be asked.
 
 import { join } from 'node:path';
-import { generateKey, type KeyRing, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import {
+  generateKey,
+  type KeyRing,
+  parseKeyRing,
+} from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import { mePath, putUnderLoad, recordAnswer, refreshPath } from './load.ts';

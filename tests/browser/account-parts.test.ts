@@ -24,7 +24,7 @@ const part = (page: Page, name: string) => page.getByRole('region', { name, exac
 const partNames = ['Your passkeys', 'Where you are signed in', 'Your organizations', 'Security log'];
 
 /** About five lines: nobody knows yet how many entries there will be. */
-const greatestMovePixels = 120;
+const maxMovePixels = 120;
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 390, height: 844 };
 
@@ -179,7 +179,7 @@ test.each([0, 1])('what stands below %d passkeys hardly moves when they come', a
     held.resolve();
     await page.locator('#add-passkey').waitFor();
     const after = await logins.boundingBox();
-    expect(Math.abs(after!.y - before!.y)).toBeLessThan(greatestMovePixels);
+    expect(Math.abs(after!.y - before!.y)).toBeLessThan(maxMovePixels);
     await page.unrouteAll();
   }
   await page.context().close();

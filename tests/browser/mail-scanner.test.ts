@@ -115,12 +115,12 @@ function linksIn({ text, html }: Mail): string[] {
   return inText;
 }
 
-const greatestPresses = 3;
+const maxPresses = 3;
 const scanDeadlineMs = 120_000;
 
 async function pressAround(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  for (let presses = 0; presses < greatestPresses && (await page.getByRole('button').count()) > 0; presses++)
+  for (let presses = 0; presses < maxPresses && (await page.getByRole('button').count()) > 0; presses++)
     await page.getByRole('button').first().click();
   const field = page.getByRole('textbox').first();
   if (await field.isVisible()) await field.focus();

@@ -1,7 +1,7 @@
 // Passkeys on the pages, in a real browser with a virtual authenticator, against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CDPSession, Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
@@ -324,15 +324,15 @@ test('an account with as many passkeys as it can have says so, and its browser k
       },
       [`/api/v1/auth/passkey/${path}`, JSON.stringify(body ?? {})] as const,
     );
-  for (let n = 0; n < limits.passkeys; n++) {
+  for (let n = 0; n < fieldLimits.passkeys; n++) {
     await post('register', authenticator.create(await post('register/challenge')));
   }
   const tooMany = page
     .getByRole('alert')
-    .getByText(`has ${limits.passkeys} passkeys, as many as it can have`);
+    .getByText(`has ${fieldLimits.passkeys} passkeys, as many as it can have`);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await tooMany.waitFor();
-  expect(await items(page).count()).toBe(limits.passkeys);
+  expect(await items(page).count()).toBe(fieldLimits.passkeys);
   expect(await device.credentials()).toEqual([]);
 
   // Now that the page knows, the browser is not even asked.

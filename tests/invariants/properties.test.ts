@@ -9,7 +9,7 @@ import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
 setDefaultTimeout(60_000);
 
 const runs = 120;
-const greatestLength = 40;
+const maxLength = 40;
 const day = 86_400;
 const [accessTtl, idleTtl, sessionTtl, deviceTtl, linkTtl] = [14_400, 30 * day, 180 * day, 600, 900];
 const [leeway, refreshRetry, redeemRetry, recentLogin] = [10, 600, 60, 900];
@@ -330,7 +330,7 @@ onBothDatabases('any sequence of commands', (open) => {
 
   test('gives no token, code or link a second effect, and nobody who was shut out a way back in', async () => {
     const property = fc.asyncProperty(
-      fc.array(command, { maxLength: greatestLength, size: 'max' }),
+      fc.array(command, { maxLength: maxLength, size: 'max' }),
       async (rest) => {
         const run = new Run(app, clock, `person-${people++}@example.com`);
         await run.step({ do: 'ask for a link' });

@@ -12,10 +12,10 @@ import { openDatabase } from '../../packages/server/src/platform/database/databa
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts';
 import type { App, Lifecycle } from '../../packages/server/src/platform/http/server.ts';
-import { createLimiter } from '../../packages/server/src/platform/rate-limits/limiter.ts';
 import { readMailbox } from '../../packages/server/src/platform/mail/mailbox.ts';
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
+import { createRateLimiter } from '../../packages/server/src/platform/rate-limits/limiter.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
 import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
@@ -134,7 +134,7 @@ export async function openApp(
     config,
     db,
     metrics,
-    limiter: createLimiter({ config, db, metrics }),
+    limiter: createRateLimiter({ config, db, metrics }),
     log,
     keys: ring,
     logKeys: readLogKeys(ring, settings),

@@ -5,7 +5,7 @@ import type { Clock } from '@latchkey/client/clock';
 import {
   type CredentialStore,
   credentialStore,
-  type Login,
+  type StoredLogin,
   tokenMembers,
 } from '@latchkey/client/credentials';
 import { LatchkeyError } from '@latchkey/client/errors';
@@ -28,7 +28,7 @@ export const clockOf = (test: TestApp): Clock => ({
   sleep: async (milliseconds) => test.pass(milliseconds / 1000),
 });
 
-export const loginOf = (server: string, tokens: Tokens, now: number): Login => ({
+export const loginOf = (server: string, tokens: Tokens, now: number): StoredLogin => ({
   server,
   user: { id: 'usr_ada', email: 'ada@example.com' },
   logged_in_at: new Date(now).toISOString(),

@@ -1,6 +1,6 @@
 // Every page in every state worth looking at, for whoever looks: axe-core, or a person at screenshots.
 
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from './authenticator.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
@@ -21,8 +21,8 @@ interface PageStates {
 const longName = `Rechnerraum-Süd-${'überlang'.repeat(10)}`;
 const rightToLeft = 'חדר השרתים הראשי — الخادم الرئيسي في الطابق الثاني';
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
-const nameOf = (index: number) => (names[index % names.length] as string).slice(0, limits.requesterText);
-const fullAccount = { passkeys: limits.passkeys, logins: 50 };
+const nameOf = (index: number) => (names[index % names.length] as string).slice(0, fieldLimits.requesterText);
+const fullAccount = { passkeys: fieldLimits.passkeys, logins: 50 };
 
 /** Starts a service and fills it with what the states show. */
 export async function openPageStates(): Promise<PageStates> {
@@ -276,7 +276,7 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await openPending(page, {
           client_name: rightToLeft,
-          device_name: longName.slice(0, limits.requesterText),
+          device_name: longName.slice(0, fieldLimits.requesterText),
         });
       },
     },

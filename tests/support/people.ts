@@ -66,11 +66,11 @@ export async function giveAuthenticator(page: Page): Promise<void> {
   });
 }
 
-const greatestTabs = 40;
+const maxTabs = 40;
 
 /** Presses Tab until the button, link or field is reached, and shows that the way there can be seen. */
 export async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < greatestTabs; presses++) {
+  for (let presses = 0; presses < maxTabs; presses++) {
     await page.keyboard.press('Tab');
     const focused = await page.evaluate(() => {
       const element = document.activeElement as HTMLElement;

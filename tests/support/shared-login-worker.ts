@@ -10,7 +10,7 @@ import { openSession } from '../../packages/client/src/session.ts';
 
 const [server = '', path = '', lock] = process.argv.slice(2);
 /** A person starts a command again that ended in "try again". */
-const greatestTries = 5;
+const maxTries = 5;
 
 const file = fileStorage(path);
 const storage: Storage = lock === 'real' ? file : { ...file, lock: (_, work) => work() };
@@ -27,7 +27,7 @@ for (let tries = 1; ; tries++) {
     break;
   } catch (error) {
     if (!(error instanceof LatchkeyError)) throw error;
-    if (error.retryable && tries < greatestTries) continue;
+    if (error.retryable && tries < maxTries) continue;
     answer(`${error.code}: ${error.message}`);
     break;
   }

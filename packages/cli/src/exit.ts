@@ -21,7 +21,7 @@ export class UsageError extends Error {
 }
 
 /** The command failed, and what it printed says why. */
-export class AlreadyTold extends Error {
+export class ReportedError extends Error {
   readonly status: number;
 
   constructor(status: number) {
@@ -58,7 +58,7 @@ export interface Failure {
 }
 
 /** How the person called, so that a hint can be typed as it stands. */
-export interface Called {
+export interface CommandContext {
   /** `latchkey login`, with `--server` where that was named. */
   readonly login: string;
   /** It is `latchkey doctor` that tells of the failure. */
@@ -66,7 +66,7 @@ export interface Called {
 }
 
 /** One failure for every error. */
-export function failureOf(error: unknown, called: Called): Failure {
+export function failureOf(error: unknown, called: CommandContext): Failure {
   if (error instanceof UsageError) {
     const hint = error.hint ?? 'Run `latchkey --help` to see what there is.';
     return { status: exitStatus.usage, code: 'usage', message: error.message, hint };
@@ -87,7 +87,7 @@ export function failureOf(error: unknown, called: Called): Failure {
     status: statusOf(error),
     code,
     // The server's code may be any text, also the name of what every object has.
-    message: (Object.hasOwn(sentences, code) ? sentences[code] : undefined) ?? message,
+    message: (Object.hasOwn(messages, code) ? messages[code] : undefined) ?? message,
     hint: hintOf(error, called),
     requestId,
     retryAfterSeconds,
@@ -107,14 +107,17 @@ function statusOf(error: LatchkeyError): number {
 }
 
 /** Where a person needs another sentence than a developer. */
-const sentences: Partial<Record<LatchkeyErrorCode, string>> = {
+const messages: Partial<Record<LatchkeyErrorCode, string>> = {
   access_denied: 'The login was denied in the browser.',
   expired_token: 'The code has expired before anybody approved it.',
   account_disabled: 'This account has been disabled.',
   invalid_token: 'The server takes this login no more.',
 };
 
-function hintOf({ code, retryAfterSeconds }: LatchkeyError, { login, isDoctor = false }: Called): string {
+function hintOf(
+  { code, retryAfterSeconds }: LatchkeyError,
+  { login, isDoctor = false }: CommandContext,
+): string {
   const kept = 'Stored logins are kept.';
   switch (code) {
     case 'not_logged_in':

@@ -4,7 +4,7 @@ interface PageQuery {
 }
 
 const pageSize = 100;
-const greatestPages = 10;
+const maxPages = 10;
 
 /**
  * All pages of a list as one: at most a thousand entries, and the cursor of what is left out.
@@ -15,7 +15,7 @@ export async function allPages<Entry>(
 ): Promise<{ entries: Entry[]; next_cursor: string | null }> {
   const entries: Entry[] = [];
   let cursor: string | null = null;
-  for (let page = 0; page < greatestPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const answer = await ask({ limit: String(pageSize), ...(cursor === null ? {} : { cursor }) });
     entries.push(...answer.entries);
     cursor = answer.next_cursor;

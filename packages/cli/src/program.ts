@@ -4,10 +4,10 @@ import type { Shell } from './commands/completion.ts';
 import type { Config } from './config.ts';
 import { loginCommand } from './connection.ts';
 import type { Context } from './context.ts';
-import { AlreadyTold, exitStatus, type Failure, failureOf, UsageError } from './exit.ts';
+import { exitStatus, type Failure, failureOf, ReportedError, UsageError } from './exit.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 
-export interface Surroundings {
+export interface Environment {
   /** Without the program's own name. */
   readonly args: readonly string[];
   readonly config: Config;
@@ -25,7 +25,7 @@ interface GlobalOptions {
 type Perform = (command: Command, work: (ctx: Context) => Promise<void>) => Promise<void>;
 
 /** Runs one command, from its arguments to its exit status. Whatever goes wrong is told; nothing is thrown. */
-export async function run({ args, config, stdout, stderr, signal }: Surroundings): Promise<number> {
+export async function run({ args, config, stdout, stderr, signal }: Environment): Promise<number> {
   // Also said of arguments that cannot be understood.
   const json = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const output = createOutput({ stdout, stderr, json, ...config });
@@ -39,7 +39,7 @@ export async function run({ args, config, stdout, stderr, signal }: Surroundings
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    if (error instanceof AlreadyTold) {
+    if (error instanceof ReportedError) {
       status = error.status;
     } else if (error instanceof CommanderError && error.code === 'commander.help') {
       program.outputHelp();

@@ -8,7 +8,7 @@ import type { LatchkeyError } from './errors.ts';
 import { memoryStorage } from './memory-storage.ts';
 import { operations } from './operations.ts';
 import { openSession } from './session.ts';
-import { longestAnswerBytes } from './transport.ts';
+import { maxAnswerBytes } from './transport.ts';
 import { createVerifier } from './verify.ts';
 
 /** A real server that answers as no Latchkey does. */
@@ -33,7 +33,7 @@ const strange = Bun.serve({
           }),
         );
       case '/too-long':
-        return new Response(new Uint8Array(longestAnswerBytes + 1));
+        return new Response(new Uint8Array(maxAnswerBytes + 1));
       case '/redirect':
         return Response.redirect('/never');
       default:

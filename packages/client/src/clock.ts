@@ -12,7 +12,7 @@ export const aborted = (signal: AbortSignal): LatchkeyError =>
   new LatchkeyError('aborted', 'The caller ended this.', { cause: signal.reason });
 
 /** Timers hold 31 bits; more would fire at once. */
-const longestTimerMilliseconds = 2 ** 31 - 1;
+const maxTimerMilliseconds = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -28,7 +28,7 @@ export const systemClock: Clock = {
           signal?.removeEventListener('abort', stop);
           resolve();
         },
-        Math.min(milliseconds, longestTimerMilliseconds),
+        Math.min(milliseconds, maxTimerMilliseconds),
       );
       signal?.addEventListener('abort', stop, { once: true });
     }),

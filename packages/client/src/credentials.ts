@@ -2,7 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import { LatchkeyError } from './errors.ts';
 
 /** One stored login. Times in milliseconds are of this machine's clock. */
-export interface Login {
+export interface StoredLogin {
   /** The origin of the service, like `https://login.example`. */
   readonly server: string;
   readonly user: { readonly id: string; readonly email: string };
@@ -28,7 +28,7 @@ export interface CredentialDocument {
   readonly version: 1;
   /** The server last logged in to. */
   readonly current_server: string | null;
-  readonly logins: Readonly<Record<string /* server */, Login>>;
+  readonly logins: Readonly<Record<string /* server */, StoredLogin>>;
 }
 
 export interface LockOptions {
@@ -64,14 +64,14 @@ export interface CredentialStore {
   readonly server: string;
   /** For people: where the login lies. */
   readonly description: string;
-  read(): Promise<Login | null>;
+  read(): Promise<StoredLogin | null>;
   /** Stores a new login over whatever was there, and makes its server the current one. */
-  put(login: Login): Promise<void>;
+  put(login: StoredLogin): Promise<void>;
   /**
    * Stores `next`, or removes the login, if the stored login still has the refresh token and the key of the
    * expected one (`null`: if there is no login). False, and nothing changed, if somebody else was faster.
    */
-  replace(expected: Login | null, next: Login | null): Promise<boolean>;
+  replace(expected: StoredLogin | null, next: StoredLogin | null): Promise<boolean>;
   /** One at a time over all processes that share the stored login. */
   lockForRefresh<T>(work: () => Promise<T>, options?: LockOptions): Promise<T>;
 }
@@ -86,7 +86,7 @@ export const refreshLockMilliseconds = 60_000;
 export function credentialStore(storage: Storage, server: string): CredentialStore {
   const change = <T>(work: () => Promise<T>) =>
     storage.lock('document', work, { timeoutMilliseconds: documentLockMilliseconds });
-  const loginIn = (document: CredentialDocument): Login | null =>
+  const loginIn = (document: CredentialDocument): StoredLogin | null =>
     Object.hasOwn(document.logins, server) ? (document.logins[server] ?? null) : null;
 
   return {
@@ -116,7 +116,7 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
  * Whether two logins would send the same refresh request. Two processes without a working lock may store one
  * token with two keys; only one of these keys gets an answer from the service.
  */
-export const isSameGrant = (one: Login | null, other: Login | null): boolean =>
+export const isSameGrant = (one: StoredLogin | null, other: StoredLogin | null): boolean =>
   one?.refresh_token === other?.refresh_token && one?.idempotency_key === other?.idempotency_key;
 
 /** A key that nobody can guess, for one request and its repetitions. */
@@ -126,7 +126,7 @@ export const newIdempotencyKey = (): string =>
   );
 
 /** No access token lives this long, and every date that is counted from it can be written down. */
-const longestLifetimeSeconds = 2 ** 31;
+const maxLifetimeSeconds = 2 ** 31;
 /** What a header can carry: RFC 6749, appendix A. */
 const isToken = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
@@ -142,7 +142,7 @@ export function checkedTokens(answer: unknown): TokenSet {
     isToken(refresh_token) &&
     typeof expires_in === 'number' &&
     expires_in >= 0 &&
-    expires_in <= longestLifetimeSeconds;
+    expires_in <= maxLifetimeSeconds;
   if (!isWhole) throw new LatchkeyError('not_latchkey', 'The answer holds no tokens.');
   return answer as TokenSet;
 }

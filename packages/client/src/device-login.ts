@@ -44,7 +44,7 @@ const slowDownSeconds = 5;
 /** @see RFC 8628 section 3.2 */
 const defaultIntervalSeconds = 5;
 /** After a failed connection the wait doubles, up to here: a redeemed code is answered again for 60 s only. */
-const longestDoubledSeconds = 15;
+const maxDoubledSeconds = 15;
 /** A clock that runs at twice the right speed ends no login early. */
 const lifetimesToWait = 2;
 
@@ -115,7 +115,7 @@ const goesOn = (error: LatchkeyError): boolean =>
 function secondsToWait(usual: number, last: LatchkeyError | undefined): number {
   if (!last) return usual;
   if (last.code === 'unreachable' || last.code === 'timeout') {
-    return Math.max(usual, Math.min(usual * 2, longestDoubledSeconds));
+    return Math.max(usual, Math.min(usual * 2, maxDoubledSeconds));
   }
   return Math.max(usual, last.retryAfterSeconds ?? 0);
 }

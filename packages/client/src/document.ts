@@ -1,4 +1,4 @@
-import type { CredentialDocument, Login } from './credentials.ts';
+import type { CredentialDocument, StoredLogin } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 
 /** What some hundred logins take; more is no document of ours. */
@@ -60,7 +60,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const textMembers = ['server', 'logged_in_at', 'access_token', 'refresh_token', 'idempotency_key'] as const;
 const numberMembers = ['access_token_expires_at', 'access_token_lifetime_seconds'] as const;
 
-const isLogin = (value: unknown): value is Login =>
+const isLogin = (value: unknown): value is StoredLogin =>
   isObject(value) &&
   textMembers.every((name) => typeof value[name] === 'string') &&
   numberMembers.every((name) => Number.isFinite(value[name])) &&

@@ -51,7 +51,7 @@ const codesOfThisSide: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>
 };
 
 /** Whether a code may come from a service: none of those that mean something on this side. */
-export const isOfService = (code: unknown): code is ErrorCode =>
+export const isServerError = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && !Object.hasOwn(codesOfThisSide, code);
 
 interface Circumstances {

@@ -17,10 +17,10 @@ import { type CredentialDocument, emptyDocument, type Storage } from './credenti
 import { corrupt, documentLimitBytes, formatDocument, parseDocument } from './document.ts';
 import { LatchkeyError } from './errors.ts';
 import { withProcessLock } from './process-lock.ts';
-import { storeFailed, systemCode } from './store-failure.ts';
+import { storageFailed, systemCode } from './store-failure.ts';
 
 /** What was open to others, in a sentence. Where mending failed, it still is. */
-export interface Finding {
+export interface StorageDefect {
   readonly what: string;
   readonly mended: boolean;
 }
@@ -31,7 +31,7 @@ export interface FileCheck {
   readonly exists: boolean;
   /** As found, before anything was mended; `unknown` where the system has no such modes. */
   readonly readableBy: 'owner' | 'group' | 'everyone' | 'unknown';
-  readonly findings: readonly Finding[];
+  readonly findings: readonly StorageDefect[];
 }
 
 export interface FileStorage extends Storage {
@@ -41,7 +41,7 @@ export interface FileStorage extends Storage {
 
 /** A temporary file this old was left by a process that died. */
 export const staleTemporarySeconds = 600;
-const longestLinkChain = 40;
+const maxLinkChain = 40;
 const fileMode = 0o600;
 const directoryMode = 0o700;
 const stickyBit = 0o1000;
@@ -59,10 +59,10 @@ export function fileStorage(path: string): FileStorage {
     try {
       await mkdir(ownDirectory, { recursive: true, mode: directoryMode });
     } catch (error) {
-      throw storeFailed(`The directory ${ownDirectory} cannot be made`, error);
+      throw storageFailed(`The directory ${ownDirectory} cannot be made`, error);
     }
     const file = await followLinks(path);
-    await closeToOthers(ownDirectory, file);
+    await restrictAccess(ownDirectory, file);
     return file;
   };
 
@@ -70,7 +70,7 @@ export function fileStorage(path: string): FileStorage {
     description: `the file ${path}`,
     read: async () => {
       const file = await followLinks(path);
-      await closeToOthers(ownDirectory, file);
+      await restrictAccess(ownDirectory, file);
       return readDocument(file);
     },
     write: async (document) => {
@@ -88,7 +88,7 @@ export function fileStorage(path: string): FileStorage {
     check: async () => {
       const file = await followLinks(path);
       const [directoryBefore, fileBefore] = [await modeOf(dirname(file)), await modeOf(file)];
-      const findings = await closeToOthers(ownDirectory, file);
+      const findings = await restrictAccess(ownDirectory, file);
       const readableBy = readers(directoryBefore ?? directoryMode, fileBefore ?? fileMode);
       return { path: file, exists: fileBefore !== undefined, readableBy, findings };
     },
@@ -102,7 +102,7 @@ async function followLinks(path: string): Promise<string> {
     file = join(await realpath(dirname(file)).catch(() => dirname(file)), basename(file));
     const target = await readlink(file).catch(() => undefined);
     if (target === undefined) return file;
-    if (links === longestLinkChain) {
+    if (links === maxLinkChain) {
       throw new LatchkeyError('store_failed', `${path} is a symbolic link that leads nowhere.`);
     }
     file = resolve(dirname(file), target);
@@ -114,8 +114,8 @@ async function followLinks(path: string): Promise<string> {
  * @throws {LatchkeyError} `store_failed` where one belongs to another user, or others may write to a directory
  * that is not ours to change
  */
-async function closeToOthers(ownDirectory: string, file: string): Promise<Finding[]> {
-  const findings: Finding[] = [];
+async function restrictAccess(ownDirectory: string, file: string): Promise<StorageDefect[]> {
+  const findings: StorageDefect[] = [];
   const uid = process.getuid?.();
   if (uid === undefined) return findings;
   const places = [
@@ -160,7 +160,7 @@ async function statIfThere(path: string) {
     return await stat(path);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
-    throw storeFailed(`${path} cannot be looked at`, error);
+    throw storageFailed(`${path} cannot be looked at`, error);
   }
 }
 
@@ -178,7 +178,7 @@ async function readDocument(file: string): Promise<CredentialDocument> {
   try {
     text = await readBounded(file, where);
   } catch (error) {
-    throw error instanceof LatchkeyError ? error : storeFailed(`The file ${file} cannot be read`, error);
+    throw error instanceof LatchkeyError ? error : storageFailed(`The file ${file} cannot be read`, error);
   }
   // An empty file holds no login that could be lost.
   return text?.trim() ? parseDocument(text, where) : emptyDocument;
@@ -221,7 +221,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
     await syncDirectory(dirname(file));
   } catch (error) {
     await unlink(temporary).catch(() => {});
-    throw storeFailed(`The file ${file} cannot be written`, error);
+    throw storageFailed(`The file ${file} cannot be written`, error);
   }
 }
 

@@ -6,7 +6,7 @@ import { type CredentialDocument, emptyDocument, type Storage } from './credenti
 import { formatDocument, parseDocument } from './document.ts';
 import { withProcessLock } from './process-lock.ts';
 import { busAnswers, type SessionBus } from './session-bus.ts';
-import { storeFailed } from './store-failure.ts';
+import { storageFailed } from './store-failure.ts';
 
 /** The part of `@napi-rs/keyring` that is used. */
 export interface Keyring {
@@ -98,7 +98,7 @@ export function keychainStorage({
       try {
         await mkdir(lockDirectory, { recursive: true, mode: 0o700 });
       } catch (error) {
-        throw storeFailed(`The directory ${lockDirectory} cannot be made`, error);
+        throw storageFailed(`The directory ${lockDirectory} cannot be made`, error);
       }
       const hash = createHash('sha256').update(`${service}\n${name}`).digest('hex').slice(0, 16);
       return withProcessLock(join(lockDirectory, `keychain.${hash}.lock`), work, options);
@@ -112,7 +112,7 @@ async function attempt<T>(verb: 'read' | 'written', work: () => Promise<T>): Pro
   try {
     return await withinLimit(work(), keychainTimeLimitMilliseconds);
   } catch (error) {
-    throw storeFailed(`The keychain cannot be ${verb} (is it unlocked?)`, error);
+    throw storageFailed(`The keychain cannot be ${verb} (is it unlocked?)`, error);
   }
 }
 

@@ -7,13 +7,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { aborted, systemClock } from './clock.ts';
 import type { LockOptions } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
-import { storeFailed, systemCode } from './store-failure.ts';
+import { storageFailed, systemCode } from './store-failure.ts';
 
 /** How long to wait for a lock where the caller names no limit. */
 export const lockTimeoutMilliseconds = 10_000;
 /** Pauses between tries double from the first to the longest; each is cut by chance to between half and all of it. */
 const firstPauseMilliseconds = 2;
-const longestPauseMilliseconds = 50;
+const maxPauseMilliseconds = 50;
 
 /** Primary result codes of SQLite. @see https://www.sqlite.org/rescode.html */
 const sqliteBusy = 5;
@@ -33,7 +33,7 @@ export async function withProcessLock<T>(
   if (signal?.aborted) throw aborted(signal);
   const deadline = performance.now() + timeoutMilliseconds;
   let held = tryLock(file);
-  for (let pause = firstPauseMilliseconds; !held; pause = Math.min(pause * 2, longestPauseMilliseconds)) {
+  for (let pause = firstPauseMilliseconds; !held; pause = Math.min(pause * 2, maxPauseMilliseconds)) {
     if (performance.now() >= deadline) {
       const waited = `${timeoutMilliseconds / 1000} s`;
       throw new LatchkeyError('lock_timeout', `Another process has held ${file} for more than ${waited}.`);
@@ -63,7 +63,7 @@ function tryLock(file: string): DatabaseSync | undefined {
     const code = primaryCodeOf(error);
     if (code === sqliteBusy) return undefined;
     if (code === sqliteNotADatabase || code === sqliteCorrupt) return emptyLockFile(file);
-    throw storeFailed(`The lock file ${file} cannot be used`, error);
+    throw storageFailed(`The lock file ${file} cannot be used`, error);
   }
 }
 
@@ -93,7 +93,7 @@ function emptyLockFile(file: string): undefined {
     if (!lstatSync(file).isFile()) throw new Error('it is no regular file');
     truncateSync(file);
   } catch (error) {
-    throw storeFailed(`The lock file ${file} cannot be used`, error);
+    throw storageFailed(`The lock file ${file} cannot be used`, error);
   }
 }
 

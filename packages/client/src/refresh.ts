@@ -1,6 +1,12 @@
 import type { Api } from './api.ts';
 import type { Clock } from './clock.ts';
-import { type CredentialStore, checkedTokens, isSameGrant, type Login, tokenMembers } from './credentials.ts';
+import {
+  type CredentialStore,
+  checkedTokens,
+  isSameGrant,
+  type StoredLogin,
+  tokenMembers,
+} from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 
 export interface RefreshParts {
@@ -34,7 +40,7 @@ export const earlyEffort: Effort = {
 };
 
 /** A server that asks for more patience than this is not asked again by itself. */
-const longestPauseMilliseconds = 5_000;
+const maxPauseMilliseconds = 5_000;
 /** Before a refused login is given up: somebody who does not share the lock may be about to store its successor. */
 const secondLookMilliseconds = 1_000;
 /** A repeated answer may bring a token that has run out since, and another process may have stored another key. */
@@ -52,7 +58,7 @@ export const renewLogin = (
   unwantedAccessToken: string,
   effort: Effort,
   signal: AbortSignal,
-): Promise<Login> =>
+): Promise<StoredLogin> =>
   parts.store.lockForRefresh(
     async () => {
       let login = await storedLogin(parts.store);
@@ -69,7 +75,7 @@ export const renewLogin = (
   );
 
 /** @throws {LatchkeyError} `not_logged_in` */
-export async function storedLogin(store: CredentialStore): Promise<Login> {
+export async function storedLogin(store: CredentialStore): Promise<StoredLogin> {
   const login = await store.read();
   if (!login) throw new LatchkeyError('not_logged_in', `There is no login for ${store.server}.`);
   return login;
@@ -77,10 +83,10 @@ export async function storedLogin(store: CredentialStore): Promise<Login> {
 
 async function exchange(
   parts: RefreshParts,
-  login: Login,
+  login: StoredLogin,
   effort: Effort,
   signal: AbortSignal,
-): Promise<Login> {
+): Promise<StoredLogin> {
   const { store, clock } = parts;
   const started = { ...login, refresh_started_at: clock.now() };
   if (!(await store.replace(login, started))) return storedLogin(store);
@@ -93,7 +99,7 @@ async function exchange(
   }
   if (!successor) return storedLogin(store);
   const { refresh_started_at: _, ...lasting } = login;
-  const next: Login = { ...lasting, ...successor };
+  const next: StoredLogin = { ...lasting, ...successor };
   return (await store.replace(login, next)) ? next : storedLogin(store);
 }
 
@@ -106,7 +112,7 @@ type Successor = ReturnType<typeof tokenMembers>;
  */
 async function send(
   { api, store, clock }: RefreshParts,
-  login: Login,
+  login: StoredLogin,
   { pausesMilliseconds, timeoutMilliseconds }: Effort,
   signal: AbortSignal,
 ): Promise<Successor | undefined> {
@@ -125,7 +131,7 @@ async function send(
       const pause = pausesMilliseconds[tries];
       if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;
       const wanted = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
-      if (wanted > longestPauseMilliseconds) throw error;
+      if (wanted > maxPauseMilliseconds) throw error;
       await clock.sleep(wanted, signal);
     }
   }
@@ -135,7 +141,11 @@ async function send(
  * The service refused this refresh token with this key. Either somebody has renewed the login, or stored the key
  * that the token was really spent with, or the login is over.
  */
-async function refused({ store, clock }: RefreshParts, login: Login, cause: LatchkeyError): Promise<Login> {
+async function refused(
+  { store, clock }: RefreshParts,
+  login: StoredLogin,
+  cause: LatchkeyError,
+): Promise<StoredLogin> {
   for (const pause of [0, secondLookMilliseconds]) {
     await clock.sleep(pause);
     const stored = await storedLogin(store);

@@ -4,7 +4,7 @@ import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy, storeWith } from '../.
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { credentialStore } from './credentials.ts';
 import { memoryStorage } from './memory-storage.ts';
-import { openSession, standingOf } from './session.ts';
+import { freshness, openSession } from './session.ts';
 
 const fourHours = 14_400;
 
@@ -317,7 +317,7 @@ test('a token is due when 300 s or a tenth of its life is left, whichever is les
   const standingAfter = (life: number, milliseconds: number, startedAt?: number) => {
     const login = loginOf('https://login.example', { ...tokens, expires_in: life }, 0);
     const started = startedAt === undefined ? {} : { refresh_started_at: startedAt };
-    return standingOf({ ...login, ...started }, milliseconds);
+    return freshness({ ...login, ...started }, milliseconds);
   };
   expect(standingAfter(14_400, 14_100_000)).toBe('fresh');
   expect(standingAfter(14_400, 14_100_001)).toBe('due');

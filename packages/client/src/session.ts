@@ -1,6 +1,6 @@
 import { type AnswerWithHeaders, type Api, type CallInput, requireEncrypted } from './api.ts';
 import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
-import type { CredentialStore, Login } from './credentials.ts';
+import type { CredentialStore, StoredLogin } from './credentials.ts';
 import { hasCode } from './errors.ts';
 import type { Answer, OperationId } from './operations.ts';
 import { type Effort, earlyEffort, fullEffort, renewLogin, storedLogin } from './refresh.ts';
@@ -19,7 +19,7 @@ export interface SessionOptions {
   readonly fetchTimeoutMilliseconds?: number;
 }
 
-interface Asking {
+interface PendingRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,9 +31,9 @@ export interface Session {
    * @throws {LatchkeyError} `not_logged_in`; `login_over`, and only then it is removed; any other leaves the login
    * as it is
    */
-  accessToken(asking?: Asking): Promise<string>;
+  accessToken(asking?: PendingRequest): Promise<string>;
   /** Another one than this, which somebody answered 401. */
-  renew(rejectedAccessToken: string, asking?: Asking): Promise<string>;
+  renew(rejectedAccessToken: string, asking?: PendingRequest): Promise<string>;
   /** `api.call` with the access token, once more with another one after a 401. */
   call<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<Answer<Id>>;
   callWithHeaders<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<AnswerWithHeaders<Id>>;
@@ -48,7 +48,7 @@ export interface Session {
    * knows it no more.
    * @throws {LatchkeyError} `not_logged_in`; whatever kept the service from agreeing, and the login stays
    */
-  logout(options?: Asking & { readonly everywhere?: boolean }): Promise<void>;
+  logout(options?: PendingRequest & { readonly everywhere?: boolean }): Promise<void>;
 }
 
 /** A token is renewed when this much of its life is left, or this part of it, whichever is less. */
@@ -64,7 +64,7 @@ const defaultFetchTimeoutMilliseconds = 60_000;
 type Standing = 'fresh' | 'due' | 'expired';
 
 /** How an access token stands by this machine's clock. An exchange without an answer is to be finished. */
-export function standingOf(login: Login, now: number): Standing {
+export function freshness(login: StoredLogin, now: number): Standing {
   const left = login.access_token_expires_at - now;
   const life = login.access_token_lifetime_seconds * 1000;
   if (left <= 0) return 'expired';
@@ -79,7 +79,7 @@ export function standingOf(login: Login, now: number): Standing {
 
 /** One renewal and how many wait for it. When the last of them leaves, it is ended. */
 interface Shared {
-  readonly login: Promise<Login>;
+  readonly login: Promise<StoredLogin>;
   readonly controller: AbortController;
   waiting: number;
 }
@@ -97,7 +97,11 @@ export function openSession({
   /** By the unwanted access token. */
   const renewals = new Map<string, Shared>();
 
-  async function renewed(unwanted: string, effort: Effort, signal: AbortSignal | undefined): Promise<Login> {
+  async function renewed(
+    unwanted: string,
+    effort: Effort,
+    signal: AbortSignal | undefined,
+  ): Promise<StoredLogin> {
     if (signal?.aborted) throw aborted(signal);
     const shared = renewals.get(unwanted) ?? begin(unwanted, effort);
     shared.waiting++;
@@ -128,7 +132,7 @@ export function openSession({
 
   const accessToken: Session['accessToken'] = async ({ signal } = {}) => {
     const login = await unlessAborted(storedLogin(store), signal);
-    const standing = standingOf(login, clock.now());
+    const standing = freshness(login, clock.now());
     if (standing === 'fresh') return login.access_token;
     const effort = standing === 'due' ? earlyEffort : fullEffort;
     try {

@@ -20,7 +20,7 @@ export const systemCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
 /** A `store_failed` for people: what could not be done, and the system's reason in words. */
-export function storeFailed(what: string, error: unknown): LatchkeyError {
+export function storageFailed(what: string, error: unknown): LatchkeyError {
   const code = systemCode(error);
   const reason = (code && causes[code]) ?? (error instanceof Error ? error.message : String(error));
   return new LatchkeyError('store_failed', `${what}: ${reason}.`, { cause: error });

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '@latchkey/contract/errors';
 import { aborted, unlessAborted } from './clock.ts';
-import { isOfService, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { isServerError, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 
 /** The part of `fetch` that is used. It may be called without `this`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -13,7 +13,7 @@ export interface ReceivedAnswer {
 }
 
 /** Several times the longest list the service answers. */
-export const longestAnswerBytes = 2 * 1024 * 1024;
+export const maxAnswerBytes = 2 * 1024 * 1024;
 
 /**
  * Does the work until it ends, the time is over or the caller no longer wants it, whether or not it listens.
@@ -89,7 +89,7 @@ async function boundedText(response: Response, origin: string): Promise<string> 
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     bytes += value.byteLength;
-    if (bytes > longestAnswerBytes) {
+    if (bytes > maxAnswerBytes) {
       await reader.cancel().catch(() => {});
       throw new LatchkeyError('not_latchkey', `The answer of ${origin} is too long for a Latchkey server.`, {
         status: response.status,
@@ -118,7 +118,7 @@ function refusal(status: number, headers: Headers, body: unknown, origin: string
   const retryAfter = headers.get('Retry-After') ?? '';
   const retryAfterSeconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined;
   const { error, error_description, request_id, interval } = Object(body) as Partial<ErrorBody>;
-  if (isOfService(error) && typeof error_description === 'string' && typeof request_id === 'string') {
+  if (isServerError(error) && typeof error_description === 'string' && typeof request_id === 'string') {
     return new LatchkeyError(error, error_description, {
       status,
       requestId: request_id,

@@ -43,17 +43,17 @@ export interface Verifier {
   verify(accessToken: string, asking?: { readonly signal?: AbortSignal }): Promise<Verification>;
 }
 
-interface Kept {
+interface CachedAnswer {
   readonly answer: Verification;
   readonly from: number;
   readonly until: number;
 }
 
 const defaultCacheSeconds = 5;
-const greatestCacheSeconds = 60;
+const maxCacheSeconds = 60;
 const defaultMaxEntries = 10_000;
 const defaultTimeoutMilliseconds = 5_000;
-const longestToken = 1024;
+const maxToken = 1024;
 
 const inactive: Verification = { active: false };
 
@@ -67,14 +67,14 @@ export function createVerifier({
   fetch,
   clock = systemClock,
 }: VerifierOptions): Verifier {
-  if (!(cacheSeconds >= 0 && cacheSeconds <= greatestCacheSeconds))
-    throw new RangeError(`cacheSeconds is 0-${greatestCacheSeconds}`);
+  if (!(cacheSeconds >= 0 && cacheSeconds <= maxCacheSeconds))
+    throw new RangeError(`cacheSeconds is 0-${maxCacheSeconds}`);
   if (!/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(serviceKey))
     throw new TypeError('A service key looks like id:secret.');
   const api = createApi({ server, timeoutMilliseconds, insecureHttp, ...(fetch ? { fetch } : {}) });
   const authorization = `Basic ${btoa(serviceKey)}`;
   /** By the hash of the token, least recently used first: what is kept lets nobody in. */
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, CachedAnswer>();
   const underWay = new Map<string, Promise<Verification>>();
 
   async function ask(token: string, key: string): Promise<Verification> {
@@ -90,7 +90,7 @@ export function createVerifier({
     return answer;
   }
 
-  function keep(key: string, entry: Kept): void {
+  function keep(key: string, entry: CachedAnswer): void {
     kept.delete(key);
     if (entry.until <= entry.from) return;
     kept.set(key, entry);
@@ -113,7 +113,7 @@ export function createVerifier({
   return {
     verify: async (accessToken, { signal } = {}) => {
       // Another service's secret that came here by mistake goes no further.
-      if (!/^lk_at_[\w-]+$/.test(accessToken) || accessToken.length > longestToken) return inactive;
+      if (!/^lk_at_[\w-]+$/.test(accessToken) || accessToken.length > maxToken) return inactive;
       const key = await hashOf(accessToken);
       const known = recall(key);
       if (known) return known;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { fieldLimits } from './field-limits.ts';
 import { readOnly, text, time, visibleText } from './fields.ts';
-import { limits } from './field-limits.ts';
 
 export const profile = z
   .object({
@@ -45,13 +45,13 @@ const isTimeZoneName = (value: string) => {
 
 /** JSON merge patch of the profile: what is absent stays, `null` clears. @see RFC 7396 */
 export const profilePatch = z.object({
-  name: visibleText(limits.profileName).optional(),
-  avatar_url: text(limits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),
-  locale: text(limits.locale)
+  name: visibleText(fieldLimits.profileName).optional(),
+  avatar_url: text(fieldLimits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),
+  locale: text(fieldLimits.locale)
     .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
     .nullable()
     .optional(),
-  time_zone: text(limits.timeZone)
+  time_zone: text(fieldLimits.timeZone)
     .refine(isTimeZoneName, 'must be an IANA time zone name')
     .nullable()
     .optional(),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { fieldLimits } from './field-limits.ts';
 import { opaque, time, token, visibleText } from './fields.ts';
-import { limits } from './field-limits.ts';
 
-const requesterText = visibleText(limits.requesterText).optional();
+const requesterText = visibleText(fieldLimits.requesterText).optional();
 
 /** What a program may say of itself; shown to the person who approves, as unverified text. */
 export const deviceAuthorizationRequest = z.object({
@@ -26,7 +26,7 @@ export const deviceAuthorization = z
 
 export const deviceTokenRequest = z.object({ device_code: token });
 
-export const userCodeRequest = z.object({ user_code: opaque(limits.userCode) });
+export const userCodeRequest = z.object({ user_code: opaque(fieldLimits.userCode) });
 
 export const pendingDevice = z
   .object({

@@ -16,7 +16,7 @@ import {
 } from './email-change.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventList } from './events.ts';
-import { noMembers, page } from './fields.ts';
+import { emptyObject, pagination } from './fields.ts';
 import { magicLinkRequest, magicLinkSent, magicLinkVerification } from './magic-links.ts';
 import { disownedNotice, noticeDisowning } from './notices.ts';
 import { organizationList } from './organizations.ts';
@@ -32,13 +32,13 @@ import {
 import { introspection, introspectionJwtType, introspectionRequest } from './services.ts';
 import { sessionList } from './sessions.ts';
 import {
-  cookieLogin,
+  cookieSignIn,
   grantForm,
-  loginQuery,
   refreshForm,
   refreshRequest,
   revokeForm,
   revokeScope,
+  signInQuery,
   tokenSet,
 } from './tokens.ts';
 
@@ -164,7 +164,7 @@ export const endpoints = {
     path: `${auth}/passkey/register/challenge`,
     summary: 'Options for making a passkey, as PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3)',
     access: 'recent',
-    body: noMembers,
+    body: emptyObject,
     bodyOptional: true,
     status: 200,
     response: creationOptions,
@@ -188,7 +188,7 @@ export const endpoints = {
     path: `${auth}/passkey/login/challenge`,
     summary: 'Options for a passkey login, as PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3)',
     access: 'anyone',
-    body: noMembers,
+    body: emptyObject,
     bodyOptional: true,
     status: 200,
     response: requestOptions,
@@ -200,10 +200,10 @@ export const endpoints = {
     path: `${auth}/passkey/login`,
     summary: 'Log in with an AuthenticationResponseJSON',
     access: 'anyone',
-    query: loginQuery,
+    query: signInQuery,
     body: authenticationResponse,
     status: 200,
-    response: tokenSet.or(cookieLogin),
+    response: tokenSet.or(cookieSignIn),
     errors: [
       'invalid_request',
       'invalid_grant',
@@ -260,10 +260,10 @@ export const endpoints = {
     path: `${auth}/magic_link/verify`,
     summary: 'Log in with the link, or with the code and the request it belongs to',
     access: 'anyone',
-    query: loginQuery,
+    query: signInQuery,
     body: magicLinkVerification,
     status: 200,
-    response: tokenSet.or(cookieLogin),
+    response: tokenSet.or(cookieSignIn),
     errors: [
       'invalid_request',
       'invalid_grant',
@@ -408,7 +408,7 @@ export const endpoints = {
     path: `${auth}/organizations`,
     summary: 'The organizations of the user, oldest membership first',
     access: 'bearer',
-    query: page,
+    query: pagination,
     status: 200,
     response: organizationList,
     errors: ['invalid_request'],
@@ -419,7 +419,7 @@ export const endpoints = {
     path: `${auth}/events`,
     summary: "The user's security log, newest first",
     access: 'bearer',
-    query: page,
+    query: pagination,
     status: 200,
     response: eventList,
     errors: ['invalid_request'],
@@ -430,7 +430,7 @@ export const endpoints = {
     path: `${auth}/sessions`,
     summary: "The user's logins, newest first",
     access: 'bearer',
-    query: page,
+    query: pagination,
     status: 200,
     response: sessionList,
     errors: ['invalid_request'],

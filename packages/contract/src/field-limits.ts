@@ -2,7 +2,7 @@
  * The greatest sizes the interface takes, in characters unless the name says otherwise. What is longer is
  * `invalid_request` (or `payload_too_large` for a whole body); nothing is ever cut.
  */
-export const limits = {
+export const fieldLimits = {
   bodyBytes: 64 * 1024,
   token: 1024,
   emailAddress: 254,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { endpoints } from './endpoints.ts';
 import { errorStatus } from './errors.ts';
-import { emailAddress, page } from './fields.ts';
+import { emailAddress, pagination } from './fields.ts';
 
 const good = [
   'a@b',
@@ -97,10 +97,10 @@ describe('mail addresses', () => {
 });
 
 test('a page is 50 entries unless a whole number from 1 to 100 is asked for', () => {
-  expect(page.parse({}).limit).toBe(50);
-  for (const limit of ['1', '50', '100']) expect(page.parse({ limit }).limit).toBe(Number(limit));
+  expect(pagination.parse({}).limit).toBe(50);
+  for (const limit of ['1', '50', '100']) expect(pagination.parse({ limit }).limit).toBe(Number(limit));
   for (const limit of ['0', '101', '-1', '1.0', '', ' 1', '1e2', '\u0661', 1]) {
-    expect(page.safeParse({ limit }).success).toBe(false);
+    expect(pagination.safeParse({ limit }).success).toBe(false);
   }
 });
 

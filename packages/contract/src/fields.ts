@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isMappedToItself } from './domains.ts';
-import { limits } from './field-limits.ts';
+import { fieldLimits } from './field-limits.ts';
 
 /** A required, non-empty string of at most `max` characters that every database can keep. */
 export const text = (max: number) =>
@@ -30,7 +30,7 @@ export const readOnly = z
 export const opaque = (max: number) => z.string().min(1).max(max);
 
 /** A token, link or code as a client sends it back: any non-empty string; whether it is good is decided later. */
-export const token = opaque(limits.token);
+export const token = opaque(fieldLimits.token);
 
 /** A moment: RFC 3339, UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({
@@ -38,19 +38,19 @@ export const time = z.iso.datetime({ precision: 3 }).meta({
 });
 
 /** A body that asks for nothing; one that comes all the same must be what the interface takes. */
-export const noMembers = z.object({});
+export const emptyObject = z.object({});
 
 /** The number that a parameter of a query spells, in its one spelling; not a number for everything else. */
 const numberOf = (value: unknown): number =>
   typeof value === 'string' && /^(0|[1-9]\d{0,2})$/.test(value) ? Number(value) : Number.NaN;
 
 /** Paging of a list: how many, and where the previous page ended. */
-export const page = z.object({
+export const pagination = z.object({
   limit: z
-    .preprocess(numberOf, z.int('must be a whole number').min(1).max(limits.pageSize))
-    .default(limits.defaultPageSize)
-    .meta({ description: `How many entries at most, 1-${limits.pageSize}.` }),
-  cursor: text(limits.cursor).optional().meta({ description: 'The next_cursor of the previous page.' }),
+    .preprocess(numberOf, z.int('must be a whole number').min(1).max(fieldLimits.pageSize))
+    .default(fieldLimits.defaultPageSize)
+    .meta({ description: `How many entries at most, 1-${fieldLimits.pageSize}.` }),
+  cursor: text(fieldLimits.cursor).optional().meta({ description: 'The next_cursor of the previous page.' }),
 });
 
 export const nextCursor = z.string().nullable().meta({ description: 'Null on the last page.' });
@@ -63,7 +63,7 @@ export const nextCursor = z.string().nullable().meta({ description: 'Null on the
 export const emailAddress = z
   .string()
   .min(3)
-  .max(limits.emailAddress)
+  .max(fieldLimits.emailAddress)
   .regex(
     /^[^\s@"(),:;<>[\]\\\p{C}\p{Z}]{1,64}@[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}.-]{0,251}[\p{L}\p{N}\p{M}])?$/u,
     'must be one mail address, like ada@example.com',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { fieldLimits } from './field-limits.ts';
 import { emailAddress, opaque, text, token } from './fields.ts';
-import { limits } from './field-limits.ts';
 
 export const magicLinkRequest = z.object({ email: emailAddress });
 
@@ -26,6 +26,6 @@ const badToken = z
  * a page may send the address the person typed; a link for another address is then refused unspent.
  */
 export const magicLinkVerification = z.union([
-  z.object({ token, email: text(limits.emailAddress).optional() }),
-  z.object({ request: token, code: opaque(limits.emailCode), token: badToken }),
+  z.object({ token, email: text(fieldLimits.emailAddress).optional() }),
+  z.object({ request: token, code: opaque(fieldLimits.emailCode), token: badToken }),
 ]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { fieldLimits } from './field-limits.ts';
 import { readOnly, text, time, visibleText } from './fields.ts';
-import { limits } from './field-limits.ts';
 
 /** COSE algorithms of passkeys in the order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
@@ -48,10 +48,10 @@ export const requestOptions = z
 export type RequestOptions = z.infer<typeof requestOptions>;
 
 const credential = {
-  id: text(limits.credentialId),
-  rawId: text(limits.credentialId),
+  id: text(fieldLimits.credentialId),
+  rawId: text(fieldLimits.credentialId),
   type: publicKey,
-  authenticatorAttachment: text(limits.transport).nullable().optional(),
+  authenticatorAttachment: text(fieldLimits.transport).nullable().optional(),
   clientExtensionResults: z.looseObject({}).optional(),
 };
 
@@ -60,11 +60,11 @@ export const registrationResponse = z
   .object({
     ...credential,
     response: z.object({
-      clientDataJSON: text(limits.clientDataJson),
-      attestationObject: text(limits.attestationObject),
-      transports: z.array(text(limits.transport)).max(limits.transports).optional(),
+      clientDataJSON: text(fieldLimits.clientDataJson),
+      attestationObject: text(fieldLimits.attestationObject),
+      transports: z.array(text(fieldLimits.transport)).max(fieldLimits.transports).optional(),
     }),
-    name: visibleText(limits.passkeyName)
+    name: visibleText(fieldLimits.passkeyName)
       .optional()
       .meta({ description: "Left out: the authenticator's product name." }),
   })
@@ -76,10 +76,10 @@ export const authenticationResponse = z
   .object({
     ...credential,
     response: z.object({
-      clientDataJSON: text(limits.clientDataJson),
-      authenticatorData: text(limits.authenticatorData),
-      signature: text(limits.signature),
-      userHandle: z.string().max(limits.userHandle).nullable().optional(),
+      clientDataJSON: text(fieldLimits.clientDataJson),
+      authenticatorData: text(fieldLimits.authenticatorData),
+      signature: text(fieldLimits.signature),
+      userHandle: z.string().max(fieldLimits.userHandle).nullable().optional(),
     }),
   })
   .meta({ id: 'AuthenticationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
@@ -103,7 +103,7 @@ export type Passkey = z.infer<typeof passkey>;
 export const passkeyList = z.object({ passkeys: z.array(passkey) }).meta({ id: 'PasskeyList' });
 
 export const passkeyPatch = z.object({
-  name: visibleText(limits.passkeyName),
+  name: visibleText(fieldLimits.passkeyName),
   id: readOnly,
   credential_id: readOnly,
   aaguid: readOnly,

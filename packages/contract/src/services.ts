@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { fieldLimits } from './field-limits.ts';
 import { opaque, text } from './fields.ts';
-import { limits } from './field-limits.ts';
 import { sessionKinds } from './sessions.ts';
 
 /** The media type of an answer that proves itself. @see RFC 9701 section 4 */
@@ -8,7 +8,7 @@ export const introspectionJwtType = 'application/token-introspection+jwt';
 
 /** Any string may be asked about; the hint is taken and not needed. @see RFC 7662 section 2.1 */
 export const introspectionRequest = z.object({
-  token: opaque(limits.bodyBytes),
+  token: opaque(fieldLimits.bodyBytes),
   token_type_hint: text(100).optional(),
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { profile } from './account.ts';
+import { fieldLimits } from './field-limits.ts';
 import { opaque, text, token } from './fields.ts';
-import { limits } from './field-limits.ts';
 
 /** What a login or refresh hands out. `expires_in` is the access token's remaining life in whole seconds. */
 export const tokenSet = z
@@ -15,12 +15,12 @@ export const tokenSet = z
 export type TokenSet = z.infer<typeof tokenSet>;
 
 /** What a login in cookie mode answers: the credential itself travels only in the HttpOnly cookie. */
-export const cookieLogin = z.object({ user: profile }).meta({ id: 'CookieLogin' });
+export const cookieSignIn = z.object({ user: profile }).meta({ id: 'CookieLogin' });
 
 export const refreshRequest = z.object({ refresh_token: token });
 
 /** `session=cookie` turns a login into a browser session that no script can read. */
-export const loginQuery = z.object({ session: z.literal('cookie').optional() });
+export const signInQuery = z.object({ session: z.literal('cookie').optional() });
 
 /** Which logins end: all of the user's, or with `session` only the one presented. */
 export const revokeScope = z.object({ scope: z.literal('session').optional() });
@@ -52,6 +52,6 @@ export const refreshForm = z
 
 /** Form dialect of `POST /revoke`. @see RFC 7009 section 2.1 */
 export const revokeForm = z.object({
-  token: opaque(limits.bodyBytes),
+  token: opaque(fieldLimits.bodyBytes),
   token_type_hint: text(100).optional(),
 });

@@ -3,9 +3,9 @@ import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body } from '@latchkey/client/operations';
 import type { Profile } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Session } from '@latchkey/contract/sessions';
-import { shownUser, somebodyElse } from './shown-user.ts';
+import { isDifferentUser, shownUser } from './shown-user.ts';
 
 /** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
 export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
@@ -42,7 +42,7 @@ export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
   if (!me.ok) return me;
   // Then it was refused for the state of the profile.
   if (me.value.id === shownUser()?.id) return result;
-  somebodyElse.value = me.value.email;
+  isDifferentUser.value = me.value.email;
   return { ok: false, problem: { code: 'somebody_else' } };
 }
 
@@ -141,7 +141,7 @@ const page = (size: number, cursor: string | undefined) => ({
 
 /** The organizations of the user, a page of them. */
 export const listOrganizations = (cursor?: string) =>
-  outcomeOf(api.call('listOrganizations', page(limits.defaultPageSize, cursor)));
+  outcomeOf(api.call('listOrganizations', page(fieldLimits.defaultPageSize, cursor)));
 
 const eventPageSize = 10;
 
@@ -163,7 +163,10 @@ async function eventsSince(since: number): Promise<EventsSince> {
   const events: Event[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < maxEventPages; pages++) {
-    const answer: Answer<'listEvents'> = await api.call('listEvents', page(limits.defaultPageSize, cursor));
+    const answer: Answer<'listEvents'> = await api.call(
+      'listEvents',
+      page(fieldLimits.defaultPageSize, cursor),
+    );
     events.push(...answer.events);
     const oldest = answer.events.at(-1);
     if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since)

@@ -1,9 +1,10 @@
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 
 /** The token in the fragment of this page's address; none where it is not a whole one of the kind of `prefix`. */
 export function tokenOfLink(prefix: string): string | undefined {
   const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
-  const isWhole = token.startsWith(prefix) && token.length > prefix.length && token.length <= limits.token;
+  const isWhole =
+    token.startsWith(prefix) && token.length > prefix.length && token.length <= fieldLimits.token;
   return isWhole ? token : undefined;
 }
 

@@ -14,4 +14,4 @@ export function showUser(user: ShownUser): void {
 }
 
 /** The address of whoever is signed in by now, where that is somebody else than the page shows. */
-export const somebodyElse = signal<string | undefined>(undefined);
+export const isDifferentUser = signal<string | undefined>(undefined);

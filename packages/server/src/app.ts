@@ -1,11 +1,5 @@
 import manifest from '../package.json' with { type: 'json' };
 import { accountRoutes } from './identity/account/routes.ts';
-import type { Context } from './platform/context.ts';
-import type { Sweep } from './platform/database/sweep.ts';
-import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
-import { sweepAuthorizations } from './sign-in/device/store.ts';
-import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
-import { disowningRoutes } from './whole-account/disowning/routes.ts';
 import {
   emailChangeMail,
   emailChangeTemplate,
@@ -14,46 +8,52 @@ import {
 } from './identity/email-change/mail.ts';
 import { emailChangeRoutes } from './identity/email-change/routes.ts';
 import { sweepEmailChanges } from './identity/email-change/store.ts';
-import { sweepEvents } from './security-log/events/events.ts';
-import { eventRoutes } from './security-log/events/routes.ts';
-import { createApi } from './platform/http/pipeline.ts';
-import {
-  type App,
-  answering,
-  countFromTheStart,
-  type Lifecycle,
-  refuseOtherMethods,
-} from './platform/http/server.ts';
+import { organizationRoutes } from './identity/organizations/routes.ts';
+import type { Context } from './platform/context.ts';
+import type { Sweep } from './platform/database/sweep.ts';
 import { knownBrowserTtlSeconds } from './platform/http/cookie.ts';
 import { metricsRoute } from './platform/http/metrics-route.ts';
 import { documentRoutes, healthRoutes } from './platform/http/operator-routes.ts';
 import { notFoundPage, pageRoutes } from './platform/http/pages.ts';
+import { createApi } from './platform/http/pipeline.ts';
 import { Routes } from './platform/http/routing.ts';
-import { sweepRateLimits } from './platform/rate-limits/store.ts';
-import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
-import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
-import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
+import {
+  type App,
+  countFromTheStart,
+  createServer,
+  type Lifecycle,
+  refuseOtherMethods,
+} from './platform/http/server.ts';
 import { mailboxRoutes } from './platform/mail/mailbox.ts';
 import type { Templates } from './platform/mail/message.ts';
 import { sweepOutbox } from './platform/mail/outbox-store.ts';
+import { sweepRateLimits } from './platform/rate-limits/store.ts';
+import { sweepEvents } from './security-log/events/events.ts';
+import { eventRoutes } from './security-log/events/routes.ts';
 import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
-import { organizationRoutes } from './identity/organizations/routes.ts';
-import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
-import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
-import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
-import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
 import { serviceRoutes } from './services/service-keys/routes.ts';
 import { authenticateService } from './services/service-keys/service-keys.ts';
+import { openSigningKeys } from './services/signing-keys/signing-keys.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import {
   authenticate,
-  credentialMissing,
-  requireBrowserLogin,
+  missingCredential,
+  requireBrowserSession,
   requireRecentLogin,
 } from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
-import { openSigningKeys } from './services/signing-keys/signing-keys.ts';
+import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
+import { sweepAuthorizations } from './sign-in/device/store.ts';
+import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
+import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
+import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
+import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
+import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
+import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
+import { disowningRoutes } from './whole-account/disowning/routes.ts';
+import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
+import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
 
 /** What each mail is filled in by. */
 export const templates: Templates = {
@@ -114,9 +114,9 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const api = createApi(ctx, routes, {
     authenticate: (credential) => authenticate(ctx, credential),
     authenticateService: (authorization) => authenticateService(ctx, authorization),
-    credentialMissing,
-    requireBrowserLogin: (login) => requireBrowserLogin(ctx, login),
-    requireRecentLogin: (login) => requireRecentLogin(ctx, login),
+    credentialMissing: missingCredential,
+    requireBrowserLogin: (caller) => requireBrowserSession(ctx, caller),
+    requireRecentLogin: (caller) => requireRecentLogin(ctx, caller),
   });
   deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
   magicLinkRoutes(api, ctx);
@@ -137,5 +137,5 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
   countFromTheStart(ctx, routes);
   refuseOtherMethods(routes, ctx);
-  return answering(ctx, lifecycle, routes, notFoundPage({ https: ctx.config.https }));
+  return createServer(ctx, lifecycle, routes, notFoundPage({ https: ctx.config.https }));
 }

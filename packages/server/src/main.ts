@@ -1,10 +1,17 @@
 import { Command } from 'commander';
 import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
+import { doctorCommand } from './operator/doctor.ts';
+import { eventCommands } from './operator/events.ts';
+import { organizationCommands } from './operator/organizations.ts';
+import { outboxCommand } from './operator/outbox.ts';
+import { serve } from './operator/serve.ts';
+import { serviceCommands } from './operator/services.ts';
+import { userCommands } from './operator/users.ts';
 import {
   type Config,
   ConfigError,
-  hasGivenKeys,
+  hasConfiguredKeys,
   readConfig,
   readEnvFile,
   readKeys,
@@ -16,16 +23,9 @@ import { systemRandom } from './platform/crypto/random.ts';
 import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
 import type { Database } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
+import { createRateLimiter } from './platform/rate-limits/limiter.ts';
 import { createLogger, redact } from './platform/telemetry/log.ts';
-import { createLimiter } from './platform/rate-limits/limiter.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
-import { doctorCommand } from './operator/doctor.ts';
-import { eventCommands } from './operator/events.ts';
-import { organizationCommands } from './operator/organizations.ts';
-import { outboxCommand } from './operator/outbox.ts';
-import { serve } from './operator/serve.ts';
-import { serviceCommands } from './operator/services.ts';
-import { userCommands } from './operator/users.ts';
 
 /** The exit status of a command that was not understood; of one that failed it is 1. */
 const wrongUsage = 2;
@@ -50,7 +50,7 @@ function keysOf(config: Config, options: { make: boolean }): Keys {
 
 function contextOf(config: Config, log: Logger, db: Database, keys: Keys): Context {
   const metrics = createMetrics();
-  const limiter = createLimiter({ config, db, metrics });
+  const limiter = createRateLimiter({ config, db, metrics });
   return {
     config,
     ...keys,
@@ -120,7 +120,7 @@ userCommands(program, run);
 organizationCommands(program, run);
 outboxCommand(program, run);
 eventCommands(program, run);
-doctorCommand(program, print, hasGivenKeys);
+doctorCommand(program, print, hasConfiguredKeys);
 serviceCommands(program, run);
 
 try {

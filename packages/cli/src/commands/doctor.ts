@@ -4,12 +4,12 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
 import { type Connection, connect, defaultServer, loginCommand, type ServerSource } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { AlreadyTold, type Failure, failureOf } from '../exit.ts';
+import { type Failure, failureOf, ReportedError } from '../exit.ts';
 import { duration, localTime, table } from '../text.ts';
 
 type State = 'ok' | 'note' | 'warning' | 'problem';
 
-interface Finding {
+interface Check {
   readonly name: string;
   readonly state: State;
   readonly text: string;
@@ -84,7 +84,7 @@ export async function doctor(ctx: Context): Promise<void> {
     ...findings.flatMap(({ hint }) => (hint === undefined ? [] : ['', hint])),
   ]);
   const [first] = failures;
-  if (first) throw new AlreadyTold(first.status);
+  if (first) throw new ReportedError(first.status);
 }
 
 /** Where the credentials cannot tell which server was the last one, that is for their own part to report. */
@@ -183,14 +183,14 @@ async function tryLogin({ signal }: Context, { session, store }: Connection): Pr
   }
 }
 
-function serverFinding({ server, source }: Connection, report: ServerReport | Failure): Finding {
+function serverFinding({ server, source }: Connection, report: ServerReport | Failure): Check {
   if ('code' in report) return { name: 'Server', state: 'problem', text: report.message, hint: report.hint };
   const version = report.version === null ? '' : `, version ${report.version}`;
   const text = `${server} (${sources[source]}) answers in ${report.latency} ms${version}`;
   return { name: 'Server', state: 'ok', text };
 }
 
-function clockFinding(seconds: number | null): Finding {
+function clockFinding(seconds: number | null): Check {
   if (seconds === null) return { name: 'Clock', state: 'note', text: 'the server does not tell its time' };
   const difference = Math.abs(seconds);
   if (difference <= clockToleranceSeconds)
@@ -202,7 +202,7 @@ function clockFinding(seconds: number | null): Finding {
   return { name: 'Clock', state: 'warning', text, hint };
 }
 
-function credentialFindings({ place }: Connection, report: CredentialReport | Failure): Finding[] {
+function credentialFindings({ place }: Connection, report: CredentialReport | Failure): Check[] {
   const name = 'Credentials';
   if ('code' in report) return [{ name, state: 'problem', text: report.message, hint: report.hint }];
   const readers: Record<string, string> = {
@@ -214,14 +214,14 @@ function credentialFindings({ place }: Connection, report: CredentialReport | Fa
   const where = `${place.storage.description}, because ${place.why}${who && `; ${who}`}`;
   return [
     { name, state: report.readable_by === 'owner' ? 'ok' : 'warning', text: where },
-    ...report.findings.map(({ what, mended }): Finding => {
+    ...report.findings.map(({ what, mended }): Check => {
       const text = `${what} ${mended ? 'It is closed now.' : 'It could not be closed.'}`;
       return { name, state: 'warning', text };
     }),
   ];
 }
 
-function loginFinding(ctx: Context, report: LoginReport | Failure): Finding {
+function loginFinding(ctx: Context, report: LoginReport | Failure): Check {
   if ('code' in report) return { name: 'Login', state: 'problem', text: report.message, hint: report.hint };
   if (report.state === 'none') {
     return { name: 'Login', state: 'note', text: `none; \`${loginCommand(ctx)}\` makes one` };
@@ -232,7 +232,7 @@ function loginFinding(ctx: Context, report: LoginReport | Failure): Finding {
   return { name: 'Login', state: 'ok', text };
 }
 
-const proxyFinding = (proxies: readonly ProxySetting[]): Finding => ({
+const proxyFinding = (proxies: readonly ProxySetting[]): Check => ({
   name: 'Proxies',
   state: 'note',
   text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none set',

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type CredentialStore, type Login, tokenMembers } from '@latchkey/client/credentials';
+import { type CredentialStore, type StoredLogin, tokenMembers } from '@latchkey/client/credentials';
 import { type DeviceLogin, startDeviceLogin } from '@latchkey/client/device-login';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { operations } from '@latchkey/client/operations';
@@ -19,7 +19,7 @@ export interface LoginOptions {
 
 const clientName = 'Latchkey CLI';
 /** The service takes no longer name; only the one that nobody typed is cut. */
-const longestNameCharacters = 100;
+const maxNameCharacters = 100;
 /** For others to finish what they do with the former login. */
 const formerLockMilliseconds = 5_000;
 const progressMilliseconds = 1_000;
@@ -61,7 +61,7 @@ async function obtainTokens(
 const ownName = (): string =>
   hostname()
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
-    .slice(0, longestNameCharacters)
+    .slice(0, maxNameCharacters)
     .trim();
 
 /** Link and code first, whatever else works or not. */
@@ -121,13 +121,13 @@ async function approval({ output, signal }: Context, started: DeviceLogin): Prom
 /** Stored before anything else is tried, then told whose it is, and only then the former login is ended. */
 async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Promise<void> {
   const { api, server, store } = connection;
-  const next: Login = {
+  const next: StoredLogin = {
     server,
     user: { id: '', email: '' },
     logged_in_at: new Date().toISOString(),
     ...tokenMembers(tokens, Date.now()),
   };
-  let former: Login | null;
+  let former: StoredLogin | null;
   try {
     former = await exchangeLogins(store, next);
   } catch (error) {
@@ -144,7 +144,7 @@ async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Pro
     await store.replace(next, { ...next, user: { id, email } });
   }
   if (former) await endLogin(connection, former).catch((error: unknown) => tellFormer(ctx, error));
-  tell(ctx, server, profile);
+  print(ctx, server, profile);
 }
 
 /** @throws {LatchkeyError} `not_latchkey` for an answer that does not say whose the login is */
@@ -155,7 +155,7 @@ function wholeProfile(profile: Profile): Profile {
 }
 
 /** Puts the new login in the place of the former one, when nobody is just renewing that. */
-async function exchangeLogins(store: CredentialStore, next: Login): Promise<Login | null> {
+async function exchangeLogins(store: CredentialStore, next: StoredLogin): Promise<StoredLogin | null> {
   const exchange = async () => {
     const former = await store.read();
     await store.put(next);
@@ -170,7 +170,7 @@ async function exchangeLogins(store: CredentialStore, next: Login): Promise<Logi
 }
 
 /** Ends the session that a refresh token belongs to, spent or not. @see RFC 7009 */
-async function endLogin({ api }: Connection, { refresh_token: token }: Login): Promise<void> {
+async function endLogin({ api }: Connection, { refresh_token: token }: StoredLogin): Promise<void> {
   await api.send(operations.revoke.path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -187,7 +187,7 @@ function tellFormer({ output }: Context, error: unknown): void {
   ]);
 }
 
-function tell({ output }: Context, server: string, profile: Profile | LatchkeyError): void {
+function print({ output }: Context, server: string, profile: Profile | LatchkeyError): void {
   if (!(profile instanceof LatchkeyError)) {
     const { id, email } = profile;
     output.result({ server, user: { id, email } }, () => [`Logged in to ${server} as ${email}.`]);

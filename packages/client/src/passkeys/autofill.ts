@@ -5,7 +5,7 @@ import type { Assertion } from './log-in.ts';
 /** The part of a challenge's life after which it is renewed. */
 const renewAfter = 0.8;
 /** A browser that keeps failing is left alone: the button and the mail still work. */
-const greatestFailures = 5;
+const maxFailures = 5;
 
 /**
  * Offers passkeys among what the browser fills in, silently, for as long as it runs. A challenge is good once and
@@ -18,7 +18,7 @@ export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise
   async function run(stop: AbortSignal): Promise<void> {
     if (!(await autofillSupported())) return;
     let failures = 0;
-    while (!stop.aborted && failures < greatestFailures) {
+    while (!stop.aborted && failures < maxFailures) {
       const options = await api.call('startPasskeyLogin').catch(() => undefined);
       if (!options || stop.aborted) return;
       const { rpId, timeout } = options;

@@ -1,5 +1,5 @@
 import type { Event } from '@latchkey/contract/events';
-import { foreignText, spelledOut } from '@latchkey/contract/untrusted-text';
+import { escapeInvisible, untrustedText } from '@latchkey/contract/untrusted-text';
 
 type Detail = Event['detail'];
 
@@ -32,7 +32,7 @@ const elsewhere: Detail = {
 };
 
 /** Isolated, so that a name written from right to left moves no word around it. */
-const named = ({ name }: Detail) => (name === undefined ? '' : ` “\u2068${foreignText(name)}\u2069”`);
+const named = ({ name }: Detail) => (name === undefined ? '' : ` “\u2068${untrustedText(name)}\u2069”`);
 
 const sentences = {
   account_created: 'The account was made',
@@ -83,7 +83,7 @@ export const isAlarming = ({ type }: Event): boolean => alarming.has(type);
 /** What happened, in a sentence without its full stop; names in it are harmless. */
 export function eventWords({ type, detail }: Event): string {
   // A service that is newer than this page knows more types.
-  if (!Object.hasOwn(sentences, type)) return spelledOut(type.replaceAll('_', ' '));
+  if (!Object.hasOwn(sentences, type)) return escapeInvisible(type.replaceAll('_', ' '));
   const sentence: string | ((detail: Detail) => string) = sentences[type];
   return typeof sentence === 'string' ? sentence : sentence(detail);
 }

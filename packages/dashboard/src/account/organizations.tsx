@@ -1,5 +1,5 @@
-import { spelledOut } from '@latchkey/contract/untrusted-text';
 import type { Organization } from '@latchkey/contract/organizations';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { listOrganizations, type Problem } from '../api.ts';
 import { busyState } from '../ui/busy.ts';
@@ -54,7 +54,7 @@ export function Organizations() {
             <li key={id}>
               <p>
                 <strong>
-                  <bdi>{spelledOut(name)}</bdi>
+                  <bdi>{escapeInvisible(name)}</bdi>
                 </strong>{' '}
                 <span class="badge">{roles[role]}</span>{' '}
                 {personal ? <span class="badge">personal</span> : null}

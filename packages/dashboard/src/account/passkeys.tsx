@@ -1,9 +1,9 @@
 import { addPasskey } from '@latchkey/client/passkeys/add';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { inTurn, signalAccount } from '@latchkey/client/passkeys/signal';
-import { spelledOut } from '@latchkey/contract/untrusted-text';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, listPasskeys, outcomeOf, type Problem, removePasskey, renamePasskey } from '../api.ts';
@@ -36,7 +36,7 @@ const words = {
   invalid_grant: 'That passkey could not be added. Try again.',
   conflict:
     'That passkey could not be added: it is registered already, or your account has as many as it can have.',
-  too_many: `Your account has ${limits.passkeys} passkeys, as many as it can have. Remove one you no longer use, and try again.`,
+  too_many: `Your account has ${fieldLimits.passkeys} passkeys, as many as it can have. Remove one you no longer use, and try again.`,
   not_found: 'That passkey is gone already.',
 };
 
@@ -57,7 +57,7 @@ async function loadPasskeys(): Promise<Problem | undefined> {
   const list = noticing(await listPasskeys());
   if (!list.ok) return list.problem;
   passkeys.value = list.value.passkeys;
-  if (passkeys.value.length >= limits.passkeys) offered.value = false;
+  if (passkeys.value.length >= fieldLimits.passkeys) offered.value = false;
   return undefined;
 }
 
@@ -72,12 +72,12 @@ export async function afterRecentLogin(): Promise<void> {
 /** Whether the account has as many passkeys as it can have, also when another page added or removed some. */
 async function isFull(): Promise<boolean> {
   await loadPasskeys();
-  return passkeys.value.length >= limits.passkeys;
+  return passkeys.value.length >= fieldLimits.passkeys;
 }
 
 const add = () =>
   change(async () => {
-    if (passkeys.value.length >= limits.passkeys && (await isFull())) {
+    if (passkeys.value.length >= fieldLimits.passkeys && (await isFull())) {
       error.value = words.too_many;
       return undefined;
     }
@@ -155,7 +155,7 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
         error={nameError.value}
         errorId={errorId}
         takesFocus
-        maxLength={limits.passkeyName}
+        maxLength={fieldLimits.passkeyName}
       />
       <div class="row">
         <button type="submit" class="primary" disabled={busy.now.value}>
@@ -175,7 +175,7 @@ function RemoveQuestion({ passkey, now }: { passkey: Passkey; now: Open }) {
   return (
     <>
       <p ref={question} tabIndex={-1} class="warning">
-        Remove <bdi>{spelledOut(passkey.name)}</bdi>? It then no longer signs you in. A mail still does.
+        Remove <bdi>{escapeInvisible(passkey.name)}</bdi>? It then no longer signs you in. A mail still does.
       </p>
       <div class="row">
         <button type="button" disabled={busy.now.value} onClick={() => void remove(passkey)}>
@@ -217,7 +217,7 @@ function Item({ passkey }: { passkey: Passkey }) {
     <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
       <p id={title}>
         <strong>
-          <bdi>{spelledOut(passkey.name)}</bdi>
+          <bdi>{escapeInvisible(passkey.name)}</bdi>
         </strong>{' '}
         <span class="badge">{storage.badge}</span>
       </p>

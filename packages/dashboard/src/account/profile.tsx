@@ -1,6 +1,6 @@
 import type { Profile } from '@latchkey/contract/account';
-import { spelledOut } from '@latchkey/contract/untrusted-text';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { type Signal, signal } from '@preact/signals';
 import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
 import { showUser } from '../shown-user.ts';
@@ -130,7 +130,9 @@ function TheirValue({ field }: { field: keyof Texts }) {
   const stored = theirs.value[field];
   if (stored === undefined) return null;
   return (
-    <p class="theirs caution">Stored now: {stored === '' ? 'nothing' : <bdi>{spelledOut(stored)}</bdi>}</p>
+    <p class="theirs caution">
+      Stored now: {stored === '' ? 'nothing' : <bdi>{escapeInvisible(stored)}</bdi>}
+    </p>
   );
 }
 
@@ -147,23 +149,23 @@ function EditForm() {
   return (
     <Form onSubmit={save}>
       <ErrorMessage id="profile-error" text={error.value} />
-      <NameField {...about('name')} takesFocus maxLength={limits.profileName} />
+      <NameField {...about('name')} takesFocus maxLength={fieldLimits.profileName} />
       <TheirValue field="name" />
-      <PlainField {...about('locale')} isOptional list="locales" maxLength={limits.locale} />
+      <PlainField {...about('locale')} isOptional list="locales" maxLength={fieldLimits.locale} />
       <datalist id="locales">
         {navigator.languages.map((language) => (
           <option key={language} value={language} />
         ))}
       </datalist>
       <TheirValue field="locale" />
-      <PlainField {...about('time_zone')} isOptional list="time-zones" maxLength={limits.timeZone} />
+      <PlainField {...about('time_zone')} isOptional list="time-zones" maxLength={fieldLimits.timeZone} />
       <datalist id="time-zones">
         {[...new Set([ofBrowser, ...Intl.supportedValuesOf('timeZone')])].map((zone) => (
           <option key={zone} value={zone} />
         ))}
       </datalist>
       <TheirValue field="time_zone" />
-      <PlainField {...about('avatar_url')} isOptional maxLength={limits.avatarUrl} />
+      <PlainField {...about('avatar_url')} isOptional maxLength={fieldLimits.avatarUrl} />
       <TheirValue field="avatar_url" />
       <div class="row">
         <button type="submit" class="primary" disabled={busy.now.value}>
@@ -185,7 +187,7 @@ const labels: Texts = {
 };
 
 const Text = ({ value }: { value: string | null }) =>
-  value === null ? <span class="missing">not given</span> : <bdi>{spelledOut(value)}</bdi>;
+  value === null ? <span class="missing">not given</span> : <bdi>{escapeInvisible(value)}</bdi>;
 
 /** Who the account belongs to, and changing that. */
 export function ProfileSection() {

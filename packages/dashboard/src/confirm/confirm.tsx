@@ -1,7 +1,7 @@
 import type { Answer } from '@latchkey/client/operations';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import {
   api,
@@ -14,7 +14,7 @@ import {
   verifyMagicLink,
 } from '../api.ts';
 import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
-import { shownUser, somebodyElse } from '../shown-user.ts';
+import { isDifferentUser, shownUser } from '../shown-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -165,7 +165,7 @@ window.addEventListener('storage', (event) => {
 
 function SomebodyElse({ email }: { email: string }) {
   const dismiss = () => {
-    somebodyElse.value = undefined;
+    isDifferentUser.value = undefined;
   };
   return (
     <Dialog id="somebody-else" title="Somebody else is signed in now" onClose={dismiss}>
@@ -208,7 +208,7 @@ function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
           errorId="confirm-error"
           takesFocus
           autoComplete="one-time-code"
-          maxLength={limits.emailCode}
+          maxLength={fieldLimits.emailCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.label('code', 'Confirm')}
@@ -220,7 +220,7 @@ function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
 
 /** Asks for a fresh login in place when `withRecentLogin` needs it, or says who is signed in instead by now. */
 export function ConfirmDialog() {
-  if (somebodyElse.value !== undefined) return <SomebodyElse email={somebodyElse.value} />;
+  if (isDifferentUser.value !== undefined) return <SomebodyElse email={isDifferentUser.value} />;
   const now = asked.value;
   if (now === undefined) return null;
   const { person } = now;

@@ -1,6 +1,6 @@
 import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
@@ -17,7 +17,7 @@ import { mount } from '../ui/mount.tsx';
 import { clock, explain } from '../words.ts';
 import { Approved, Denied } from './decided.tsx';
 import { type Decision, noteDecision, recallDecision } from './decision.ts';
-import { type LookedAt, lookedAt } from './looked-at.ts';
+import { type ReviewTimer, reviewTimer } from './looked-at.ts';
 import { type PickUp, watchPickUp } from './pick-up.ts';
 
 type Step =
@@ -32,7 +32,7 @@ interface Review {
   readonly at: 'review';
   readonly device: PendingDevice;
   readonly until: Date;
-  readonly looked: LookedAt;
+  readonly looked: ReviewTimer;
 }
 
 const step = signal<Step>({ at: 'loading' });
@@ -83,7 +83,7 @@ async function lookUp(): Promise<'leaving' | undefined> {
   history.replaceState(null, '', here());
   const device = result.value;
   const until = new Date(Date.now() + device.expires_in * 1000);
-  const review: Review = { at: 'review', device, until, looked: lookedAt() };
+  const review: Review = { at: 'review', device, until, looked: reviewTimer() };
   step.value = review;
   setTimeout(() => {
     if (step.value === review && !busy.now.value)
@@ -164,7 +164,7 @@ const takeBack = (sessionId: string | null) =>
   });
 
 async function start(): Promise<void> {
-  code.value = (new URLSearchParams(location.search).get('user_code') ?? '').slice(0, limits.userCode);
+  code.value = (new URLSearchParams(location.search).get('user_code') ?? '').slice(0, fieldLimits.userCode);
   error.value = '';
   step.value = { at: 'loading' };
   const me = await getProfile();
@@ -207,7 +207,7 @@ function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined
           error={error.value}
           takesFocus
           autoComplete="off"
-          maxLength={limits.userCode}
+          maxLength={fieldLimits.userCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? 'One moment…' : 'Continue'}

@@ -1,6 +1,6 @@
 import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api, byCookie, requestMagicLink, signingIn, verifyMagicLink, whoIsSignedIn } from '../api.ts';
@@ -235,7 +235,7 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
           value={code}
           error={aboutField.value ? error.value : ''}
           autoComplete="one-time-code"
-          maxLength={limits.emailCode}
+          maxLength={fieldLimits.emailCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.label('code', 'Sign in')}

@@ -1,4 +1,4 @@
-import { foreignText } from '@latchkey/contract/untrusted-text';
+import { untrustedText } from '@latchkey/contract/untrusted-text';
 
 /**
  * Words that a requester said of itself: quoted, set apart and isolated, so that they cannot pass for words of
@@ -8,7 +8,7 @@ export function Claimed({ text }: { text: string | null }) {
   if (text === null || text.trim() === '') return <span class="missing">not given</span>;
   return (
     <q class="claimed">
-      <bdi>{foreignText(text)}</bdi>
+      <bdi>{untrustedText(text)}</bdi>
     </q>
   );
 }

@@ -1,4 +1,4 @@
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
@@ -31,7 +31,7 @@ export const EmailField = ({
     autoComplete={autoComplete}
     class="address"
     placeholder=""
-    maxLength={4 * limits.emailAddress}
+    maxLength={4 * fieldLimits.emailAddress}
   />
 );
 

@@ -1,27 +1,27 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type Config, ConfigError, keyFileOf, readConfig, unknownSettings } from '../platform/config.ts';
+import { type Config, ConfigError, keyFilePath, readConfig, unknownSettings } from '../platform/config.ts';
 import { inspectDatabase } from '../platform/database/inspect.ts';
-import { redact } from '../platform/telemetry/log.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
+import { redact } from '../platform/telemetry/log.ts';
 import { settingsWarnings } from './warnings.ts';
 
-interface Finding {
+interface Check {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly text: string;
 }
 
-const ok = (text: string): Finding => ({ state: 'ok', text });
-const warning = (text: string): Finding => ({ state: 'warning', text });
-const failed = (text: string): Finding => ({ state: 'failed', text });
+const ok = (text: string): Check => ({ state: 'ok', text });
+const warning = (text: string): Check => ({ state: 'warning', text });
+const failed = (text: string): Check => ({ state: 'failed', text });
 
 /** Beyond this, codes and links end noticeably too soon or too late. */
-const greatestClockDifferenceMs = 2_000;
+const maxClockDifferenceMs = 2_000;
 const serviceTimeoutMs = 2_000;
 
 const reason = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
 
-async function inspectStore(config: Config): Promise<Finding[]> {
+async function inspectStore(config: Config): Promise<Check[]> {
   try {
     const { pending, clockAheadMs } = await inspectDatabase(config.databaseUrl);
     const clock = Math.round(Math.abs(clockAheadMs ?? 0));
@@ -32,7 +32,7 @@ async function inspectStore(config: Config): Promise<Finding[]> {
         : warning(`the next start will apply ${pending.join(', ')}`),
       ...(clockAheadMs === null
         ? []
-        : clock > greatestClockDifferenceMs
+        : clock > maxClockDifferenceMs
           ? [failed(`the clocks of this machine and of the database differ by ${clock} ms`)]
           : [ok(`the clocks of this machine and of the database differ by ${clock} ms`)]),
     ];
@@ -41,10 +41,10 @@ async function inspectStore(config: Config): Promise<Finding[]> {
   }
 }
 
-function inspectKeys(config: Config, given: boolean): Finding {
+function inspectKeys(config: Config, given: boolean): Check {
   if (given) return ok('LATCHKEY_KEYS is set');
   if (!config.databaseUrl.startsWith('sqlite:')) return failed('LATCHKEY_KEYS must be set with PostgreSQL');
-  const path = keyFileOf(config);
+  const path = keyFilePath(config);
   if (!existsSync(path)) return warning(`the key file ${path} is not there; the next start makes it`);
   const mode = statSync(path).mode & 0o777;
   return (mode & 0o077) === 0
@@ -52,7 +52,7 @@ function inspectKeys(config: Config, given: boolean): Finding {
     : failed(`others may read the key file ${path} (mode ${mode.toString(8)}): chmod 600 it`);
 }
 
-async function inspectMail(config: Config): Promise<Finding[]> {
+async function inspectMail(config: Config): Promise<Check[]> {
   if (!config.smtpUrl) return [];
   try {
     await reachSmtp(config.smtpUrl);
@@ -63,7 +63,7 @@ async function inspectMail(config: Config): Promise<Finding[]> {
 }
 
 /** Asks the running service what only it has seen. */
-async function inspectService(config: Config): Promise<Finding[]> {
+async function inspectService(config: Config): Promise<Check[]> {
   const host = ['0.0.0.0', '::'].includes(config.host) ? '127.0.0.1' : config.host;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${config.port}/metrics`;
   try {
@@ -83,7 +83,7 @@ async function inspectService(config: Config): Promise<Finding[]> {
   }
 }
 
-async function inspect(hasKeys: () => boolean): Promise<Finding[]> {
+async function inspect(hasKeys: () => boolean): Promise<Check[]> {
   let config: Config;
   try {
     config = readConfig();

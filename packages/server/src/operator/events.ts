@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { accountByAddress } from '../identity/account/account.ts';
+import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { auditLogs, exportEvents } from '../security-log/events/events.ts';
 
 /** Findings told of for each account. */
-const greatestFindings = 20;
+const maxFindings = 20;
 
 /** Characters that are written at once. */
 const chunkLength = 64 * 1024;
@@ -40,7 +40,7 @@ export function eventCommands(program: Command, run: Run): void {
 }
 
 const userOf = async (ctx: Context, { user }: { user?: string }): Promise<string | undefined> =>
-  user === undefined ? undefined : accountByAddress(ctx, user);
+  user === undefined ? undefined : findAccountByEmail(ctx, user);
 
 /** @throws {AuthError} `invalid_request` */
 function momentOf(text: string): number {
@@ -65,7 +65,7 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
     for (const key of audit.retiredKeys) retiredKeys.add(key);
     if (audit.findings.length === 0) continue;
     total.damaged += 1;
-    const told = audit.findings.slice(0, greatestFindings);
+    const told = audit.findings.slice(0, maxFindings);
     const lines = told.map(({ problem, where }) => `${userId}: ${problem}: ${where}`);
     const more = audit.findings.length - told.length;
     await write([...lines, ...(more > 0 ? [`${userId}: and ${more} more`] : [])].join('\n'));

@@ -1,8 +1,8 @@
 import { organizationRoles } from '@latchkey/contract/organizations';
 import { type Command, Option } from 'commander';
-import { accountByAddress } from '../identity/account/account.ts';
-import type { Context } from '../platform/context.ts';
+import { findAccountByEmail } from '../identity/account/account.ts';
 import { addMember, createOrganization } from '../identity/organizations/organizations.ts';
+import type { Context } from '../platform/context.ts';
 
 type Role = (typeof organizationRoles)[number];
 
@@ -35,7 +35,7 @@ export function organizationCommands(
     )
     .action((options: { slug: string; email: string; role: Role }) =>
       run(async (ctx) => {
-        const userId = await accountByAddress(ctx, options.email);
+        const userId = await findAccountByEmail(ctx, options.email);
         await addMember(ctx, options.slug, userId, options.role);
         return `${options.email} is ${options.role} of ${options.slug}.`;
       }),

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../platform/context.ts';
 import { listUnsent } from '../platform/mail/outbox-store.ts';
 
-const greatestRows = 200;
+const maxRows = 200;
 
 /** `outbox`: the mails that wait and the dead letters. Addresses are left out. */
 export function outboxCommand(
@@ -11,12 +11,10 @@ export function outboxCommand(
 ): void {
   program
     .command('outbox')
-    .description(
-      `list mails that wait or were given up, newest first, ${greatestRows} at most, as JSON lines`,
-    )
+    .description(`list mails that wait or were given up, newest first, ${maxRows} at most, as JSON lines`)
     .action(() =>
       run(async (ctx) => {
-        const mails = await listUnsent(ctx.db.read, { limit: greatestRows });
+        const mails = await listUnsent(ctx.db.read, { limit: maxRows });
         return mails
           .map((mail) =>
             JSON.stringify({

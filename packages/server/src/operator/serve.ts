@@ -1,10 +1,10 @@
 import type { Server } from 'bun';
 import { createApp, sweepsOf, templates } from '../app.ts';
-import { type Config, ConfigError, runByNpx, unknownSettings } from '../platform/config.ts';
+import { type Config, ConfigError, isRunByNpx, unknownSettings } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { startSweeper } from '../platform/database/sweep.ts';
+import type { ConnectionInfo } from '../platform/http/exchange.ts';
 import type { App, Lifecycle } from '../platform/http/server.ts';
-import type { RequestEnv } from '../platform/http/exchange.ts';
 import { mailboxTransport, smtpTransport } from '../platform/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../platform/mail/worker.ts';
 import { observeProcess } from '../platform/telemetry/metrics.ts';
@@ -21,7 +21,7 @@ const closeGraceMs = 500;
 const idleTimeoutSeconds = 30;
 
 /** Larger bodies than any endpoint takes still reach the size check, which answers in the contract's words. */
-const greatestRequestBytes = 256 * 1024 * 1024;
+const maxRequestBytes = 256 * 1024 * 1024;
 
 /** Runs the service until SIGTERM or SIGINT. Resolves when what was in flight is finished and stored. */
 export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void> {
@@ -60,7 +60,7 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
 const nextSignal = (): Promise<string> =>
   new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
-    if (runByNpx()) whenParentEnds(() => resolve('end of npx'));
+    if (isRunByNpx()) whenParentEnds(() => resolve('end of npx'));
   });
 
 /** Asked to stop, npx stops its shell, which passes nothing on: that the parent is gone is all there is to see. */
@@ -83,7 +83,7 @@ function listen(config: Config, app: App): Server<undefined> {
       // Two services on one port would each get some of the requests.
       reusePort: false,
       idleTimeout: idleTimeoutSeconds,
-      maxRequestBodySize: greatestRequestBytes,
+      maxRequestBodySize: maxRequestBytes,
       development: false,
       fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), new Connection(request, self)),
     });
@@ -98,7 +98,7 @@ function listen(config: Config, app: App): Server<undefined> {
  * Asks the socket who is at its other end, at once where the request may change something: its client may be gone
  * before that is written down. Others mostly need not know, and asking costs as much as answering them.
  */
-class Connection implements RequestEnv {
+class Connection implements ConnectionInfo {
   readonly #request: Request;
   readonly #server: Server<undefined>;
   #peer: string | null | undefined;

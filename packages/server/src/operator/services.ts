@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
 import type { Context } from '../platform/context.ts';
-import { createServiceKey, listServiceKeys, revokeServiceKey } from '../services/service-keys/service-keys.ts';
+import {
+  createServiceKey,
+  listServiceKeys,
+  revokeServiceKey,
+} from '../services/service-keys/service-keys.ts';
 import { followMs, rotateSigningKey } from '../services/signing-keys/signing-keys.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { accountByAddress, allAccounts, setDisabled } from '../identity/account/account.ts';
+import { allAccounts, findAccountByEmail, setDisabled } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
-import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { revokeAllSessions } from '../sessions/sessions.ts';
+import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 
 /** Ends every login of everybody; says of how many accounts. */
-async function signEverybodyOut(ctx: Context): Promise<string> {
+async function signEveryoneOut(ctx: Context): Promise<string> {
   let accounts = 0;
   for await (const userId of allAccounts(ctx)) {
     await revokeAllSessions(ctx, userId, 'operator');
@@ -52,8 +52,8 @@ export function userCommands(
         if (everybody === (address !== undefined))
           command.error('error: name either an address or --everybody');
         return run(async (ctx) => {
-          if (address === undefined) return signEverybodyOut(ctx);
-          await revokeAllSessions(ctx, await accountByAddress(ctx, address), 'operator');
+          if (address === undefined) return signEveryoneOut(ctx);
+          await revokeAllSessions(ctx, await findAccountByEmail(ctx, address), 'operator');
           return `Ended all logins of ${address}.`;
         });
       },

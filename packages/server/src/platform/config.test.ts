@@ -5,7 +5,7 @@ import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../../tests/support/service.ts';
 import { type Config, ConfigError, readConfig, readKeys, readLogKeys, unknownSettings } from './config.ts';
 import { generateKey, parseKeyRing } from './crypto/key-ring.ts';
-import { limitNames, limitSetting } from './rate-limits/rules.ts';
+import { rateLimitNames, rateLimitSetting } from './rate-limits/rules.ts';
 
 function refusal(work: () => unknown): string {
   try {
@@ -31,8 +31,8 @@ test('with nothing set the defaults of the contract hold', () => {
     mailFrom: 'Latchkey <no-reply@localhost>',
     devMailbox: true,
     signup: 'open',
-    rateLimits: true,
-    limits: {
+    rateLimitsEnabled: true,
+    rateLimitQuotas: {
       mails_by_pair: { quota: 5, windowSeconds: 900 },
       mails_by_recipient: { quota: 20, windowSeconds: 3600 },
       mails_by_client: { quota: 30, windowSeconds: 3600 },
@@ -104,7 +104,7 @@ const good: [string, string, Partial<Config>][] = [
     'https://A.example, http://b.example:81/',
     { allowedOrigins: ['https://a.example', 'http://b.example:81'] },
   ],
-  ['LATCHKEY_RATE_LIMITS', 'off', { rateLimits: false }],
+  ['LATCHKEY_RATE_LIMITS', 'off', { rateLimitsEnabled: false }],
   ['LATCHKEY_ACCESS_TOKEN_TTL', '60', { accessTokenTtlSeconds: 60 }],
   ['LATCHKEY_REFRESH_IDLE_TTL', '3600', { refreshIdleTtlSeconds: 3600 }],
   ['LATCHKEY_SESSION_TTL', '86400', { sessionTtlSeconds: 86_400 }],
@@ -189,10 +189,10 @@ for (const [name, values] of bad) {
   });
 }
 
-for (const limit of limitNames) {
-  const setting = limitSetting(limit);
+for (const limit of rateLimitNames) {
+  const setting = rateLimitSetting(limit);
   test(`${setting} takes a quota and a window, and refuses anything else in a sentence naming it`, () => {
-    const { limits } = readConfig({ [setting]: '7/123' });
+    const { rateLimitQuotas: limits } = readConfig({ [setting]: '7/123' });
     expect(limits[limit]).toEqual({ quota: 7, windowSeconds: 123 });
     expect(unknownSettings({ [setting]: '7/123' })).toEqual([]);
     for (const value of [

@@ -1,11 +1,17 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { limits as sizes } from '@latchkey/contract/field-limits';
+import { fieldLimits as sizes } from '@latchkey/contract/field-limits';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { generateKey, type KeyRing, type LogKeys, parseKeyRing, withRetiredKeys } from './crypto/key-ring.ts';
-import { type LimitName, limitNames, limitRules, limitSetting, type Quota } from './rate-limits/rules.ts';
+import {
+  type Quota,
+  type RateLimitName,
+  rateLimitNames,
+  rateLimitRules,
+  rateLimitSetting,
+} from './rate-limits/rules.ts';
 
 export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
@@ -25,8 +31,8 @@ export interface Config {
   /** Mails can be read at /dev/mailbox: only without an SMTP server, where host and base URL are loopback ones. */
   readonly devMailbox: boolean;
   readonly signup: 'open' | 'closed' | readonly string[];
-  readonly rateLimits: boolean;
-  readonly limits: Readonly<Record<LimitName, Quota>>;
+  readonly rateLimitsEnabled: boolean;
+  readonly rateLimitQuotas: Readonly<Record<RateLimitName, Quota>>;
   /** Who presents it may read the metrics from anywhere; without it they are read from this machine only. */
   readonly metricsToken: string | undefined;
   readonly accessTokenTtlSeconds: number;
@@ -52,7 +58,7 @@ export interface Config {
 export class ConfigError extends Error {}
 
 const day = 86_400;
-const greatestTtlSeconds = 10 * 365 * day;
+const maxTtlSeconds = 10 * 365 * day;
 
 const seconds = (defaultValue: number, least: number, most: number) =>
   z
@@ -71,11 +77,11 @@ const count = (defaultValue: number, most: number) =>
     .default(defaultValue);
 
 /** Guesses at one code; far fewer than the 20^8 codes there are. */
-const greatestCodeTries = 100;
-const greatestQuota = 1_000_000;
+const maxCodeTries = 100;
+const maxQuota = 1_000_000;
 /** The shortest window: far longer than the clocks of two nodes differ. */
-const leastWindowSeconds = 10;
-const greatestWindowSeconds = day;
+const minWindowSeconds = 10;
+const maxWindowSeconds = day;
 
 const quota = ({ quota, windowSeconds }: Quota) =>
   z
@@ -86,12 +92,12 @@ const quota = ({ quota, windowSeconds }: Quota) =>
       return { quota: count!, windowSeconds: window! };
     })
     .refine(
-      (value) => value.quota >= 1 && value.quota <= greatestQuota,
-      `must allow at least 1 and at most ${greatestQuota}`,
+      (value) => value.quota >= 1 && value.quota <= maxQuota,
+      `must allow at least 1 and at most ${maxQuota}`,
     )
     .refine(
-      ({ windowSeconds }) => windowSeconds >= leastWindowSeconds && windowSeconds <= greatestWindowSeconds,
-      `must have a window of ${leastWindowSeconds} to ${greatestWindowSeconds} s`,
+      ({ windowSeconds }) => windowSeconds >= minWindowSeconds && windowSeconds <= maxWindowSeconds,
+      `must have a window of ${minWindowSeconds} to ${maxWindowSeconds} s`,
     )
     .default({ quota, windowSeconds });
 
@@ -201,22 +207,22 @@ const settings = z.object({
     .regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 printable characters without spaces')
     .optional(),
   LATCHKEY_ACCESS_TOKEN_TTL: seconds(14_400, 1, 30 * day),
-  LATCHKEY_REFRESH_IDLE_TTL: seconds(30 * day, 1, greatestTtlSeconds),
-  LATCHKEY_SESSION_TTL: seconds(180 * day, 1, greatestTtlSeconds),
+  LATCHKEY_REFRESH_IDLE_TTL: seconds(30 * day, 1, maxTtlSeconds),
+  LATCHKEY_SESSION_TTL: seconds(180 * day, 1, maxTtlSeconds),
   LATCHKEY_DEVICE_CODE_TTL: seconds(600, 1, day),
   LATCHKEY_DEVICE_POLL_INTERVAL: seconds(5, 1, 300),
   LATCHKEY_MAGIC_LINK_TTL: seconds(900, 1, day),
-  LATCHKEY_EMAIL_CODE_TRIES: count(5, greatestCodeTries),
+  LATCHKEY_EMAIL_CODE_TRIES: count(5, maxCodeTries),
   LATCHKEY_EMAIL_CHANGE_TTL: seconds(3600, 1, day),
   LATCHKEY_RECENT_LOGIN_TTL: seconds(900, 1, 30 * day),
   LATCHKEY_CHALLENGE_TTL: seconds(300, 1, day),
   LATCHKEY_PASSKEYS_PER_USER: count(sizes.passkeys, sizes.passkeys),
   LATCHKEY_REFRESH_REUSE_LEEWAY: seconds(10, 0, 600),
-  LATCHKEY_EVENT_RETENTION: seconds(400 * day, day, greatestTtlSeconds),
+  LATCHKEY_EVENT_RETENTION: seconds(400 * day, day, maxTtlSeconds),
 });
 
 const limitSettings = z.object(
-  Object.fromEntries(limitNames.map((name) => [limitSetting(name), quota(limitRules[name])])),
+  Object.fromEntries(rateLimitNames.map((name) => [rateLimitSetting(name), quota(rateLimitRules[name])])),
 );
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -260,7 +266,7 @@ export function readConfig(env: Environment = process.env): Config {
   const quotas = checked(limitSettings, given);
   const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
   const { hostname, protocol } = new URL(baseUrl);
-  const isLocal = isLoopback(hostname);
+  const isLocal = isLoopbackHost(hostname);
   if (protocol === 'http:' && !isLocal && s.LATCHKEY_INSECURE_HTTP === 'off') {
     throw new ConfigError(
       'LATCHKEY_BASE_URL must be https, unless its host is a loopback one, such as localhost, or LATCHKEY_INSECURE_HTTP is on.',
@@ -275,10 +281,9 @@ export function readConfig(env: Environment = process.env): Config {
   if (s.LATCHKEY_REFRESH_IDLE_TTL > s.LATCHKEY_SESSION_TTL && given['LATCHKEY_REFRESH_IDLE_TTL']) {
     throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
   }
-  const limits = Object.fromEntries(limitNames.map((name) => [name, quotas[limitSetting(name)]])) as Record<
-    LimitName,
-    Quota
-  >;
+  const rateLimitQuotas = Object.fromEntries(
+    rateLimitNames.map((name) => [name, quotas[rateLimitSetting(name)]]),
+  ) as Record<RateLimitName, Quota>;
   return Object.freeze({
     host: s.HOST,
     port: s.PORT,
@@ -290,10 +295,10 @@ export function readConfig(env: Environment = process.env): Config {
     trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
     smtpUrl: s.LATCHKEY_SMTP_URL,
     mailFrom: s.LATCHKEY_MAIL_FROM,
-    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopback(s.HOST) && isLocal,
+    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopbackHost(s.HOST) && isLocal,
     signup: s.LATCHKEY_SIGNUP,
-    rateLimits: s.LATCHKEY_RATE_LIMITS === 'on',
-    limits,
+    rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS === 'on',
+    rateLimitQuotas: rateLimitQuotas,
     metricsToken: s.LATCHKEY_METRICS_TOKEN,
     accessTokenTtlSeconds: s.LATCHKEY_ACCESS_TOKEN_TTL,
     refreshIdleTtlSeconds: s.LATCHKEY_REFRESH_IDLE_TTL,
@@ -312,7 +317,7 @@ export function readConfig(env: Environment = process.env): Config {
 }
 
 /** Whether a host name or address means this machine. An IPv6 address may be in brackets, as in a URL. */
-export function isLoopback(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback');
 }
@@ -331,7 +336,7 @@ export function unknownSettings(env: Environment = process.env): string[] {
 }
 
 /** Whether npx runs this process, by a shell of its own. */
-export const runByNpx = (env: Environment = process.env): boolean => env['npm_lifecycle_event'] === 'npx';
+export const isRunByNpx = (env: Environment = process.env): boolean => env['npm_lifecycle_event'] === 'npx';
 
 /** The store that the settings name, without user and password: `sqlite:` with the whole path, or `postgres://…`. */
 export function storeNameOf({ databaseUrl }: Config): string {
@@ -341,13 +346,13 @@ export function storeNameOf({ databaseUrl }: Config): string {
 }
 
 /** Where the keys of a service on SQLite lie when none are set. */
-export function keyFileOf(config: Config): string {
+export function keyFilePath(config: Config): string {
   const database = config.databaseUrl.slice('sqlite:'.length);
   return `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
 }
 
 /** Whether the key ring is set rather than kept in a file. */
-export const hasGivenKeys = (env: Environment = process.env): boolean => !!env['LATCHKEY_KEYS']?.trim();
+export const hasConfiguredKeys = (env: Environment = process.env): boolean => !!env['LATCHKEY_KEYS']?.trim();
 
 /**
  * The key ring: `LATCHKEY_KEYS`, or with SQLite a file of mode 0600 beside the database. With `make`, as at the first
@@ -365,7 +370,7 @@ export function readKeys(
       'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
     );
   }
-  const path = keyFileOf(config);
+  const path = keyFilePath(config);
   try {
     if (!existsSync(path)) {
       if (!make) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);

@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
 import type { Database } from './database/executor.ts';
-import type { Limiter } from './rate-limits/limiter.ts';
+import type { RateLimiter } from './rate-limits/limiter.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 /** Milliseconds since 1970. */
@@ -18,7 +18,7 @@ export interface Context {
   readonly logKeys: LogKeys;
   readonly clock: Clock;
   readonly random: Random;
-  readonly limiter: Limiter;
+  readonly limiter: RateLimiter;
   readonly metrics: Metrics;
   readonly log: Logger;
   /** Tells the mail worker that something was put into the outbox. */
@@ -26,13 +26,13 @@ export interface Context {
 }
 
 /** Where a request came from, as far as this can be known. */
-export interface Requester {
+export interface ClientInfo {
   readonly ipAddress: string | null;
   readonly userAgent: string | null;
 }
 
 /** Who is calling: the session behind the presented credential, and its user. */
-export interface Login {
+export interface Caller {
   readonly sessionId: string;
   readonly userId: string;
   readonly kind: 'browser' | 'device';
@@ -44,6 +44,6 @@ export interface Login {
 }
 
 /** A sibling service of the platform that presented its key. */
-export interface Service {
+export interface CallingService {
   readonly id: string;
 }

@@ -41,7 +41,7 @@ export const bearerChallenge = 'Bearer realm="latchkey"';
 const refusedDescription = 'The access token is malformed, expired or revoked.';
 
 /** The credential is good for nothing, or its account is gone: the same words for every reason. */
-export const credentialRefused = (detail: string): AuthError =>
+export const invalidCredential = (detail: string): AuthError =>
   new AuthError('invalid_token', refusedDescription, {
     detail,
     headers: {
@@ -50,10 +50,10 @@ export const credentialRefused = (detail: string): AuthError =>
   });
 
 /** A path that names nothing at all. */
-export const nothingHere = (): AuthError => new AuthError('not_found', 'There is nothing here.');
+export const pathNotFound = (): AuthError => new AuthError('not_found', 'There is nothing here.');
 
 /** A path names nothing of this user: the same words whether it is another's, gone or was never there. */
-export const noSuchThing = (): AuthError => new AuthError('not_found', 'There is no such thing.');
+export const resourceNotFound = (): AuthError => new AuthError('not_found', 'There is no such thing.');
 
 const retryAfterSeconds = 1;
 

@@ -1,7 +1,7 @@
-import type { Requester } from '../platform/context.ts';
+import type { ClientInfo } from '../platform/context.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
 
-interface Origin {
+interface Place {
   readonly ip_address: string | null;
   readonly user_agent: string | null;
 }
@@ -10,7 +10,7 @@ interface Origin {
 export const programOf = (userAgent: string | null): string => (userAgent ?? '').replace(/[\d._]+/g, '');
 
 /** Whether one of the earlier logins came from the same network (/24 or /64) with the same browser. */
-export const isFamiliar = ({ ipAddress, userAgent }: Requester, earlier: readonly Origin[]): boolean =>
+export const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>
   earlier.some(
     (login) =>
       programOf(login.user_agent) === programOf(userAgent) &&

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-import { classifyRefusal, refreshRetryWindowSeconds } from './refresh.ts';
+import { classifyReuse, refreshRetryWindowSeconds } from './refresh.ts';
 
 setDefaultTimeout(30_000);
 
@@ -179,7 +179,7 @@ describe('the classification of a refused refresh', () => {
     idle_expires_at: Number.MAX_SAFE_INTEGER,
   };
   const classify = (generation: number, key: string | null, ageMs: number, leeway = 10, changes = {}) =>
-    classifyRefusal(
+    classifyReuse(
       { generation, idempotencyHash: key },
       { ...session, ...changes },
       rotatedAt + ageMs,

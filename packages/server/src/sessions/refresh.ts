@@ -1,14 +1,14 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Requester } from '../platform/context.ts';
+import type { ClientInfo, Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { AuthError } from '../platform/errors.ts';
-import { recordEvent, recordFirst } from '../security-log/events/events.ts';
 import { networkKey } from '../platform/values/client-address.ts';
+import { recordEvent, recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { programOf } from './known-places.ts';
-import { type SessionState, standingOf } from './session-status.ts';
+import { type SessionState, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { sessionIdOf, tokenSetOf } from './tokens.ts';
 
@@ -16,7 +16,7 @@ import { sessionIdOf, tokenSetOf } from './tokens.ts';
 export const refreshRetryWindowSeconds = 600;
 
 /** Why a refresh token was not good for a new generation. */
-export type Refusal = 'retry' | 'race' | 'theft' | 'disabled' | 'over';
+export type ReuseKind = 'retry' | 'race' | 'theft' | 'disabled' | 'over';
 
 interface Presented {
   readonly generation: number;
@@ -29,13 +29,13 @@ interface Presented {
  * that overtook it. With `leewaySeconds` 0 every other spent token counts as stolen.
  * @see RFC 9700 section 4.14.2
  */
-export function classifyRefusal(
+export function classifyReuse(
   presented: Presented,
   session: SessionState & { generation: number; rotated_at: number; idempotency_hash: string | null },
   now: number,
   leewaySeconds: number,
-): Refusal {
-  const standing = standingOf(session, now);
+): ReuseKind {
+  const standing = sessionStatus(session, now);
   if (standing !== 'live') return standing;
   if (presented.generation >= session.generation) return 'over';
   // It arrived before the last exchange, so it was not spent longer ago than the leeway when it was sent.
@@ -62,7 +62,7 @@ interface RefreshOrigin {
   readonly program: string;
 }
 
-const originOf = ({ ipAddress, userAgent }: Requester): RefreshOrigin => ({
+const originOf = ({ ipAddress, userAgent }: ClientInfo): RefreshOrigin => ({
   network: networkKey(ipAddress),
   program: programHash(programOf(userAgent)),
 });
@@ -90,7 +90,7 @@ export async function refresh(
   ctx: Context,
   refreshToken: string,
   idempotencyKey: string | undefined,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<{ tokens: TokenSet; detail: 'rotated' | 'retry' }> {
   const outcome = (name: string) => ctx.metrics.refreshes.inc({ outcome: name });
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
@@ -105,7 +105,7 @@ export async function refresh(
     generation: handle.value,
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
   };
-  const origin = originOf(requester);
+  const origin = originOf(client);
   const [rotated] = await store.rotate(ctx.db.single, {
     id,
     generation: presented.generation,
@@ -121,11 +121,11 @@ export async function refresh(
 
   const [session] = await store.findSession(ctx.db.read, { id });
   const refusal = session
-    ? classifyRefusal(presented, session, now, ctx.config.refreshReuseLeewaySeconds)
+    ? classifyReuse(presented, session, now, ctx.config.refreshReuseLeewaySeconds)
     : 'unknown';
   outcome(refusal);
   if (!session) throw refused('unknown');
-  const event = { userId: session.user_id, sessionId: id, requester };
+  const event = { userId: session.user_id, sessionId: id, client };
   switch (refusal) {
     case 'retry':
       await recordRetry(ctx, event, origin.network, changesOfOrigin(origin, session));
@@ -133,10 +133,10 @@ export async function refresh(
     case 'disabled':
       throw new AuthError('account_disabled', 'This account has been disabled.');
     case 'theft':
-      await endStolenSession(ctx, id, session.user_id, requester);
+      await endStolenSession(ctx, id, session.user_id, client);
       throw refused('theft');
     case 'race':
-      await recordFirst(ctx, { ...event, type: 'refresh_race' }, id);
+      await recordOncePerHour(ctx, { ...event, type: 'refresh_race' }, id);
       throw refused('race');
     default:
       throw refused(refusal);
@@ -149,13 +149,14 @@ export async function refresh(
  */
 function recordRetry(
   ctx: Context,
-  event: { readonly userId: string; readonly sessionId: string; readonly requester: Requester },
+  event: { readonly userId: string; readonly sessionId: string; readonly client: ClientInfo },
   network: string,
   changes: readonly string[],
 ): Promise<void> {
-  if (changes.length === 0) return recordFirst(ctx, { ...event, type: 'refresh_retry' }, event.sessionId);
+  if (changes.length === 0)
+    return recordOncePerHour(ctx, { ...event, type: 'refresh_retry' }, event.sessionId);
   const detail = { changed: changes.join(' ') };
-  return recordFirst(
+  return recordOncePerHour(
     ctx,
     { ...event, type: 'refresh_retry_elsewhere', detail },
     `${event.sessionId} ${network}`,
@@ -164,11 +165,11 @@ function recordRetry(
 }
 
 /** Commits before the refusal is answered; of many who present stolen tokens at once, one records it. */
-const endStolenSession = (ctx: Context, id: string, userId: string, requester: Requester): Promise<void> =>
+const endStolenSession = (ctx: Context, id: string, userId: string, client: ClientInfo): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     await lockAccountRow(tx, { id: userId });
     const [ended] = await store.endStolenSession(tx, { id, user_id: userId, now: ctx.clock() });
     if (!ended) return;
-    await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, requester });
-    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, requester });
+    await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, client });
+    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, client });
   });

@@ -16,7 +16,7 @@ export const refreshGrant: Grant = {
   grantType: refreshGrantType,
   parameter: 'refresh_token',
   redeem: async (ctx, refreshToken, call) => {
-    const { tokens, detail } = await refresh(ctx, refreshToken, call.idempotencyKey, call.requester);
+    const { tokens, detail } = await refresh(ctx, refreshToken, call.idempotencyKey, call.client);
     return { body: tokens, detail };
   },
 };
@@ -28,24 +28,24 @@ export function sessionRoutes(api: Api, ctx: Context): void {
     api.formGrants([refreshGrant]),
   );
 
-  const end = async ({ login, query, body, requester }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
+  const end = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
     const onlyThis = query.scope === 'session' || body.scope === 'session';
-    if (onlyThis) await revokeOwnSession(ctx, login, requester);
-    else await revokeAllSessions(ctx, login.userId, { sessionId: login.sessionId, requester });
+    if (onlyThis) await revokeOwnSession(ctx, caller, client);
+    else await revokeAllSessions(ctx, caller.userId, { sessionId: caller.sessionId, client });
     return { cookie: 'clear' as const };
   };
-  api.on(endpoints.revoke, end, async ({ body, requester }) => {
-    await revokeByToken(ctx, body.token, requester);
+  api.on(endpoints.revoke, end, async ({ body, client }) => {
+    await revokeByToken(ctx, body.token, client);
     return {};
   });
   api.on(endpoints.logout, end);
 
-  api.on(endpoints.listSessions, async ({ login, query }) => ({
-    body: await listSessions(ctx, login, query),
+  api.on(endpoints.listSessions, async ({ caller, query }) => ({
+    body: await listSessions(ctx, caller, query),
   }));
 
-  api.on(endpoints.revokeSession, async ({ login, params, requester }) => {
-    await revokeSession(ctx, login, params.id, requester);
-    return login.sessionId === params.id ? { cookie: 'clear' } : {};
+  api.on(endpoints.revokeSession, async ({ caller, params, client }) => {
+    await revokeSession(ctx, caller, params.id, client);
+    return caller.sessionId === params.id ? { cookie: 'clear' } : {};
   });
 }

@@ -11,7 +11,7 @@ export interface SessionState {
  * Whether a login may still be continued, until it idles out or another end; a disabled account is told apart,
  * since its owner may be told so.
  */
-export function standingOf(
+export function sessionStatus(
   state: SessionState,
   now: number,
   endsAt: number = state.idle_expires_at,

@@ -1,15 +1,15 @@
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Login, Requester } from '../platform/context.ts';
+import type { Caller, ClientInfo, Context } from '../platform/context.ts';
 import { type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
-import { cursorAfter, type PageRequest, takePage } from '../platform/database/pagination.ts';
-import { AuthError, bearerChallenge, credentialRefused, noSuchThing } from '../platform/errors.ts';
+import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
+import { AuthError, bearerChallenge, invalidCredential, resourceNotFound } from '../platform/errors.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
-import { isFamiliar } from './known-places.ts';
-import { standingOf } from './session-status.ts';
+import { isKnownPlace } from './known-places.ts';
+import { sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
@@ -24,7 +24,7 @@ export interface NewSession {
   readonly userId: string;
   readonly kind: Session['kind'];
   readonly method: Session['method'];
-  readonly requester: Requester;
+  readonly client: ClientInfo;
   readonly clientName?: string | null;
   readonly deviceName?: string | null;
   /** Start it only if nobody has ended all logins since this epoch. */
@@ -59,8 +59,8 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   const now = ctx.clock();
   const secret = session.secret ?? ctx.random(subjectBytes);
   const expiresAt = now + ctx.config.sessionTtlSeconds * 1000;
-  const isNews = session.makesAccount ? false : await isNewPlace(tx, session);
-  const replaced = await endReplaced(ctx, tx, session);
+  const isNews = session.makesAccount ? false : await isFromNewPlace(tx, session);
+  const replaced = await endReplacedSession(ctx, tx, session);
   const [row] = await store.insertSession(tx, {
     id: sessionIdOf(secret),
     user_id: session.userId,
@@ -69,8 +69,8 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     method: session.method,
     client_name: session.clientName ?? null,
     device_name: session.deviceName ?? null,
-    ip_address: session.requester.ipAddress,
-    user_agent: session.requester.userAgent,
+    ip_address: session.client.ipAddress,
+    user_agent: session.client.userAgent,
     now,
     idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
     expires_at: expiresAt,
@@ -84,7 +84,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
       kind: session.kind === 'device' ? 'new_device' : 'new_browser',
       userId: session.userId,
       sessionId: row.id,
-      requester: session.requester,
+      client: session.client,
       clientName: session.clientName ?? null,
       deviceName: session.deviceName ?? null,
     });
@@ -93,7 +93,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     type: 'login',
     userId: session.userId,
     sessionId: row.id,
-    requester: session.requester,
+    client: session.client,
     detail: { method: session.method, kind: session.kind },
   });
   if (replaced !== undefined) {
@@ -101,7 +101,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
       type: 'session_revoked',
       userId: session.userId,
       sessionId: replaced,
-      requester: session.requester,
+      client: session.client,
       detail: { reason: 'replaced', by: row.id },
     });
   }
@@ -116,14 +116,18 @@ async function refusalOf(tx: Executor, userId: string): Promise<AuthError> {
 }
 
 /** Whether the person should hear of this login: every device, and a browser where there was none like it. */
-async function isNewPlace(tx: Executor, { kind, userId, requester }: NewSession): Promise<boolean> {
+async function isFromNewPlace(tx: Executor, { kind, userId, client }: NewSession): Promise<boolean> {
   if (kind === 'device') return true;
   const earlier = await store.listLoginOrigins(tx, { user_id: userId, limit: familiarLogins });
-  return !isFamiliar(requester, earlier);
+  return !isKnownPlace(client, earlier);
 }
 
 /** Ends the browser's former session if it is of the same user; its id. */
-async function endReplaced(ctx: Context, tx: Executor, session: NewSession): Promise<string | undefined> {
+async function endReplacedSession(
+  ctx: Context,
+  tx: Executor,
+  session: NewSession,
+): Promise<string | undefined> {
   const former = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
   if (!former) return undefined;
   const [ended] = await store.revokeSession(tx, {
@@ -149,7 +153,7 @@ export const cookieOf = (ctx: Context, session: StartedSession): string =>
  */
 export async function repeatFirstTokens(ctx: Context, secret: Buffer): Promise<TokenSet> {
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
-  const standing = session ? standingOf(session, ctx.clock()) : 'over';
+  const standing = session ? sessionStatus(session, ctx.clock()) : 'over';
   if (standing === 'disabled') throw new AuthError('account_disabled', 'This account has been disabled.');
   if (!session || standing === 'over' || session.generation !== 1) {
     throw new AuthError('invalid_grant', 'The tokens of this login were already used.', { detail: 'over' });
@@ -163,42 +167,42 @@ export interface Credential {
 }
 
 /** The answer to a request without any credential. @see RFC 6750 section 3 */
-export const credentialMissing = (): AuthError =>
+export const missingCredential = (): AuthError =>
   new AuthError('invalid_token', 'An access token is needed.', {
     detail: 'no_credential',
     headers: { 'WWW-Authenticate': bearerChallenge },
   });
 
 /** Made once: floods of garbage are answered with it. */
-const credentialMalformed = credentialRefused('malformed');
+const malformedCredential = invalidCredential('malformed');
 
 /**
  * Who presents this access token or session cookie. Garbage is refused without a statement; a revocation holds
  * from the moment it is committed.
  * @throws {AuthError} `invalid_token`
  */
-export function authenticate(ctx: Context, credential: Credential): Promise<Login> {
+export function authenticate(ctx: Context, credential: Credential): Promise<Caller> {
   const kind = credential.type === 'cookie' ? 'browserSession' : 'accessToken';
   const handle = readHandle(ctx.keys, kind, credential.value);
   // Thrown and not rejected: floods of garbage are refused in one step.
-  if (!handle) throw credentialMalformed;
-  return loginOf(ctx, credential.type, handle);
+  if (!handle) throw malformedCredential;
+  return identifyCaller(ctx, credential.type, handle);
 }
 
-async function loginOf(ctx: Context, type: Credential['type'], handle: ReadHandle): Promise<Login> {
+async function identifyCaller(ctx: Context, type: Credential['type'], handle: ReadHandle): Promise<Caller> {
   const isCookie = type === 'cookie';
   const now = ctx.clock();
-  if (!isCookie && handle.value <= now) throw credentialRefused('expired');
+  if (!isCookie && handle.value <= now) throw invalidCredential('expired');
   const id = sessionIdOf(handle.subject);
-  const [session] = await store.findLogin(ctx.db.read, { id });
-  if (!session) throw credentialRefused('unknown');
+  const [session] = await store.findSessionStatus(ctx.db.read, { id });
+  if (!session) throw invalidCredential('unknown');
   // An access token lives to its own end, also where the refresh token idles out before it.
   const ends = isCookie ? session.idle_expires_at : session.expires_at;
-  const standing = standingOf(session, now, ends);
-  if (standing !== 'live') throw credentialRefused(standing);
+  const standing = sessionStatus(session, now, ends);
+  if (standing !== 'live') throw invalidCredential(standing);
 
   const touched = now - session.last_used_at >= touchIntervalMs(ctx);
-  if (touched) noteUse(ctx, id, isCookie, now);
+  if (touched) touch(ctx, id, isCookie, now);
   const renew = isCookie && (touched || handle.key !== ctx.keys.signing);
   return {
     sessionId: id,
@@ -211,7 +215,7 @@ async function loginOf(ctx: Context, type: Credential['type'], handle: ReadHandl
 }
 
 /** Not awaited: losing the note of one use harms nobody, waiting for it would slow every first request. */
-function noteUse(ctx: Context, id: string, extendsIdleLife: boolean, now: number): void {
+function touch(ctx: Context, id: string, extendsIdleLife: boolean, now: number): void {
   store
     .touchSession(ctx.db.single, {
       id,
@@ -226,29 +230,29 @@ function noteUse(ctx: Context, id: string, extendsIdleLife: boolean, now: number
  * The answer where a login is too old or of the wrong kind.
  * @see RFC 9470 section 3
  */
-export function requireRecentLogin(ctx: Context, login: Login): void {
+export function requireRecentLogin(ctx: Context, caller: Caller): void {
   const maxAge = ctx.config.recentLoginTtlSeconds;
-  if (login.kind === 'browser' && ctx.clock() - login.authenticatedAt <= maxAge * 1000) return;
-  throw loginInsufficient('This needs a login by passkey or mail that is recent.', maxAge);
+  if (caller.kind === 'browser' && ctx.clock() - caller.authenticatedAt <= maxAge * 1000) return;
+  throw insufficientAuthentication('This needs a login by passkey or mail that is recent.', maxAge);
 }
 
 /**
  * Refuses, inside a transaction that holds the account's lock, a login that was ended since it was checked.
  * @throws {AuthError} `invalid_token`
  */
-export async function requireStanding(ctx: Context, tx: Executor, login: Login): Promise<void> {
-  const [session] = await store.findLogin(tx, { id: login.sessionId });
-  const standing = session ? standingOf(session, ctx.clock()) : 'unknown';
-  if (standing !== 'live') throw credentialRefused(standing);
+export async function requireActiveSession(ctx: Context, tx: Executor, caller: Caller): Promise<void> {
+  const [session] = await store.findSessionStatus(tx, { id: caller.sessionId });
+  const standing = session ? sessionStatus(session, ctx.clock()) : 'unknown';
+  if (standing !== 'live') throw invalidCredential(standing);
 }
 
 /** Refuses logins that came from a device code: what a person decides in a browser, a program may not. */
-export function requireBrowserLogin(ctx: Context, login: Login): void {
-  if (login.kind === 'browser') return;
-  throw loginInsufficient('This needs a login in a browser.', ctx.config.recentLoginTtlSeconds);
+export function requireBrowserSession(ctx: Context, caller: Caller): void {
+  if (caller.kind === 'browser') return;
+  throw insufficientAuthentication('This needs a login in a browser.', ctx.config.recentLoginTtlSeconds);
 }
 
-const loginInsufficient = (description: string, maxAge: number): AuthError =>
+const insufficientAuthentication = (description: string, maxAge: number): AuthError =>
   new AuthError('insufficient_user_authentication', description, {
     headers: {
       'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
@@ -258,18 +262,18 @@ const loginInsufficient = (description: string, maxAge: number): AuthError =>
 /** The live logins of a user, newest first. */
 export async function listSessions(
   ctx: Context,
-  login: Login,
+  caller: Caller,
   page: PageRequest,
 ): Promise<{ sessions: Session[]; next_cursor: string | null }> {
-  const before = cursorAfter(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
   const rows = await store.listSessions(ctx.db.read, {
-    user_id: login.userId,
+    user_id: caller.userId,
     now: ctx.clock(),
     before_time: before.time,
     before_id: before.id,
     limit: page.limit + 1,
   });
-  const { entries, next_cursor } = takePage(rows, page.limit, (row) => ({
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
     time: row.created_at,
     id: row.id,
   }));
@@ -283,7 +287,7 @@ export async function listSessions(
     user_agent: row.user_agent,
     created_at: new Date(row.created_at).toISOString(),
     last_used_at: new Date(row.last_used_at).toISOString(),
-    current: row.id === login.sessionId,
+    current: row.id === caller.sessionId,
   }));
   return { sessions, next_cursor };
 }
@@ -302,7 +306,7 @@ export async function revokeSession(
   ctx: Context,
   owner: { readonly userId: string; readonly sessionId?: string },
   sessionId: string,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<void> {
   const ended = await ctx.db.transaction(async (tx) => {
     await lockAccountRow(tx, { id: owner.userId });
@@ -316,17 +320,17 @@ export async function revokeSession(
       type: 'session_revoked',
       userId: owner.userId,
       sessionId,
-      requester,
+      client,
       detail: withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, owner.sessionId),
     });
     return true;
   });
-  if (!ended) throw noSuchThing();
+  if (!ended) throw resourceNotFound();
 }
 
 /** Ends the login that was presented; ending it twice at once is no error. */
-export const revokeOwnSession = (ctx: Context, login: Login, requester: Requester): Promise<void> =>
-  revokeSession(ctx, login, login.sessionId, requester).catch((error) => {
+export const revokeOwnSession = (ctx: Context, caller: Caller, client: ClientInfo): Promise<void> =>
+  revokeSession(ctx, caller, caller.sessionId, client).catch((error) => {
     if (!(error instanceof AuthError && error.code === 'not_found')) throw error;
   });
 
@@ -337,7 +341,7 @@ export const revokeOwnSession = (ctx: Context, login: Login, requester: Requeste
 export const revokeAllSessions = (
   ctx: Context,
   userId: string,
-  by: { readonly sessionId: string; readonly requester: Requester } | 'operator',
+  by: { readonly sessionId: string; readonly client: ClientInfo } | 'operator',
 ): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     const [account] = await store.revokeAllSessions(tx, { user_id: userId });
@@ -350,20 +354,20 @@ export const revokeAllSessions = (
  * Ends the session of a refresh or access token, and does nothing for any other string.
  * @see RFC 7009 section 2.2
  */
-export async function revokeByToken(ctx: Context, token: string, requester: Requester): Promise<void> {
+export async function revokeByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
   const access = readHandle(ctx.keys, 'accessToken', token);
   const handle = readHandle(ctx.keys, 'refreshToken', token) ?? access;
   if (!handle || (access && access.value <= ctx.clock())) return;
   const id = sessionIdOf(handle.subject);
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session) return;
-  await revokeSession(ctx, { userId: session.user_id }, id, requester).catch((error) => {
+  await revokeSession(ctx, { userId: session.user_id }, id, client).catch((error) => {
     if (!(error instanceof AuthError && error.code === 'not_found')) throw error;
   });
 }
 
 /** A token that is good at this moment. Times are milliseconds since 1970. */
-export interface LiveToken {
+export interface ActiveToken {
   readonly use: 'access_token' | 'refresh_token';
   readonly sessionId: string;
   readonly userId: string;
@@ -378,7 +382,7 @@ export interface LiveToken {
  * Whose access or refresh token this is, if it would be accepted now; nothing for any other string. Spends
  * nothing; garbage is answered without a statement.
  */
-export async function findLiveToken(ctx: Context, token: string): Promise<LiveToken | undefined> {
+export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | undefined> {
   const access = readHandle(ctx.keys, 'accessToken', token);
   const handle = access ?? readHandle(ctx.keys, 'refreshToken', token);
   const now = ctx.clock();
@@ -386,8 +390,8 @@ export async function findLiveToken(ctx: Context, token: string): Promise<LiveTo
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(handle.subject) });
   if (!session || (!access && handle.value !== session.generation)) return undefined;
   const sessionEndsAt = access ? session.expires_at : session.idle_expires_at;
-  if (standingOf(session, now, sessionEndsAt) !== 'live') return undefined;
-  if (access && now - session.last_used_at >= touchIntervalMs(ctx)) noteUse(ctx, session.id, false, now);
+  if (sessionStatus(session, now, sessionEndsAt) !== 'live') return undefined;
+  if (access && now - session.last_used_at >= touchIntervalMs(ctx)) touch(ctx, session.id, false, now);
   return {
     use: access ? 'access_token' : 'refresh_token',
     sessionId: session.id,

@@ -155,7 +155,7 @@ const epochOfUser = (e: ExpressionBuilder<Tables, 'sessions'>) =>
     .as('user_epoch');
 
 /** What decides whether a login still stands, and whose it is: no more than every request can do with. */
-export const findLogin = statement<{ id: string }>()((db, p) =>
+export const findSessionStatus = statement<{ id: string }>()((db, p) =>
   db
     .selectFrom('sessions')
     .select((e) => [

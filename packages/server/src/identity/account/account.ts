@@ -1,16 +1,21 @@
 import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Login, Requester } from '../../platform/context.ts';
+import type { Caller, ClientInfo, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, credentialRefused } from '../../platform/errors.ts';
-import { type EventDetail, notingLimits, recordChange, recordEvent } from '../../security-log/events/events.ts';
-import { entityTagMatches } from '../../platform/values/entity-tag.ts';
-import { rememberBrowser } from '../known-browsers/known-browsers.ts';
+import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import { accountChange } from '../../platform/rate-limits/by-client.ts';
-import { createPersonalOrganization } from '../organizations/organizations.ts';
+import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
+import {
+  type EventDetail,
+  recordChange,
+  recordEvent,
+  recordingRateLimits,
+} from '../../security-log/events/events.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';
+import { rememberBrowser } from '../known-browsers/known-browsers.ts';
+import { createPersonalOrganization } from '../organizations/organizations.ts';
 import * as store from './store.ts';
 
 /** Random bytes of the WebAuthn user handle. @see WebAuthn Level 3 section 14.6.1 */
@@ -45,7 +50,7 @@ const tagged = (row: UserRow): TaggedProfile => ({
   etag: `"${row.id}.${row.revision}"`,
 });
 
-const accountGone = () => credentialRefused('gone');
+const accountGone = () => invalidCredential('gone');
 
 /** The user's profile, as a transaction or everyone sees it. */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
@@ -61,15 +66,15 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
  */
 export const updateProfile = (
   ctx: Context,
-  { userId, sessionId }: Login,
+  { userId, sessionId }: Caller,
   patch: ProfilePatch,
   ifMatch: string | null,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<TaggedProfile> =>
   ctx.db.transaction(async (tx) => {
     const [row] = await store.lockUser(tx, { id: userId });
     if (!row) throw accountGone();
-    if (ifMatch !== null && !entityTagMatches(ifMatch, tagged(row).etag)) {
+    if (ifMatch !== null && !ifMatchHolds(ifMatch, tagged(row).etag)) {
       throw new AuthError('precondition_failed', 'If-Match: the profile has been changed since.');
     }
     const next = {
@@ -83,12 +88,7 @@ export const updateProfile = (
     const [updated] = await store.updateProfile(tx, { id: userId, ...next, now: ctx.clock() });
     if (!updated) throw new Error('a locked row is gone');
     const detail = { fields: changed.join(' ') };
-    await recordChange(
-      ctx,
-      tx,
-      { type: 'profile_changed', userId, sessionId, requester, detail },
-      fieldsOfBoth,
-    );
+    await recordChange(ctx, tx, { type: 'profile_changed', userId, sessionId, client, detail }, fieldsOfBoth);
     return tagged(updated);
   });
 
@@ -104,17 +104,17 @@ const fieldsOfBoth = ({ fields: earlier = '' }: EventDetail, { fields: later = '
  */
 export async function limitingChanges<Changed>(
   ctx: Context,
-  login: Login,
-  requester: Requester,
+  caller: Caller,
+  client: ClientInfo,
   change: () => Promise<Changed>,
 ): Promise<{ changed: Changed; headers: Record<string, string> }> {
-  const counted = await notingLimits(ctx, { ...login, requester }, () =>
-    ctx.limiter.take(accountChange(login.userId)),
+  const counted = await recordingRateLimits(ctx, { ...caller, client }, () =>
+    ctx.limiter.take(accountChange(caller.userId)),
   );
   try {
     return { changed: await change(), headers: counted.headers };
   } catch (error) {
-    await counted.giveBack();
+    await counted.refund();
     throw error;
   }
 }
@@ -131,8 +131,8 @@ function maySignUp(ctx: Context, email: string): boolean {
  * Refuses, before anything is spent, a person who proved an address but may not log in with it.
  * @throws {AuthError} `account_disabled`, `signup_disabled`
  */
-export async function requireAdmission(ctx: Context, tx: Executor, email: string): Promise<void> {
-  const [user] = await store.findUserByAddress(tx, { email_key: emailKeyOf(email) });
+export async function requireSignupAllowed(ctx: Context, tx: Executor, email: string): Promise<void> {
+  const [user] = await store.findUserByEmail(tx, { email_key: emailKeyOf(email) });
   if (user && user.disabled_at !== null) {
     throw new AuthError('account_disabled', 'This account has been disabled.');
   }
@@ -150,7 +150,7 @@ export async function findOrCreateAccount(
   ctx: Context,
   tx: Executor,
   email: string,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<{ id: string; isNew: boolean }> {
   const email_key = emailKeyOf(email);
   const [existing] = await store.lockUserByAddress(tx, { email_key });
@@ -166,7 +166,7 @@ export async function findOrCreateAccount(
   });
   if (created) {
     await createPersonalOrganization(ctx, tx, { id: created.id, name });
-    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, requester });
+    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, client });
     return { id: created.id, isNew: true };
   }
   const [other] = await store.lockUserByAddress(tx, { email_key });
@@ -184,10 +184,15 @@ export function requireAllowedDomain(ctx: Context, email: string): void {
 }
 
 /** Whether another account has this address, or can have it back. */
-export async function isTaken(ctx: Context, on: Executor, email: string, userId: string): Promise<boolean> {
+export async function isEmailTaken(
+  ctx: Context,
+  on: Executor,
+  email: string,
+  userId: string,
+): Promise<boolean> {
   const email_key = emailKeyOf(email);
-  const [owner] = await store.findUserByAddress(on, { email_key });
-  const kept = await store.findKeptAddress(on, { email_key, now: ctx.clock() });
+  const [owner] = await store.findUserByEmail(on, { email_key });
+  const kept = await store.findReservedEmail(on, { email_key, now: ctx.clock() });
   return [...(owner ? [owner.id] : []), ...kept.map((row) => row.user_id)].some((id) => id !== userId);
 }
 
@@ -203,13 +208,13 @@ export async function lockAccount(tx: Executor, userId: string) {
 }
 
 /** Gives a locked account another address; undefined where another account has it. */
-export async function replaceAddress(
+export async function replaceEmail(
   ctx: Context,
   tx: Executor,
   userId: string,
   email: string,
 ): Promise<Profile | undefined> {
-  const [row] = await store.replaceAddress(tx, {
+  const [row] = await store.replaceEmail(tx, {
     id: userId,
     email,
     email_key: emailKeyOf(email),
@@ -222,8 +227,8 @@ export async function replaceAddress(
  * The account of an address, for the operator.
  * @throws {AuthError} `not_found`
  */
-export async function accountByAddress(ctx: Context, email: string): Promise<string> {
-  const [user] = await store.findUserByAddress(ctx.db.read, { email_key: emailKeyOf(email) });
+export async function findAccountByEmail(ctx: Context, email: string): Promise<string> {
+  const [user] = await store.findUserByEmail(ctx.db.read, { email_key: emailKeyOf(email) });
   if (!user) throw new AuthError('not_found', 'There is no account with this address.');
   return user.id;
 }
@@ -248,7 +253,7 @@ export async function* allAccounts(ctx: Context, pageSize = accountPageSize): As
  * @throws {AuthError} `not_found`
  */
 export async function setDisabled(ctx: Context, email: string, disabled: boolean): Promise<boolean> {
-  const userId = await accountByAddress(ctx, email);
+  const userId = await findAccountByEmail(ctx, email);
   const email_key = emailKeyOf(email);
   return ctx.db.transaction(async (tx) => {
     const [changed] = disabled
@@ -264,7 +269,7 @@ export async function setDisabled(ctx: Context, email: string, disabled: boolean
  * What a login hands out: its tokens, or in cookie mode the profile, the credential going into the cookie only. There
  * the browser also gets a new cookie in the place of `knownBrowserCookie`, by which it is known again.
  */
-export async function loginAnswer(
+export async function signInResponse(
   ctx: Context,
   session: StartedSession,
   inCookie: boolean,

@@ -30,7 +30,7 @@ export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
-export const findUserByAddress = statement<{ email_key: string }>()((db, p) =>
+export const findUserByEmail = statement<{ email_key: string }>()((db, p) =>
   db.selectFrom('users').select(['id', 'disabled_at']).where('email_key', '=', p.email_key),
 );
 
@@ -44,7 +44,7 @@ export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dial
 );
 
 /** Whether an account that had this address can still have it back. */
-const isKept = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
+const isReserved = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
   db
     .selectFrom('email_changes')
     .select('user_id')
@@ -53,8 +53,8 @@ const isKept = (db: Kysely<Tables>, email_key: Expression<string>, now: Expressi
     .where('expires_at', '>', now);
 
 /** The accounts that had this address until lately and can have it back. */
-export const findKeptAddress = statement<{ email_key: string; now: number }>()((db, p) =>
-  isKept(db, p.email_key, p.now),
+export const findReservedEmail = statement<{ email_key: string; now: number }>()((db, p) =>
+  isReserved(db, p.email_key, p.now),
 );
 
 /** Adds an account unless the address has one, or is kept for one; no row then, whoever was first. */
@@ -94,7 +94,7 @@ export const insertUser = statement<{
           bigint(p.now).as('created_at'),
           bigint(p.now).as('updated_at'),
         ])
-        .where((e) => e.not(e.exists(isKept(db, p.email_key, p.now)))),
+        .where((e) => e.not(e.exists(isReserved(db, p.email_key, p.now)))),
     )
     .onConflict((c) => c.column('email_key').doNothing())
     .returning('id'),
@@ -152,7 +152,7 @@ export const listUserIds = statement<{ after: string; limit: number }>()((db, p)
 );
 
 /** Replaces the address in a locked row unless another account has it; no row then. */
-export const replaceAddress = statement<{ id: string; email: string; email_key: string; now: number }>()(
+export const replaceEmail = statement<{ id: string; email: string; email_key: string; now: number }>()(
   (db, p) =>
     db
       .updateTable('users')

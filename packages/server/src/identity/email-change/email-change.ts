@@ -1,21 +1,21 @@
 import type { Profile } from '@latchkey/contract/account';
-import {
-  emailKeyOf,
-  getProfile,
-  isTaken,
-  lockAccount,
-  replaceAddress,
-  requireAllowedDomain,
-} from '../account/account.ts';
-import type { Context, Login, Requester } from '../../platform/context.ts';
+import type { Caller, ClientInfo, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { notingLimits, recordEvent } from '../../security-log/events/events.ts';
-import { byClient, mailTo } from '../../platform/rate-limits/by-client.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
+import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
+import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { noticeTtlSeconds, notify } from '../../security-log/notices/notices.ts';
-import { requireStanding } from '../../sessions/sessions.ts';
+import { requireActiveSession } from '../../sessions/sessions.ts';
+import {
+  emailKeyOf,
+  getProfile,
+  isEmailTaken,
+  lockAccount,
+  replaceEmail,
+  requireAllowedDomain,
+} from '../account/account.ts';
 import { emailChangeTemplate, emailRestoredTemplate } from './mail.ts';
 import * as store from './store.ts';
 
@@ -25,22 +25,22 @@ import * as store from './store.ts';
  * `headers` tell where the caller stands with the limits.
  * @throws {AuthError} `signup_disabled` for an address of a domain that may not be used here; `rate_limited`
  */
-export async function requestEmailChange(ctx: Context, login: Login, email: string, requester: Requester) {
+export async function requestEmailChange(ctx: Context, caller: Caller, email: string, client: ClientInfo) {
   requireAllowedDomain(ctx, email);
-  const counted = await notingLimits(ctx, { ...login, requester }, () =>
+  const counted = await recordingRateLimits(ctx, { ...caller, client }, () =>
     ctx.limiter.take(
-      { limit: 'email_changes', key: login.userId, told: true },
-      ...mailTo(emailKeyOf(email), requester),
+      { limit: 'email_changes', key: caller.userId, isReported: true },
+      ...mailLimits(emailKeyOf(email), client),
     ),
   );
   const now = ctx.clock();
   const id = ctx.random(subjectBytes).toString('base64url');
   const expiresAt = now + ctx.config.emailChangeTtlSeconds * 1000;
-  const { userId, sessionId } = login;
+  const { userId, sessionId } = caller;
   try {
     await ctx.db.transaction(async (tx) => {
       const account = await lockAccount(tx, userId);
-      await requireStanding(ctx, tx, login);
+      await requireActiveSession(ctx, tx, caller);
       await store.voidPendingChanges(tx, { user_id: userId, now });
       await store.insertChange(tx, {
         id,
@@ -59,10 +59,10 @@ export async function requestEmailChange(ctx: Context, login: Login, email: stri
         expiresAt,
         isUrgent: true,
       });
-      await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, requester });
+      await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, client });
     });
   } catch (error) {
-    await counted.giveBack();
+    await counted.refund();
     throw error;
   }
   ctx.wakeMailWorker();
@@ -81,10 +81,10 @@ const refused = (detail: string) =>
   );
 
 /** The id of the change that a link is for. Only links that were really issued count against the limit. */
-async function readLink(ctx: Context, token: string, requester: Requester) {
+async function readLink(ctx: Context, token: string, client: ClientInfo) {
   const handle = readHandle(ctx.keys, 'emailChange', token);
   if (!handle) throw refused('malformed');
-  const { headers } = await ctx.limiter.take(byClient('link_logins', requester));
+  const { headers } = await ctx.limiter.take(byClient('link_logins', client));
   return { id: handle.subject.toString('base64url'), headers };
 }
 
@@ -98,12 +98,12 @@ const isOpen = (change: ChangeRow, now: number): boolean =>
 type ChangeRow = Awaited<ReturnType<typeof store.findChange>>[number];
 
 /** What a link would change, for a session of the account that asked for it. Spends nothing. */
-export async function previewEmailChange(ctx: Context, token: string, login: Login, requester: Requester) {
-  const { id, headers } = await readLink(ctx, token, requester);
+export async function previewEmailChange(ctx: Context, token: string, caller: Caller, client: ClientInfo) {
+  const { id, headers } = await readLink(ctx, token, client);
   const [change] = await store.findChange(ctx.db.read, { id });
   if (!change || !isOpen(change, ctx.clock())) throw refused('over');
-  if (change.user_id !== login.userId) throw refused('unproven');
-  const { profile } = await getProfile(ctx.db.read, login.userId);
+  if (change.user_id !== caller.userId) throw refused('unproven');
+  const { profile } = await getProfile(ctx.db.read, caller.userId);
   return { preview: { email: profile.email, new_email: change.new_email }, headers };
 }
 
@@ -117,16 +117,16 @@ export async function previewEmailChange(ctx: Context, token: string, login: Log
 export async function verifyEmailChange(
   ctx: Context,
   link: { readonly token: string; readonly current_email?: string | undefined },
-  login: Login | undefined,
-  requester: Requester,
+  caller: Caller | undefined,
+  client: ClientInfo,
 ): Promise<{ profile: Profile; headers: Record<string, string> }> {
-  const { id, headers } = await readLink(ctx, link.token, requester);
+  const { id, headers } = await readLink(ctx, link.token, client);
   const result = await ctx.db.transaction(async (tx) => {
     const now = ctx.clock();
     const [change] = await store.findChange(tx, { id });
     if (!change || !isOpen(change, now)) return 'over';
     const account = await lockAccount(tx, change.user_id);
-    if (login?.userId === change.user_id) await requireStanding(ctx, tx, login);
+    if (caller?.userId === change.user_id) await requireActiveSession(ctx, tx, caller);
     else if (link.current_email === undefined) return 'unproven';
     else if (emailKeyOf(link.current_email) !== account.email_key) {
       await store.countWrongAddress(tx, { id, max_wrong_addresses: maxWrongAddresses, now });
@@ -135,7 +135,7 @@ export async function verifyEmailChange(
     if (account.disabled_at !== null) {
       throw new AuthError('account_disabled', 'This account has been disabled.');
     }
-    if (await isTaken(ctx, tx, change.new_email, change.user_id)) throw addressTaken();
+    if (await isEmailTaken(ctx, tx, change.new_email, change.user_id)) throw emailTaken();
     const [spent] = await store.spendChange(tx, {
       id,
       old_email: account.email,
@@ -145,20 +145,20 @@ export async function verifyEmailChange(
       undo_until: now + noticeTtlSeconds * 1000,
     });
     if (!spent) return 'over';
-    const profile = await replaceAddress(ctx, tx, change.user_id, change.new_email);
-    if (!profile) throw addressTaken();
+    const profile = await replaceEmail(ctx, tx, change.user_id, change.new_email);
+    if (!profile) throw emailTaken();
     if (account.email === change.new_email) return profile;
     const { user_id: userId, session_id: sessionId } = change;
     await notify(ctx, tx, {
       kind: 'email_changed',
       userId,
       sessionId,
-      requester,
+      client,
       emailChange: { id, newEmail: change.new_email },
       at: now,
       recipient: account.email,
     });
-    await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, requester });
+    await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, client });
     return profile;
   });
   // What was counted is committed before the refusal leaves.
@@ -166,7 +166,7 @@ export async function verifyEmailChange(
   return { profile: result, headers };
 }
 
-const addressTaken = () => new AuthError('conflict', 'Another account has this address.');
+const emailTaken = () => new AuthError('conflict', 'Another account has this address.');
 
 /** Voids the links that these logins of a locked account asked for. */
 export async function voidEmailChanges(
@@ -183,7 +183,7 @@ export async function voidEmailChanges(
 
 /** The changes of address of an account that can still be undone, oldest first. */
 export const listUndoableChanges = (ctx: Context, tx: Executor, userId: string) =>
-  store.listUndoable(tx, { user_id: userId, now: ctx.clock() });
+  store.listReversible(tx, { user_id: userId, now: ctx.clock() });
 
 type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 
@@ -196,13 +196,13 @@ export async function undoEmailChanges(
   ctx: Context,
   tx: Executor,
   { first, usedNoticeId }: { readonly first: UndoableChange; readonly usedNoticeId: string },
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<string> {
   const now = ctx.clock();
   const userId = first.user_id;
   const changedSince = first.changed_at!;
-  const restored = await replaceAddress(ctx, tx, userId, first.old_email!);
-  if (!restored) throw addressTaken();
+  const restored = await replaceEmail(ctx, tx, userId, first.old_email!);
+  if (!restored) throw emailTaken();
   const undone = await store.markUndone(tx, { user_id: userId, changed_since: changedSince, now });
   await store.deleteNoticesSince(tx, { user_id: userId, after: changedSince, except_id: usedNoticeId });
   // One mail to each address that the account does not have any more.
@@ -216,6 +216,6 @@ export async function undoEmailChanges(
       expiresAt: now + noticeTtlSeconds * 1000,
     });
   }
-  await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, requester });
+  await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, client });
   return restored.email;
 }

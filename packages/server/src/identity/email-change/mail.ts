@@ -1,7 +1,7 @@
-import { isTaken } from '../account/account.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import { composeMessage, utcMinute } from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
+import { isEmailTaken } from '../account/account.ts';
 import * as store from './store.ts';
 
 export const emailChangeTemplate = 'email_change';
@@ -15,7 +15,7 @@ export const emailRestoredTemplate = 'email_restored';
 export const emailChangeMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
   if (!change) return undefined;
-  if (await isTaken(ctx, ctx.db.read, change.new_email, change.user_id)) {
+  if (await isEmailTaken(ctx, ctx.db.read, change.new_email, change.user_id)) {
     return composeMessage('Somebody asked for your address', [
       'Somebody who is signed in to another Latchkey account asked to use this mail address for it.',
       'You have an account with this address already, or had one until lately, so nothing was changed, and nothing will be.',

@@ -9,8 +9,8 @@ import {
   type TestApp,
   type Tokens,
 } from '../../../../../tests/support/app.ts';
+import { rateLimitRules } from '../../platform/rate-limits/rules.ts';
 import { setDisabled } from '../account/account.ts';
-import { limitRules } from '../../platform/rate-limits/rules.ts';
 
 const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 
@@ -261,7 +261,7 @@ test('links that were really sent are tried at most 600 times a minute from one 
   const use = (sent: string) =>
     app.ask('POST', '/me/email/verify', { json: { token: sent }, peer: '198.51.100.7' });
   for (let index = 0; index < 30; index++) expect((await use(`${token}x`)).status).toBe(400);
-  for (let index = 0; index < limitRules.link_logins.quota; index++)
+  for (let index = 0; index < rateLimitRules.link_logins.quota; index++)
     expect((await use(token)).status).toBe(400);
   const refused = await use(token);
   expect(outcome(refused)).toBe('429 rate_limited');

@@ -4,18 +4,18 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { previewEmailChange, requestEmailChange, verifyEmailChange } from './email-change.ts';
 
 export function emailChangeRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.requestEmailChange, async ({ login, body, requester }) => {
-    const { sent, headers } = await requestEmailChange(ctx, login, body.email, requester);
+  api.on(endpoints.requestEmailChange, async ({ caller, body, client }) => {
+    const { sent, headers } = await requestEmailChange(ctx, caller, body.email, client);
     return { body: sent, headers };
   });
 
-  api.on(endpoints.verifyEmailChange, async ({ login, body, requester }) => {
-    const { profile, headers } = await verifyEmailChange(ctx, body, login, requester);
+  api.on(endpoints.verifyEmailChange, async ({ caller, body, client }) => {
+    const { profile, headers } = await verifyEmailChange(ctx, body, caller, client);
     return { body: profile, headers };
   });
 
-  api.on(endpoints.previewEmailChange, async ({ login, body, requester }) => {
-    const { preview, headers } = await previewEmailChange(ctx, body.token, login, requester);
+  api.on(endpoints.previewEmailChange, async ({ caller, body, client }) => {
+    const { preview, headers } = await previewEmailChange(ctx, body.token, caller, client);
     return { body: preview, headers };
   });
 }

@@ -104,7 +104,7 @@ export const voidChangesOf = statement<{ user_id: string; session_ids: string; n
 );
 
 /** The changes of an account that were made and can still be undone, oldest first. */
-export const listUndoable = statement<{ user_id: string; now: number }>()((db, p) =>
+export const listReversible = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
     .selectAll()

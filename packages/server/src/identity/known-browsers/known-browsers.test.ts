@@ -12,7 +12,7 @@ import {
 import { linkTokenIn, mailTo } from '../../../../../tests/support/http.ts';
 import { startService } from '../../../../../tests/support/service.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
-import { limitRules } from '../../platform/rate-limits/rules.ts';
+import { rateLimitRules } from '../../platform/rate-limits/rules.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 import { maxKnownAddresses } from './known-browsers.ts';
 
@@ -20,7 +20,7 @@ const ada = 'ada@example.com';
 const day = 86_400;
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
-const { quota, windowSeconds } = limitRules.mails_by_known_browser;
+const { quota, windowSeconds } = rateLimitRules.mails_by_known_browser;
 
 afterEach(() => void setSystemTime());
 /** The limiter reads the machine's clock. */
@@ -57,7 +57,7 @@ async function signIn(app: TestApp, email = ada, ask: Ask = {}): Promise<string>
 
 /** Strangers ask for mails until the address gets no more. */
 async function exhaust(app: TestApp, email = ada): Promise<void> {
-  for (let n = 0; n <= limitRules.mails_by_recipient.quota; n++) {
+  for (let n = 0; n <= rateLimitRules.mails_by_recipient.quota; n++) {
     if ((await magicLink(app, email)).status === 429) return;
   }
   throw new Error('strangers were never refused');
@@ -100,7 +100,7 @@ onBothDatabases('a known browser', (open) => {
     wait(3601);
     const peer = freshAddress();
     for (let n = 0; n < quota; n++) expect((await magicLink(app, ada, { cookie, peer })).status).toBe(202);
-    for (let n = 0; n < limitRules.mails_by_pair.quota; n++)
+    for (let n = 0; n < rateLimitRules.mails_by_pair.quota; n++)
       expect((await magicLink(app, ada, { peer })).status).toBe(202);
     expect((await magicLink(app, ada, { peer })).status).toBe(429);
     await app.close();
@@ -254,7 +254,7 @@ onBothDatabases('a known browser', (open) => {
     for (const email of spellings) expect((await magicLink(app, email, { peer })).status).toBe(202);
     const refused = await magicLink(app, 'ada+e@example.com', { peer });
     expect(refused.headers.get('RateLimit')).toStartWith('"mails_by_pair";r=0');
-    for (let n = spellings.length; n < limitRules.mails_by_recipient.quota; n++)
+    for (let n = spellings.length; n < rateLimitRules.mails_by_recipient.quota; n++)
       expect((await magicLink(app, `ada+${n}@example.com`)).status).toBe(202);
     expect((await magicLink(app, ada)).headers.get('RateLimit')).toStartWith('"mails_by_recipient";r=0');
     for (const email of ['adam@example.com', 'ada@example.org', 'ad+a@example.com'])

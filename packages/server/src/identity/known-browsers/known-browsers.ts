@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts';
+import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
-import { seal, unseal } from '../../platform/crypto/encryption.ts';
 import { knownBrowserTtlSeconds } from '../../platform/http/cookie.ts';
 import * as store from './store.ts';
 
@@ -68,7 +68,7 @@ function decode(bytes: Buffer, now: number): KnownBrowser {
 
 /** Reads a cookie; nothing where there is none, or its key is not in the ring. */
 function open(ctx: Context, cookie: string | undefined): KnownBrowser | undefined {
-  const opened = cookie === undefined ? undefined : unseal(ctx.keys, sealLabel, sealPlace, cookie);
+  const opened = cookie === undefined ? undefined : decrypt(ctx.keys, sealLabel, sealPlace, cookie);
   return opened && decode(opened.secret, ctx.clock());
 }
 
@@ -95,7 +95,7 @@ export function rememberBrowser(ctx: Context, cookie: string | undefined, login:
   };
   const logins = [latest, ...others].slice(0, maxKnownAddresses);
   const browser = { id: present?.id ?? ctx.random(idBytes), logins };
-  return seal(ctx.keys, ctx.random, sealLabel, sealPlace, encode(browser));
+  return encrypt(ctx.keys, ctx.random, sealLabel, sealPlace, encode(browser));
 }
 
 /**

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { Organization } from '@latchkey/contract/organizations';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { accountByAddress } from '../account/account.ts';
+import { findAccountByEmail } from '../account/account.ts';
 import { addMember, createOrganization } from './organizations.ts';
 
 const list = (t: TestApp, token: string, query = ''): Promise<Answer> =>
@@ -11,7 +11,7 @@ const list = (t: TestApp, token: string, query = ''): Promise<Answer> =>
 
 /** Makes a user a member of so many organizations; several join in one millisecond, some a second later. */
 async function join(t: TestApp, email: string, count: number): Promise<void> {
-  const userId = await accountByAddress(t.ctx, email);
+  const userId = await findAccountByEmail(t.ctx, email);
   for (let n = 0; n < count; n++) {
     await createOrganization(t.ctx, `org-${n}`, `Organization ${n}`);
     if (n % 40 === 0) t.pass(1);
@@ -60,7 +60,7 @@ onBothDatabases('organizations', (open) => {
     const t = await open();
     const { access_token } = await t.login();
     await createOrganization(t.ctx, 'acme', 'Acme <b>&</b> Co');
-    await addMember(t.ctx, 'acme', await accountByAddress(t.ctx, 'ADA@example.com'), 'admin');
+    await addMember(t.ctx, 'acme', await findAccountByEmail(t.ctx, 'ADA@example.com'), 'admin');
     const { body } = await list(t, access_token);
     expect(body.next_cursor).toBeNull();
     expect(body.organizations[1]).toEqual({
@@ -125,7 +125,7 @@ onBothDatabases('organizations', (open) => {
   test('making someone a member again changes the role and neither place nor count', async () => {
     const t = await open();
     const { access_token } = await t.login();
-    const userId = await accountByAddress(t.ctx, 'ada@example.com');
+    const userId = await findAccountByEmail(t.ctx, 'ada@example.com');
     await createOrganization(t.ctx, 'acme', 'Acme');
     await addMember(t.ctx, 'acme', userId, 'member');
     const before = (await list(t, access_token)).body.organizations[1];
@@ -141,7 +141,7 @@ onBothDatabases('organizations', (open) => {
     const t = await open();
     const { access_token } = await t.login();
     await t.login('bob@example.com');
-    const bob = await accountByAddress(t.ctx, 'bob@example.com');
+    const bob = await findAccountByEmail(t.ctx, 'bob@example.com');
     const { slug } = (await list(t, access_token)).body.organizations[0];
     const code = (work: Promise<unknown>) =>
       work.then(

@@ -3,12 +3,12 @@ import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { cursorAfter, type PageRequest, takePage } from '../../platform/database/pagination.ts';
+import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { AuthError } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
 const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
-const greatestNameLength = 100;
+const maxNameLength = 100;
 const slugTries = 5;
 const slugSuffixBytes = 4;
 
@@ -18,14 +18,14 @@ export async function listOrganizations(
   userId: string,
   page: PageRequest,
 ): Promise<{ organizations: Organization[]; next_cursor: string | null }> {
-  const after = cursorAfter(page.cursor, { time: -1, id: '' });
+  const after = parseCursor(page.cursor, { time: -1, id: '' });
   const rows = await store.listMemberships(ctx.db.read, {
     user_id: userId,
     after_time: after.time,
     after_id: after.id,
     limit: page.limit + 1,
   });
-  const { entries, next_cursor } = takePage(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
   const organizations = entries.map((row) => ({
     id: row.id,
     slug: row.slug,
@@ -93,8 +93,8 @@ export async function createOrganization(ctx: Context, slug: string, name: strin
       'The slug must be 1-64 lower-case letters, digits and inner hyphens.',
     );
   }
-  if (name.trim() === '' || name.length > greatestNameLength) {
-    throw new AuthError('invalid_request', `The name must be 1-${greatestNameLength} characters.`);
+  if (name.trim() === '' || name.length > maxNameLength) {
+    throw new AuthError('invalid_request', `The name must be 1-${maxNameLength} characters.`);
   }
   const id = await ctx.db.transaction((tx) => insert(ctx, tx, { slug, name, personal: false }));
   if (!id) throw new AuthError('conflict', `The slug ${slug} is taken.`);

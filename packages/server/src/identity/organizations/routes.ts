@@ -4,7 +4,7 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { listOrganizations } from './organizations.ts';
 
 export function organizationRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.listOrganizations, async ({ login, query }) => ({
-    body: await listOrganizations(ctx, login.userId, query),
+  api.on(endpoints.listOrganizations, async ({ caller, query }) => ({
+    body: await listOrganizations(ctx, caller.userId, query),
   }));
 }

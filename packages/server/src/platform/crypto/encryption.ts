@@ -8,13 +8,13 @@ const tagBytes = 16;
 const cipher = 'aes-256-gcm';
 
 /** One key of the ring for each use: what one label sealed opens under no other. */
-const sealingKey = (key: ServerKey, label: string): Buffer => key.mac(`seal: ${label}`);
+const encryptionKey = (key: ServerKey, label: string): Buffer => key.mac(`seal: ${label}`);
 
 /**
  * Encrypts a secret for the store under the newest key of the ring: key id 5 | nonce 12 | ciphertext | tag 16, in
  * base64url. `place` is where it belongs; moved elsewhere it does not open.
  */
-export function seal(
+export function encrypt(
   keys: KeyRing,
   random: Random,
   label: string,
@@ -22,14 +22,14 @@ export function seal(
   secret: Uint8Array,
 ): string {
   const nonce = random(nonceBytes);
-  const encryption = createCipheriv(cipher, sealingKey(keys.signing, label), nonce);
+  const encryption = createCipheriv(cipher, encryptionKey(keys.signing, label), nonce);
   encryption.setAAD(Buffer.from(place));
   const sealed = [encryption.update(secret), encryption.final(), encryption.getAuthTag()];
   return Buffer.concat([keys.signing.id, nonce, ...sealed]).toString('base64url');
 }
 
 /** What was sealed and the key that opens it, or nothing when that key left the ring or a byte was changed. */
-export function unseal(
+export function decrypt(
   keys: KeyRing,
   label: string,
   place: string,
@@ -39,7 +39,7 @@ export function unseal(
   const key = keys.find(bytes.subarray(0, keyIdBytes));
   if (!key || bytes.length < keyIdBytes + nonceBytes + tagBytes) return undefined;
   const nonce = bytes.subarray(keyIdBytes, keyIdBytes + nonceBytes);
-  const decryption = createDecipheriv(cipher, sealingKey(key, label), nonce);
+  const decryption = createDecipheriv(cipher, encryptionKey(key, label), nonce);
   decryption.setAAD(Buffer.from(place));
   decryption.setAuthTag(bytes.subarray(-tagBytes));
   try {

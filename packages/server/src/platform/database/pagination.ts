@@ -6,7 +6,7 @@ export interface PageRequest {
 }
 
 /** A place in a list that is ordered by a time (milliseconds) and then by identifier. */
-export interface Place {
+export interface Position {
   readonly time: number;
   readonly id: string;
 }
@@ -15,7 +15,7 @@ export interface Place {
  * The place that a cursor names, or `start` without one.
  * @throws {AuthError} `invalid_request` for a cursor that this service did not make
  */
-export function cursorAfter(cursor: string | undefined, start: Place): Place {
+export function parseCursor(cursor: string | undefined, start: Position): Position {
   if (cursor === undefined) return start;
   const match = /^(\d{1,15}):([\w-]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'));
   const place = match && { time: Number(match[1]), id: match[2]! };
@@ -25,13 +25,13 @@ export function cursorAfter(cursor: string | undefined, start: Place): Place {
   return place;
 }
 
-const toCursor = (place: Place): string => Buffer.from(`${place.time}:${place.id}`).toString('base64url');
+const toCursor = (place: Position): string => Buffer.from(`${place.time}:${place.id}`).toString('base64url');
 
 /** Splits `limit + 1` fetched rows into a page and the cursor of the next one, null when there is none. */
-export function takePage<Row>(
+export function paginate<Row>(
   rows: readonly Row[],
   limit: number,
-  placeOf: (row: Row) => Place,
+  placeOf: (row: Row) => Position,
 ): { entries: Row[]; next_cursor: string | null } {
   const entries = rows.slice(0, limit);
   const last = entries.at(-1);

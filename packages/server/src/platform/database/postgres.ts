@@ -26,7 +26,7 @@ const conflicts = new Set(['40001', '40P01']);
  * statements that come before do see it, and refuse in their own words.
  */
 const retryable = new Set([...conflicts, '23505']);
-const greatestTries = 8;
+const maxTries = 8;
 const retryPauseMs = 20;
 
 /**
@@ -67,7 +67,7 @@ async function retrying<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await answered(attempt());
     } catch (error) {
-      if (!retryable.has(codeOf(error)) || tries === greatestTries) throw asStoreError(error);
+      if (!retryable.has(codeOf(error)) || tries === maxTries) throw asStoreError(error);
       await Bun.sleep(Math.random() * retryPauseMs * tries);
     }
   }

@@ -22,7 +22,7 @@ const busyDeadlineMs = 5_000;
 const cacheKiB = 8 * 1024;
 
 /** How many units of work share one commit at most, so that the first in line does not wait without end. */
-const greatestBatch = 256;
+const maxBatch = 256;
 
 interface Unit {
   run(tx: Executor): Promise<unknown>;
@@ -159,8 +159,8 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
 
   const flush = async (): Promise<void> => {
     while (queue.length > 0) {
-      const batch = queue.slice(0, greatestBatch);
-      queue = queue.slice(greatestBatch);
+      const batch = queue.slice(0, maxBatch);
+      queue = queue.slice(maxBatch);
       await commitTogether(batch);
       // Requests that arrived during the commit join the next one.
       await new Promise(setImmediate);

@@ -5,7 +5,7 @@ const sweepIntervalMs = 60_000;
 const batchSize = 500;
 
 /** How many batches of one table a sweep deletes at most; the rest waits for the next one. */
-const greatestBatches = 200;
+const maxBatches = 200;
 
 /** Deletes at most `limit` rows that are of no more use at `now`; answers with a row for each. */
 export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknown[]>;
@@ -14,7 +14,7 @@ export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknow
 export async function sweepOnce(db: Database, sweeps: readonly Sweep[], now: number): Promise<number> {
   let deleted = 0;
   for (const sweep of sweeps) {
-    for (let batch = 0; batch < greatestBatches; batch++) {
+    for (let batch = 0; batch < maxBatches; batch++) {
       const rows = await sweep(db.single, now, batchSize);
       deleted += rows.length;
       if (rows.length < batchSize) break;

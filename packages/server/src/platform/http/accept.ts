@@ -11,7 +11,7 @@ const rangesOf = (accept: string): MediaRange[] =>
   });
 
 /** Whether an `Accept` header names this media type, and does not like JSON better. @see RFC 9110 section 12.5.1 */
-export function asksFor(accept: string | null, type: string): boolean {
+export function prefers(accept: string | null, type: string): boolean {
   const ranges = rangesOf(accept ?? '');
   const qualityOf = (wanted: string) => ranges.find(({ name }) => name === wanted)?.quality ?? 0;
   const quality = qualityOf(type);

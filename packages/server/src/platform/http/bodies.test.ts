@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import fc from 'fast-check';
 import {
   type Answer,
@@ -27,21 +27,21 @@ const fields: [string, Endpoint, string, number, Record<string, string>][] = [
   ['client_name', endpoints.startDeviceAuthorization, 'client_name', 100, {}],
   ['device_name', endpoints.startDeviceAuthorization, 'device_name', 100, {}],
   ['scope', endpoints.startDeviceAuthorization, 'scope', 100, {}],
-  ['device_code', endpoints.redeemDeviceCode, 'device_code', limits.token, {}],
-  ['user_code of verify', endpoints.verifyDevice, 'user_code', limits.userCode, {}],
-  ['user_code of approve', endpoints.approveDevice, 'user_code', limits.userCode, {}],
-  ['user_code of deny', endpoints.denyDevice, 'user_code', limits.userCode, {}],
-  ['email', endpoints.requestMagicLink, 'email', limits.emailAddress, {}],
-  ['token', endpoints.verifyMagicLink, 'token', limits.token, {}],
-  ['email beside token', endpoints.verifyMagicLink, 'email', limits.emailAddress, { token: 'x' }],
-  ['request', endpoints.verifyMagicLink, 'request', limits.token, { code: 'x' }],
-  ['code', endpoints.verifyMagicLink, 'code', limits.emailCode, { request: 'x' }],
-  ['current_email', endpoints.verifyEmailChange, 'current_email', limits.emailAddress, { token: 'x' }],
-  ['refresh_token', endpoints.refresh, 'refresh_token', limits.token, {}],
-  ['name', endpoints.updateProfile, 'name', limits.profileName, {}],
-  ['avatar_url', endpoints.updateProfile, 'avatar_url', limits.avatarUrl, {}],
-  ['locale', endpoints.updateProfile, 'locale', limits.locale, {}],
-  ['time_zone', endpoints.updateProfile, 'time_zone', limits.timeZone, {}],
+  ['device_code', endpoints.redeemDeviceCode, 'device_code', fieldLimits.token, {}],
+  ['user_code of verify', endpoints.verifyDevice, 'user_code', fieldLimits.userCode, {}],
+  ['user_code of approve', endpoints.approveDevice, 'user_code', fieldLimits.userCode, {}],
+  ['user_code of deny', endpoints.denyDevice, 'user_code', fieldLimits.userCode, {}],
+  ['email', endpoints.requestMagicLink, 'email', fieldLimits.emailAddress, {}],
+  ['token', endpoints.verifyMagicLink, 'token', fieldLimits.token, {}],
+  ['email beside token', endpoints.verifyMagicLink, 'email', fieldLimits.emailAddress, { token: 'x' }],
+  ['request', endpoints.verifyMagicLink, 'request', fieldLimits.token, { code: 'x' }],
+  ['code', endpoints.verifyMagicLink, 'code', fieldLimits.emailCode, { request: 'x' }],
+  ['current_email', endpoints.verifyEmailChange, 'current_email', fieldLimits.emailAddress, { token: 'x' }],
+  ['refresh_token', endpoints.refresh, 'refresh_token', fieldLimits.token, {}],
+  ['name', endpoints.updateProfile, 'name', fieldLimits.profileName, {}],
+  ['avatar_url', endpoints.updateProfile, 'avatar_url', fieldLimits.avatarUrl, {}],
+  ['locale', endpoints.updateProfile, 'locale', fieldLimits.locale, {}],
+  ['time_zone', endpoints.updateProfile, 'time_zone', fieldLimits.timeZone, {}],
 ];
 
 function expectRefused(answer: Answer, field: string): void {
@@ -67,14 +67,14 @@ onBothDatabases('bodies', (open) => {
   test('a field of the greatest length is taken as it is, never cut', async () => {
     const t = await open();
     const token = (await t.login()).access_token;
-    const long = 'x'.repeat(limits.requesterText);
+    const long = 'x'.repeat(fieldLimits.requesterText);
     const started = await t.ask('POST', '/device', { json: { client_name: long, device_name: long } });
     const seen = await t.ask('POST', '/device/verify', {
       json: { user_code: started.body.user_code },
       token,
     });
     expect([seen.body.client_name, seen.body.device_name]).toEqual([long, long]);
-    const astral = '\u{1F680}'.repeat(limits.requesterText);
+    const astral = '\u{1F680}'.repeat(fieldLimits.requesterText);
     expect((await t.ask('POST', '/device', { json: { client_name: astral } })).status).toBe(200);
     for (const [, endpoint, field, max, rest] of fields.filter(([, e]) => e.access === 'anyone')) {
       const answer = await send(t, endpoint, { json: { ...rest, [field]: 'x'.repeat(max) } });

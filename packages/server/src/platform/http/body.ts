@@ -1,4 +1,4 @@
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
 import { AuthError } from '../errors.ts';
 import { duplicateMember } from './json.ts';
@@ -6,7 +6,7 @@ import { duplicateMember } from './json.ts';
 export type BodyDialect = 'json' | 'form';
 
 const tooLarge = () =>
-  new AuthError('payload_too_large', `The body must be at most ${limits.bodyBytes} bytes.`, {
+  new AuthError('payload_too_large', `The body must be at most ${fieldLimits.bodyBytes} bytes.`, {
     headers: { Connection: 'close' },
   });
 
@@ -22,7 +22,7 @@ export type RawBody = Uint8Array | AuthError;
  */
 export async function takeBody(request: Request): Promise<RawBody> {
   const announced = request.headers.get('Content-Length');
-  if (announced !== null && Number(announced) > limits.bodyBytes) return tooLarge();
+  if (announced !== null && Number(announced) > fieldLimits.bodyBytes) return tooLarge();
   if (!request.body) return new Uint8Array();
   try {
     if (announced !== null) return new Uint8Array(await request.arrayBuffer());
@@ -30,7 +30,7 @@ export async function takeBody(request: Request): Promise<RawBody> {
     let length = 0;
     for await (const chunk of request.body) {
       length += chunk.length;
-      if (length > limits.bodyBytes) return tooLarge();
+      if (length > fieldLimits.bodyBytes) return tooLarge();
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);

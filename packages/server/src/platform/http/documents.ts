@@ -21,7 +21,7 @@ const text = z.string();
 const ifNoneMatch = z.string().meta({ description: 'The ETag of the copy that the caller has.' });
 
 /** Puts something that is read by GET into the document of the interface. */
-export function describeDocument(
+export function documentStaticPath(
   routes: Routes,
   { id, path, summary, type, schema = text, isStored, security = [], responses }: PublicDocument,
 ): void {

@@ -1,14 +1,14 @@
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Config } from '../config.ts';
 import { corsHeaders } from './origin.ts';
 
 /** What surrounds a request. */
-export interface RequestEnv {
+export interface ConnectionInfo {
   /** The peer's address as the socket has it. */
   readonly peer: string | undefined;
 }
 
-const requestIdPattern = new RegExp(`^[A-Za-z0-9._-]{1,${limits.requestId}}$`);
+const requestIdPattern = new RegExp(`^[A-Za-z0-9._-]{1,${fieldLimits.requestId}}$`);
 
 /** What every answer carries, whatever was asked. */
 const commonHeaders = {
@@ -25,7 +25,7 @@ const noParams: Readonly<Record<string, string>> = {};
 /** One request on its way to its answer, and what the log will say of it. */
 export class Exchange {
   readonly request: Request;
-  readonly env: RequestEnv;
+  readonly env: ConnectionInfo;
   /** The caller's, where it is a good one, else a new one. */
   readonly requestId: string;
   /** The parameters in the path. */
@@ -35,7 +35,7 @@ export class Exchange {
   readonly #cors: Readonly<Record<string, string>> | undefined;
   #dressed = false;
 
-  constructor(request: Request, env: RequestEnv, config: Config) {
+  constructor(request: Request, env: ConnectionInfo, config: Config) {
     this.request = request;
     this.env = env;
     const given = request.headers.get('X-Request-Id');
@@ -55,7 +55,7 @@ export class Exchange {
   }
 
   /** The answer with the headers that every one carries, where it has none of its own. */
-  dress(response: Response): Response {
+  withCommonHeaders(response: Response): Response {
     if (this.#dressed) return response;
     for (const [name, value] of Object.entries(commonHeaders))
       if (!response.headers.has(name)) response.headers.set(name, value);

@@ -1,4 +1,4 @@
-import { isLoopback } from '../config.ts';
+import { isLoopbackHost } from '../config.ts';
 
 const forwardingHeaders = [
   'Forwarded',
@@ -14,4 +14,4 @@ const forwardingHeaders = [
  * whose own name was made to resolve to this machine (DNS rebinding) sends that name.
  */
 export const isForThisMachine = ({ url, headers }: Request): boolean =>
-  isLoopback(new URL(url).hostname) && !forwardingHeaders.some((name) => headers.has(name));
+  isLoopbackHost(new URL(url).hostname) && !forwardingHeaders.some((name) => headers.has(name));

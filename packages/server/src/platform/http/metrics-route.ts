@@ -1,15 +1,15 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isLoopback } from '../config.ts';
+import { isLoopbackHost } from '../config.ts';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/hash.ts';
-import { AuthError, nothingHere } from '../errors.ts';
+import { AuthError, pathNotFound } from '../errors.ts';
 import { countWaiting } from '../mail/outbox-store.ts';
-import { describeDocument } from './documents.ts';
+import { documentStaticPath } from './documents.ts';
 import { isForThisMachine } from './local-request.ts';
 import { errorAnswer } from './openapi.ts';
 import type { Routes } from './routing.ts';
 
-const greatestMailsCounted = 10_000;
+const maxMailsCounted = 10_000;
 
 const same = (one: string, other: string): boolean =>
   timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
@@ -21,8 +21,8 @@ const same = (one: string, other: string): boolean =>
  */
 function requireOperator(token: string | undefined, peer: string | undefined, request: Request): void {
   if (token === undefined) {
-    if (peer !== undefined && isLoopback(peer) && isForThisMachine(request)) return;
-    throw nothingHere();
+    if (peer !== undefined && isLoopbackHost(peer) && isForThisMachine(request)) return;
+    throw pathNotFound();
   }
   const given = /^bearer +(.+)$/i.exec(request.headers.get('Authorization') ?? '')?.[1];
   if (given !== undefined && same(given.trim(), token)) return;
@@ -35,7 +35,7 @@ function requireOperator(token: string | undefined, peer: string | undefined, re
 export function metricsRoute(routes: Routes, ctx: Context, version: string): void {
   const { registry, build, mailsWaiting } = ctx.metrics;
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
-  describeDocument(routes, {
+  documentStaticPath(routes, {
     id: 'metrics',
     path: '/metrics',
     summary: 'What the process counts, for its operator (Prometheus)',
@@ -45,7 +45,7 @@ export function metricsRoute(routes: Routes, ctx: Context, version: string): voi
   });
   routes.get('/metrics', async ({ env, request }) => {
     requireOperator(ctx.config.metricsToken, env.peer, request);
-    const waiting = await countWaiting(ctx.db.read, { limit: greatestMailsCounted }).catch(() => undefined);
+    const waiting = await countWaiting(ctx.db.read, { limit: maxMailsCounted }).catch(() => undefined);
     mailsWaiting.set(Number(waiting?.[0]?.count ?? Number.NaN));
     return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } });
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../../../tests/support/app.ts';
-import { limitNames } from '../rate-limits/rules.ts';
+import { rateLimitNames } from '../rate-limits/rules.ts';
 
 const local = { peer: '127.0.0.1' };
 
@@ -56,8 +56,8 @@ test('right after the start every counter stands at 0 for every label that it ca
     ],
     latchkey_logins_total: ['method', ['magic_link', 'email_code', 'passkey', 'device_code']],
     latchkey_mails_total: ['outcome', ['sent', 'failed', 'given_up']],
-    latchkey_limits_hit_total: ['limit', limitNames],
-    latchkey_limiter_failures_total: ['limit', limitNames],
+    latchkey_limits_hit_total: ['limit', rateLimitNames],
+    latchkey_limiter_failures_total: ['limit', rateLimitNames],
   } as const;
   for (const [name, [label, values]] of Object.entries(counted)) {
     const found = lines.filter((line) => line.startsWith(`${name}{`));

@@ -2,18 +2,18 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { probe } from '../database/probe.ts';
 import { temporarilyUnavailable } from '../errors.ts';
-import type { Lifecycle } from './server.ts';
 import { sessionCookieName } from './cookie.ts';
-import { describeDocument } from './documents.ts';
+import { documentStaticPath } from './documents.ts';
 import { openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
 import { referencePage, referenceStyle } from './reference.ts';
 import type { Routes } from './routing.ts';
+import type { Lifecycle } from './server.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
 /** For load balancers: whether the process lives, and whether it should be sent requests. */
 export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle): void {
-  describeDocument(routes, {
+  documentStaticPath(routes, {
     id: 'healthz',
     path: '/healthz',
     summary: 'Whether the process lives',
@@ -22,7 +22,7 @@ export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle)
   });
   routes.get('/healthz', (exchange) => exchange.json({ status: 'ok' }));
 
-  describeDocument(routes, {
+  documentStaticPath(routes, {
     id: 'readyz',
     path: '/readyz',
     summary: 'Whether it should be sent requests: 503 while the store is out of reach or the process drains',
@@ -43,7 +43,7 @@ export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle)
  * on. Both are made once, at the first request for one of them.
  */
 export function documentRoutes(routes: Routes, ctx: Context, version: string): void {
-  describeDocument(routes, {
+  documentStaticPath(routes, {
     id: 'document',
     path: '/openapi.json',
     summary: 'This interface for programs (OpenAPI 3.1)',
@@ -51,7 +51,7 @@ export function documentRoutes(routes: Routes, ctx: Context, version: string): v
     schema: z.looseObject({ openapi: z.string() }),
     isStored: true,
   });
-  describeDocument(routes, {
+  documentStaticPath(routes, {
     id: 'reference',
     path: '/docs',
     summary: 'This page',

@@ -10,7 +10,7 @@ const isAllowedOrigin = (config: Config, origin: string | null): origin is strin
  * these headers, which the browser writes itself.
  * @throws {AuthError} `origin_not_allowed`
  */
-export function requireOwnOrigin(config: Config, headers: Headers): void {
+export function requireAllowedOrigin(config: Config, headers: Headers): void {
   if (headers.get('Sec-Fetch-Site') === 'same-origin' || isAllowedOrigin(config, headers.get('Origin')))
     return;
   throw new AuthError('origin_not_allowed', 'Cookies count only in requests from an allowed origin.');

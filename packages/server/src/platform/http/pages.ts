@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { nothingHere } from '../errors.ts';
+import { pathNotFound } from '../errors.ts';
 import { prefersHtml } from './accept.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
@@ -113,7 +113,7 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
   routes.get('/assets/:name', ({ request, params }) => {
     const name = params['name']!;
     const file = files.get(name);
-    if (file === undefined) throw nothingHere();
+    if (file === undefined) throw pathNotFound();
     return fileResponse(file, request.headers, {
       ...headersOfAll(options),
       'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',

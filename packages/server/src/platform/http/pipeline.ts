@@ -1,12 +1,12 @@
 import { type Endpoint, userHeader } from '@latchkey/contract/endpoints';
 import { type ErrorCode, errorStatus } from '@latchkey/contract/errors';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import type { Context, Login, Requester, Service } from '../context.ts';
-import { AuthError, noSuchThing } from '../errors.ts';
-import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
+import type { Caller, CallingService, ClientInfo, Context } from '../context.ts';
+import { AuthError, resourceNotFound } from '../errors.ts';
 import { clientAddress } from '../values/client-address.ts';
+import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
 import {
   knownBrowserCookieHeader,
   readKnownBrowserCookie,
@@ -24,24 +24,24 @@ import {
   setCookie,
   sometimes,
 } from './openapi.ts';
-import { isFromForeignPage, requireOwnOrigin } from './origin.ts';
+import { isFromForeignPage, requireAllowedOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
-import { requireUser } from './user.ts';
+import { requireExpectedUser } from './user.ts';
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
-type ServiceOf<E extends Endpoint> = E['access'] extends 'service' ? Service : undefined;
+type ServiceOf<E extends Endpoint> = E['access'] extends 'service' ? CallingService : undefined;
 type LoginOf<E extends Endpoint> = E['access'] extends 'anyone' | 'service'
   ? undefined
   : E['access'] extends 'optional'
-    ? Login | undefined
-    : Login;
+    ? Caller | undefined
+    : Caller;
 type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParametersOf<Rest>
   : unknown;
 
 /** A request after everything that can be checked without a use case was checked. */
 export interface Call<E extends Endpoint, Body = OutputOf<E['body']>> extends CallFacts {
-  readonly login: LoginOf<E>;
+  readonly caller: LoginOf<E>;
   readonly service: ServiceOf<E>;
   readonly params: ParametersOf<E['path']>;
   readonly query: OutputOf<E['query']>;
@@ -49,7 +49,7 @@ export interface Call<E extends Endpoint, Body = OutputOf<E['body']>> extends Ca
 }
 
 export interface CallFacts {
-  readonly requester: Requester;
+  readonly client: ClientInfo;
   readonly idempotencyKey: string | undefined;
   readonly ifMatch: string | null;
   readonly ifNoneMatch: string | null;
@@ -96,11 +96,11 @@ interface TokenSetLike {
 
 /** What the interface needs from the capabilities that know who calls. */
 export interface Access {
-  authenticate(credential: { type: 'bearer' | 'cookie'; value: string }): Promise<Login>;
-  authenticateService(authorization: string | null): Promise<Service>;
+  authenticate(credential: { type: 'bearer' | 'cookie'; value: string }): Promise<Caller>;
+  authenticateService(authorization: string | null): Promise<CallingService>;
   credentialMissing(): AuthError;
-  requireBrowserLogin(login: Login): void;
-  requireRecentLogin(login: Login): void;
+  requireBrowserLogin(caller: Caller): void;
+  requireRecentLogin(caller: Caller): void;
 }
 
 export interface Api {
@@ -120,11 +120,11 @@ export interface Api {
 }
 
 export function createApi(ctx: Context, routes: Routes, access: Access): Api {
-  const authenticate = (headers: Headers): Promise<Login> => {
+  const authenticate = (headers: Headers): Promise<Caller> => {
     const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
     const cookie = bearer ? undefined : readSessionCookie(ctx.config, headers.get('Cookie'));
     if (!bearer && cookie === undefined) throw access.credentialMissing();
-    if (!bearer) requireOwnOrigin(ctx.config, headers);
+    if (!bearer) requireAllowedOrigin(ctx.config, headers);
     return access.authenticate(
       bearer ? { type: 'bearer', value: bearer[1]?.trim() ?? '' } : { type: 'cookie', value: cookie! },
     );
@@ -134,7 +134,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
    * The login of a credential that may be left out. A cookie without a login counts as none: browsers keep sending it
    * after the login has ended. A bearer token is sent on purpose, so one that is not good is refused.
    */
-  const authenticateIfPresented = async (headers: Headers): Promise<Login | undefined> => {
+  const authenticateIfPresented = async (headers: Headers): Promise<Caller | undefined> => {
     const hasBearer = /^bearer\b/i.test(headers.get('Authorization') ?? '');
     if (!hasBearer && readSessionCookie(ctx.config, headers.get('Cookie')) === undefined) return undefined;
     try {
@@ -149,11 +149,11 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     exchange: Exchange,
     endpoint: Pick<Endpoint, 'status'>,
     reply: Reply<Body>,
-    login?: Login,
+    caller?: Caller,
   ) => {
     exchange.detail = reply.detail;
-    const cookie = reply.cookie ?? (login?.renewedCookie ? { value: login.renewedCookie } : undefined);
-    const clears = cookie === 'clear' && login?.credential === 'cookie';
+    const cookie = reply.cookie ?? (caller?.renewedCookie ? { value: caller.renewedCookie } : undefined);
+    const clears = cookie === 'clear' && caller?.credential === 'cookie';
     const set = cookie && cookie !== 'clear' ? cookie.value : undefined;
     const headers =
       clears || set !== undefined
@@ -174,7 +174,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     ];
     const isForUsers = !['anyone', 'optional', 'service'].includes(endpoint.access);
     const takesBody = dialects.length > 0;
-    const answerCall = async (exchange: Exchange, presented?: Promise<Login>): Promise<Response> => {
+    const answerCall = async (exchange: Exchange, presented?: Promise<Caller>): Promise<Response> => {
       const { request } = exchange;
       const call = new ReceivedCall(ctx.config, exchange);
       const taken = takesBody ? await takeBody(request) : noBody;
@@ -195,19 +195,19 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         );
       }
       if (isForUsers) {
-        const login = await (presented ?? authenticate(request.headers));
-        requireUser(request.headers, login.userId);
-        if (endpoint.access === 'browser') access.requireBrowserLogin(login);
-        if (endpoint.access === 'recent') access.requireRecentLogin(login);
-        call.login = login;
+        const caller = await (presented ?? authenticate(request.headers));
+        requireExpectedUser(request.headers, caller.userId);
+        if (endpoint.access === 'browser') access.requireBrowserLogin(caller);
+        if (endpoint.access === 'recent') access.requireRecentLogin(caller);
+        call.caller = caller;
       }
       if (endpoint.access === 'optional') {
-        call.login = await authenticateIfPresented(request.headers);
-        if (call.login) requireUser(request.headers, call.login.userId);
+        call.caller = await authenticateIfPresented(request.headers);
+        if (call.caller) requireExpectedUser(request.headers, call.caller.userId);
       }
       if (endpoint.query) {
         const parameters = readQuery(request.url);
-        if (parameters['session'] === 'cookie') requireOwnOrigin(ctx.config, request.headers);
+        if (parameters['session'] === 'cookie') requireAllowedOrigin(ctx.config, request.headers);
         call.query = check(endpoint.query, parameters, 'the query');
       }
       if (endpoint.body) {
@@ -218,8 +218,9 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
           'the body',
         );
       }
-      for (const name in exchange.params) if (!idPattern.test(exchange.params[name]!)) throw noSuchThing();
-      return answer(exchange, endpoint, await handler(call as never), call.login);
+      for (const name in exchange.params)
+        if (!idPattern.test(exchange.params[name]!)) throw resourceNotFound();
+      return answer(exchange, endpoint, await handler(call as never), call.caller);
     };
 
     const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -251,8 +252,8 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
  * spreading a call leaves them behind.
  */
 class ReceivedCall implements CallFacts {
-  login: Login | undefined;
-  service: Service | undefined;
+  caller: Caller | undefined;
+  service: CallingService | undefined;
   query: unknown = {};
   body: unknown = {};
   readonly params: Exchange['params'];
@@ -265,7 +266,7 @@ class ReceivedCall implements CallFacts {
     this.params = exchange.params;
   }
 
-  get requester(): Requester {
+  get client(): ClientInfo {
     const { env, request } = this.#exchange;
     const forwardedFor = request.headers.get('X-Forwarded-For');
     return {
@@ -307,7 +308,7 @@ const noBody = new Uint8Array();
 const idPattern = /^[a-z]{2,4}_[\w-]{22}$/;
 
 /** Longer ones are cut. */
-export const greatestUserAgentLength = 512;
+export const maxUserAgentLength = 512;
 
 /**
  * For people to read in lists and logs: cut where it is too long, without control characters, directional
@@ -317,23 +318,23 @@ const userAgentOf = (headers: Headers): string | null =>
   headers
     .get('User-Agent')
     ?.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
-    .slice(0, greatestUserAgentLength)
+    .slice(0, maxUserAgentLength)
     .replace(/\p{Cs}$/u, '') || null;
 
 /** @throws {AuthError} `invalid_request` for a key that is empty, too long or not printable */
 function idempotencyKeyOf(headers: Headers): string | undefined {
   const key = headers.get('Idempotency-Key');
   if (key === null) return undefined;
-  if (key.length === 0 || key.length > limits.idempotencyKey || !/^[\x20-\x7e]+$/.test(key)) {
+  if (key.length === 0 || key.length > fieldLimits.idempotencyKey || !/^[\x20-\x7e]+$/.test(key)) {
     throw new AuthError(
       'invalid_request',
-      `Idempotency-Key: must be 1-${limits.idempotencyKey} printable characters`,
+      `Idempotency-Key: must be 1-${fieldLimits.idempotencyKey} printable characters`,
     );
   }
   return key;
 }
 
-const idempotencyKeyRules = { minLength: 1, maxLength: limits.idempotencyKey, pattern: '^[ -~]+$' };
+const idempotencyKeyRules = { minLength: 1, maxLength: fieldLimits.idempotencyKey, pattern: '^[ -~]+$' };
 
 /** The operation in the words of OpenAPI. */
 function describe(endpoint: Endpoint): Operation {

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
-import { AuthError, nothingHere, temporarilyUnavailable } from '../errors.ts';
-import { Exchange, type RequestEnv } from './exchange.ts';
-import { forwardingWatch } from './forwarding.ts';
+import { AuthError, pathNotFound, temporarilyUnavailable } from '../errors.ts';
 import { describeError, logRequest, redact } from '../telemetry/log.ts';
+import { type ConnectionInfo, Exchange } from './exchange.ts';
+import { watchForwardingHeaders } from './forwarding.ts';
 import { preflightHeaders } from './origin.ts';
 import { pathOf, type Routes } from './routing.ts';
 
@@ -15,7 +15,7 @@ export interface Lifecycle {
 
 /** Answers requests: everything that is reached over HTTP. */
 export interface App {
-  fetch(request: Request, env: RequestEnv): Promise<Response>;
+  fetch(request: Request, env: ConnectionInfo): Promise<Response>;
 }
 
 /** Paths that answer also while the process drains: they tell that it does. */
@@ -26,15 +26,15 @@ const probes = new Set(['/healthz', '/readyz']);
  * HEAD still has a body: the server below takes it away and keeps its length. `notFoundPage` may answer an unknown
  * path in place of the error object.
  */
-export function answering(
+export function createServer(
   ctx: Context,
   lifecycle: Lifecycle,
   routes: Routes,
   notFoundPage: (request: Request, path: string) => Response | undefined,
 ): App {
-  const noteForwarding = forwardingWatch(ctx);
+  const noteForwarding = watchForwardingHeaders(ctx);
 
-  const answer = async (request: Request, env: RequestEnv): Promise<Response> => {
+  const answer = async (request: Request, env: ConnectionInfo): Promise<Response> => {
     const started = performance.now();
     const { method } = request;
     const path = pathOf(request);
@@ -46,12 +46,12 @@ export function answering(
       if (lifecycle.draining && !probes.has(path)) throw draining();
       if (route) {
         if (route.params) exchange.params = route.params;
-        response = exchange.dress(await route.handler(exchange));
+        response = exchange.withCommonHeaders(await route.handler(exchange));
       } else {
         const page = notFoundPage(request, path);
-        if (!page) throw nothingHere();
+        if (!page) throw pathNotFound();
         exchange.outcome = 'not_found';
-        response = exchange.dress(page);
+        response = exchange.withCommonHeaders(page);
       }
     } catch (error) {
       response = answerError(ctx, exchange, error);
@@ -72,7 +72,7 @@ export function answering(
     return response;
   };
 
-  const fetch = async (request: Request, env: RequestEnv): Promise<Response> => {
+  const fetch = async (request: Request, env: ConnectionInfo): Promise<Response> => {
     lifecycle.inFlight += 1;
     try {
       return await answer(request, env);

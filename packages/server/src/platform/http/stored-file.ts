@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { callerHas } from '../values/entity-tag.ts';
+import { ifNoneMatchIncludes } from '../values/entity-tag.ts';
 
 /** The codings a file is kept in, best first; `identity` is the file as it is. */
 const codings = ['br', 'gzip', 'identity'] as const;
@@ -59,7 +59,7 @@ export function fileResponse(file: StoredFile, asked: Headers, headers: Record<s
     // CORS makes every answer differ by Origin.
     Vary: 'Origin, Accept-Encoding',
   };
-  if (callerHas(asked.get('If-None-Match') ?? '', tag))
+  if (ifNoneMatchIncludes(asked.get('If-None-Match') ?? '', tag))
     return new Response(null, { status: 304, headers: common });
   return new Response(body, {
     headers: {

@@ -8,7 +8,7 @@ const userId = /^usr_[\w-]{22}$/;
  * open, while its cookie is of whoever signed in last.
  * @throws {AuthError} `invalid_request` for what is not one user's id; `precondition_failed` for another user's
  */
-export function requireUser(headers: Headers, signedIn: string): void {
+export function requireExpectedUser(headers: Headers, signedIn: string): void {
   const meant = headers.get(userHeader);
   if (meant === null || meant === signedIn) return;
   if (!userId.test(meant))

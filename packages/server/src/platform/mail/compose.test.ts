@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
-import { claimedWords, composeMessage, utcMinute } from './compose.ts';
+import { composeMessage, quotedClaim, utcMinute } from './compose.ts';
 
 test('words of a stranger cannot close the quotes around them, and make no link', () => {
-  expect(claimedWords("Ada's laptop")).toBe("Ada's laptop");
-  expect(claimedWords('x" ok “y')).toBe("x' ok 'y");
-  expect(claimedWords('see https://evil.example/a or www.evil.example')).toBe(
+  expect(quotedClaim("Ada's laptop")).toBe("Ada's laptop");
+  expect(quotedClaim('x" ok “y')).toBe("x' ok 'y");
+  expect(quotedClaim('see https://evil.example/a or www.evil.example')).toBe(
     'see https[:]//evil[.]example/a or www[.]evil[.]example',
   );
-  expect(claimedWords('Mozilla/5.0 (rv:140.0)')).toBe('Mozilla/5.0 (rv:140.0)');
-  expect(claimedWords('eve@evil.example')).toBe('eve@evil[.]example');
+  expect(quotedClaim('Mozilla/5.0 (rv:140.0)')).toBe('Mozilla/5.0 (rv:140.0)');
+  expect(quotedClaim('eve@evil.example')).toBe('eve@evil[.]example');
 });
 
 test('text and HTML say the same, and nothing in the HTML is markup that was not meant', () => {

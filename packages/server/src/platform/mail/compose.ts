@@ -1,4 +1,4 @@
-import { foreignText } from '@latchkey/contract/untrusted-text';
+import { untrustedText } from '@latchkey/contract/untrusted-text';
 import { escapeHtml, type Message } from './message.ts';
 
 /** Something a mail tells, on a line of its own. `claimed` words are a stranger's, and shown as such. */
@@ -17,8 +17,8 @@ export type Part =
  * A stranger's words as a mail quotes them: cut, harmless, unable to close the quotes around them, and with no
  * address that a mail program would make into a link.
  */
-export const claimedWords = (text: string): string =>
-  foreignText(text)
+export const quotedClaim = (text: string): string =>
+  untrustedText(text)
     .replace(/\.(?=[^\s.\d])/gu, '[.]')
     .replaceAll('://', '[:]//');
 
@@ -33,13 +33,13 @@ const textOf = (part: Part): string => {
   if ('link' in part) return part.link;
   if ('code' in part) return part.code;
   return part.facts
-    .map((fact) => `${fact.label}: ${'claimed' in fact ? `"${claimedWords(fact.claimed)}"` : fact.value}`)
+    .map((fact) => `${fact.label}: ${'claimed' in fact ? `"${quotedClaim(fact.claimed)}"` : fact.value}`)
     .join('\n');
 };
 
 const htmlOfFact = (fact: Fact): string =>
   'claimed' in fact
-    ? `&#34;<bdi>${escapeHtml(claimedWords(fact.claimed))}</bdi>&#34;`
+    ? `&#34;<bdi>${escapeHtml(quotedClaim(fact.claimed))}</bdi>&#34;`
     : `<bdi>${escapeHtml(fact.value)}</bdi>`;
 
 /** Styles stand in the elements: mail programs drop style sheets. Colours are left to them where they may be dark. */

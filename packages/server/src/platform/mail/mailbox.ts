@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { nothingHere } from '../errors.ts';
+import { pathNotFound } from '../errors.ts';
 import { isForThisMachine } from '../http/local-request.ts';
 import type { Routes } from '../http/routing.ts';
 import { escapeHtml, type Templates } from './message.ts';
 import * as store from './outbox-store.ts';
 
-const greatestMessages = 100;
+const maxMessages = 100;
 
 interface MailboxMessage {
   to: string;
@@ -18,7 +18,7 @@ interface MailboxMessage {
 
 /** The mails that would have been sent, newest first, filled in at this moment: nothing of them is stored. */
 export async function readMailbox(ctx: Context, templates: Templates): Promise<MailboxMessage[]> {
-  const mails = await store.listSent(ctx.db.read, { limit: greatestMessages });
+  const mails = await store.listSent(ctx.db.read, { limit: maxMessages });
   const messages = await Promise.all(
     mails.map(async (mail) => {
       const message = await templates[mail.template]?.(ctx, mail);
@@ -75,7 +75,7 @@ const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash
 
 /** @throws {AuthError} `not_found`, unless the person at this machine asks */
 function requireLocal(request: Request): void {
-  if (!isForThisMachine(request)) throw nothingHere();
+  if (!isForThisMachine(request)) throw pathNotFound();
 }
 
 /** The development mailbox as a page and as JSON. */

@@ -102,7 +102,7 @@ export const markRefused = statement<{ id: string; now: number; last_error: stri
 );
 
 /** When the next waiting mail of a priority is due; null when none waits. */
-export const nextDue = statement<{ priority: number }>()((db, p) =>
+export const findNextDue = statement<{ priority: number }>()((db, p) =>
   db
     .selectFrom('outbox')
     .select((e) => e.fn.min('next_attempt_at').as('due'))

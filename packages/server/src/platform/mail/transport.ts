@@ -1,5 +1,5 @@
 import nodemailer from 'nodemailer';
-import { type Config, isLoopback } from '../config.ts';
+import { type Config, isLoopbackHost } from '../config.ts';
 import type { Message } from './message.ts';
 
 const connectionTimeoutMs = 5_000;
@@ -20,7 +20,7 @@ export interface Transport {
  */
 const connectionOf = (smtpUrl: string) => ({
   url: smtpUrl,
-  requireTLS: !isLoopback(new URL(smtpUrl).hostname),
+  requireTLS: !isLoopbackHost(new URL(smtpUrl).hostname),
   connectionTimeout: connectionTimeoutMs,
   greetingTimeout: greetingTimeoutMs,
   socketTimeout: socketTimeoutMs,

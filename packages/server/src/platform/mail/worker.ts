@@ -16,14 +16,14 @@ export const ordinarySlots = 6;
 const idlePollMs = 2_000;
 
 const firstRetryMs = 5_000;
-const greatestRetryMs = 5 * 60_000;
+const maxRetryMs = 5 * 60_000;
 
 /** How many times a mail server may refuse a mail for good (5xx) before that is believed. */
 const maxRefusals = 3;
 
 /** The pause after a number of failed attempts: 5 s, 10 s, 20 s and so on up to 5 minutes. */
 export const retryPauseMs = (attempts: number): number =>
-  Math.min(firstRetryMs * 2 ** Math.max(0, attempts - 1), greatestRetryMs);
+  Math.min(firstRetryMs * 2 ** Math.max(0, attempts - 1), maxRetryMs);
 
 /**
  * Whether a mail server refused the mail for good. A refused login is about this service, not about the mail: it is
@@ -136,7 +136,7 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
     const mails = await store.claimMails(ctx.db.single, claim);
     for (const mail of mails) take(mail);
     if (mails.length > 0) return 0;
-    const [next] = await store.nextDue(ctx.db.read, { priority });
+    const [next] = await store.findNextDue(ctx.db.read, { priority });
     const due = next?.due === null || next?.due === undefined ? idlePollMs : Number(next.due) - ctx.clock();
     return Math.min(Math.max(due, 1), idlePollMs);
   };

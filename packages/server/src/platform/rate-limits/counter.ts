@@ -1,13 +1,13 @@
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database, Value } from '../database/executor.ts';
-import type { LimitName, Quota } from './rules.ts';
+import type { Quota, RateLimitName } from './rules.ts';
 import * as store from './store.ts';
 
 /**
  * How many keys of one limit a node keeps in memory. Beyond that the oldest is forgotten, which gives its holder
  * a fresh budget; whoever can fill the memory has as many budgets as there are keys and gains nothing by it.
  */
-export const greatestKeysInMemory = 10_000;
+export const maxKeysInMemory = 10_000;
 
 /** Two windows of one key end at least this far apart (the shortest is 10 s), so an end names its window. */
 const sameWindowMs = 1_000;
@@ -25,7 +25,7 @@ export interface Counter {
   /** Counts one, allowed or not, in one step that nobody can come between. */
   count(key: string): Promise<Counted>;
   /** Takes back one that was counted, if its window still runs; never adds to a later one. */
-  giveBack(key: string, endsAt: number): Promise<unknown>;
+  refund(key: string, endsAt: number): Promise<unknown>;
 }
 
 const counted = (result: RateLimiterRes, allowed: boolean): Counted => ({
@@ -47,9 +47,9 @@ async function count(limiter: RateLimiterMemory | RateLimiterPostgres, key: stri
 
 /** Counts in this process, at most `greatestKeys` keys. */
 export function memoryCounter(
-  limit: LimitName,
+  limit: RateLimitName,
   { quota, windowSeconds }: Quota,
-  greatestKeys: number = greatestKeysInMemory,
+  maxKeys: number = maxKeysInMemory,
 ): Counter {
   const limiter = new RateLimiterMemory({ keyPrefix: limit, points: quota, duration: windowSeconds });
   /** Oldest window first, since all windows are of one length. */
@@ -57,7 +57,7 @@ export function memoryCounter(
   const bound = (key: string) => {
     keys.delete(key);
     keys.add(key);
-    if (keys.size <= greatestKeys) return;
+    if (keys.size <= maxKeys) return;
     const [oldest] = keys;
     keys.delete(oldest!);
     void limiter.delete(oldest!);
@@ -68,7 +68,7 @@ export function memoryCounter(
       if (result.isFirstInDuration) bound(key);
       return counted(result, result.consumedPoints <= quota);
     },
-    giveBack: async (key, endsAt) => {
+    refund: async (key, endsAt) => {
       const now = await limiter.get(key);
       if (!now || now.consumedPoints < 1 || now.msBeforeNext < sameWindowMs) return;
       if (Math.abs(Date.now() + now.msBeforeNext - endsAt) < sameWindowMs) await limiter.reward(key);
@@ -77,7 +77,7 @@ export function memoryCounter(
 }
 
 /** Counts in PostgreSQL, for all nodes together: one `INSERT … ON CONFLICT DO UPDATE … RETURNING` decides. */
-export function sharedCounter(db: Database, limit: LimitName, { quota, windowSeconds }: Quota): Counter {
+export function sharedCounter(db: Database, limit: RateLimitName, { quota, windowSeconds }: Quota): Counter {
   const limiter = new RateLimiterPostgres({
     storeClient: {
       query: async ({ text, values }: { text: string; values: Value[] }) => {
@@ -98,8 +98,8 @@ export function sharedCounter(db: Database, limit: LimitName, { quota, windowSec
       const result = await count(limiter, key);
       return counted(result, result.consumedPoints <= quota);
     },
-    giveBack: (key, endsAt) =>
-      store.giveBackPoint(db.single, {
+    refund: (key, endsAt) =>
+      store.refundPoint(db.single, {
         key: `${limit}:${key}`,
         ends_after: endsAt - sameWindowMs,
         ends_before: endsAt + sameWindowMs,

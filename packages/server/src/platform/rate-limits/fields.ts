@@ -1,8 +1,8 @@
-import type { LimitName, Quota } from './rules.ts';
+import type { Quota, RateLimitName } from './rules.ts';
 
 /** Where a caller stands with one limit after a request. */
-export interface Standing {
-  readonly limit: LimitName;
+export interface RateLimitState {
+  readonly limit: RateLimitName;
   readonly quota: Quota;
   readonly remaining: number;
   /** Until the window ends. */
@@ -16,7 +16,7 @@ export const secondsLeft = (leftMs: number): number => Math.max(1, Math.ceil(lef
  * The `RateLimit` and `RateLimit-Policy` fields of an answer.
  * @see draft-ietf-httpapi-ratelimit-headers
  */
-export const rateLimitFields = (standings: readonly Standing[]): Record<string, string> =>
+export const rateLimitFields = (standings: readonly RateLimitState[]): Record<string, string> =>
   standings.length === 0
     ? {}
     : {

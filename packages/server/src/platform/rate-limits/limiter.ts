@@ -4,18 +4,18 @@ import type { Database } from '../database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Counted, type Counter, memoryCounter, sharedCounter } from './counter.ts';
-import { rateLimitFields, type Standing, secondsLeft } from './fields.ts';
-import { type LimitName, limitNames, limitRules } from './rules.ts';
+import { type RateLimitState, rateLimitFields, secondsLeft } from './fields.ts';
+import { type RateLimitName, rateLimitNames, rateLimitRules } from './rules.ts';
 
 /** One limit that a request counts against. */
-export interface Demand {
-  readonly limit: LimitName;
+export interface RateLimitKey {
+  readonly limit: RateLimitName;
   /** What is counted by. It is hashed, so no address is kept. */
   readonly key: string;
   /** Whether an answer that is not refused tells where the caller stands: only what nobody else counts into. */
-  readonly told?: boolean;
+  readonly isReported?: boolean;
   /** The limit that answers name instead, where its own name would say too much. */
-  readonly reportedAs?: LimitName;
+  readonly reportedAs?: RateLimitName;
 }
 
 /** What was counted before it was acted on. */
@@ -23,16 +23,16 @@ export interface Reservation {
   /** For an answer that is not refused. */
   readonly headers: Record<string, string>;
   /** Takes it back: what was counted for was not done, or does not count. */
-  giveBack(): Promise<void>;
+  refund(): Promise<void>;
 }
 
-export interface Limiter {
+export interface RateLimiter {
   /**
    * Counts one against each of the limits, or against none. Counting comes before the work, so that requests in
    * parallel, on any number of nodes, never get more than the quota.
    * @throws {AuthError} `rate_limited`; `temporarily_unavailable` when the store of a shared limit is out of reach
    */
-  take(...demands: readonly Demand[]): Promise<Reservation>;
+  take(...demands: readonly RateLimitKey[]): Promise<Reservation>;
 }
 
 interface Taken {
@@ -41,14 +41,14 @@ interface Taken {
   readonly counted: Counted;
 }
 
-const unlimited: Limiter = {
-  take: async () => ({ headers: {}, giveBack: async () => undefined }),
+const unlimited: RateLimiter = {
+  take: async () => ({ headers: {}, refund: async () => undefined }),
 };
 
 const keyOf = (key: string): string => sha256('rate limit', key).toString('base64url').slice(0, 22);
 
 /** The limits of the settings: shared ones in PostgreSQL, all others, and all of them on SQLite, in memory. */
-export function createLimiter({
+export function createRateLimiter({
   config,
   db,
   metrics,
@@ -56,29 +56,29 @@ export function createLimiter({
   config: Config;
   db: Database;
   metrics: Metrics;
-}): Limiter {
-  if (!config.rateLimits) return unlimited;
+}): RateLimiter {
+  if (!config.rateLimitsEnabled) return unlimited;
   const counters = Object.fromEntries(
-    limitNames.map((name) => [
+    rateLimitNames.map((name) => [
       name,
-      limitRules[name].shared && db.dialect === 'postgres'
-        ? sharedCounter(db, name, config.limits[name])
-        : memoryCounter(name, config.limits[name]),
+      rateLimitRules[name].shared && db.dialect === 'postgres'
+        ? sharedCounter(db, name, config.rateLimitQuotas[name])
+        : memoryCounter(name, config.rateLimitQuotas[name]),
     ]),
-  ) as Record<LimitName, Counter>;
+  ) as Record<RateLimitName, Counter>;
 
-  const failed = (limit: LimitName) => metrics.limiterFailures.inc({ limit });
+  const failed = (limit: RateLimitName) => metrics.limiterFailures.inc({ limit });
 
-  const giveBack = async (taken: readonly (Taken & { readonly limit: LimitName })[]): Promise<void> => {
+  const refund = async (taken: readonly (Taken & { readonly limit: RateLimitName })[]): Promise<void> => {
     for (const { counter, key, counted, limit } of taken) {
       // What cannot be given back stays counted until its window ends.
-      await counter.giveBack(key, counted.endsAt).catch(() => failed(limit));
+      await counter.refund(key, counted.endsAt).catch(() => failed(limit));
     }
   };
 
-  const take: Limiter['take'] = async (...demands) => {
-    const taken: (Taken & { limit: LimitName })[] = [];
-    const told: Standing[] = [];
+  const take: RateLimiter['take'] = async (...demands) => {
+    const taken: (Taken & { limit: RateLimitName })[] = [];
+    const isReported: RateLimitState[] = [];
     for (const demand of demands) {
       const { limit } = demand;
       const counter = counters[limit];
@@ -88,24 +88,28 @@ export function createLimiter({
         counted = await counter.count(key);
       } catch (error) {
         failed(limit);
-        await giveBack(taken);
+        await refund(taken);
         throw temporarilyUnavailable(error, 'limiter_unavailable');
       }
       taken.push({ limit, counter, key, counted });
-      const standing = { limit: demand.reportedAs ?? limit, quota: config.limits[limit], ...counted };
+      const standing = {
+        limit: demand.reportedAs ?? limit,
+        quota: config.rateLimitQuotas[limit],
+        ...counted,
+      };
       if (!counted.allowed) {
         metrics.limitsHit.inc({ limit });
-        await giveBack(taken);
+        await refund(taken);
         throw rateLimited(limit, standing);
       }
-      if (demand.told) told.push(standing);
+      if (demand.isReported) isReported.push(standing);
     }
-    return { headers: rateLimitFields(told), giveBack: () => giveBack(taken) };
+    return { headers: rateLimitFields(isReported), refund: () => refund(taken) };
   };
   return { take };
 }
 
-const rateLimited = (limit: LimitName, standing: Standing): AuthError =>
+const rateLimited = (limit: RateLimitName, standing: RateLimitState): AuthError =>
   new AuthError('rate_limited', 'Too many requests of this kind. Wait as long as Retry-After says.', {
     detail: limit,
     headers: {

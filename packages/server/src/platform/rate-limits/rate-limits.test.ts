@@ -13,8 +13,8 @@ import {
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { randomCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/random.ts';
-import { greatestKeysInMemory, memoryCounter } from './counter.ts';
-import { type LimitName, limitRules } from './rules.ts';
+import { maxKeysInMemory, memoryCounter } from './counter.ts';
+import { type RateLimitName, rateLimitRules } from './rules.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 
@@ -32,8 +32,8 @@ let people = 0;
 const freshEmail = () => `person${people++}@example.com`;
 const wrongCode = () => formatCode(randomCode(systemRandom));
 
-function expectRefused(answer: Answer, limit: LimitName): void {
-  const { quota, windowSeconds } = limitRules[limit];
+function expectRefused(answer: Answer, limit: RateLimitName): void {
+  const { quota, windowSeconds } = rateLimitRules[limit];
   expect([answer.status, answer.body.error]).toEqual([429, 'rate_limited']);
   const retryAfter = Number(answer.headers.get('Retry-After'));
   expect(retryAfter).toBeWithin(1, windowSeconds + 1);
@@ -42,8 +42,8 @@ function expectRefused(answer: Answer, limit: LimitName): void {
 }
 
 /** The nth passes, the next is refused, and after the window it passes again. */
-async function expectLimit(limit: LimitName, one: (index: number) => Promise<Answer>): Promise<void> {
-  const { quota, windowSeconds } = limitRules[limit];
+async function expectLimit(limit: RateLimitName, one: (index: number) => Promise<Answer>): Promise<void> {
+  const { quota, windowSeconds } = rateLimitRules[limit];
   for (let index = 0; index < quota; index++) expect((await one(index)).status).not.toBe(429);
   expectRefused(await one(quota), limit);
   wait(windowSeconds - 2);
@@ -156,8 +156,9 @@ onBothDatabases('limits', (open, dialect) => {
 
   test('who is refused while signed in finds it in the log of the account, once an hour for each limit', async () => {
     const ask = { token: ada.access_token, peer: freshAddress() };
-    for (let index = 0; index < limitRules.user_codes_by_user.quota + 2; index++) await guess('deny', ask);
-    for (let index = 0; index < limitRules.email_changes.quota + 2; index++)
+    for (let index = 0; index < rateLimitRules.user_codes_by_user.quota + 2; index++)
+      await guess('deny', ask);
+    for (let index = 0; index < rateLimitRules.email_changes.quota + 2; index++)
       await t.ask('POST', '/me/email', { json: { email: freshEmail() }, ...ask });
     const { events } = (await t.ask('GET', '/events', ask)).body;
     const reached = events.filter(({ type }: { type: string }) => type === 'limit_reached');
@@ -193,7 +194,7 @@ onBothDatabases('limits', (open, dialect) => {
     const late = await t.ctx.limiter.take(counter);
     wait(601);
     await t.ctx.limiter.take(counter);
-    await late.giveBack();
+    await late.refund();
     for (let index = 1; index < 10; index++) await t.ctx.limiter.take(counter);
     expect(t.ctx.limiter.take(counter)).rejects.toMatchObject({ code: 'rate_limited' });
   });
@@ -470,8 +471,8 @@ describe('counting in memory', () => {
       Bun.gc(true);
       return process.memoryUsage().heapUsed;
     };
-    const full = await fill(0, 2 * greatestKeysInMemory);
-    const flooded = await fill(2 * greatestKeysInMemory, 200_000);
+    const full = await fill(0, 2 * maxKeysInMemory);
+    const flooded = await fill(2 * maxKeysInMemory, 200_000);
     expect(flooded - full).toBeLessThan(4 * 1024 * 1024);
   });
 });

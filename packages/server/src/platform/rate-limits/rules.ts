@@ -10,7 +10,7 @@ interface Rule extends Quota {
 }
 
 /** Every limit with its default. What counts against it is decided where it is taken. */
-export const limitRules = {
+export const rateLimitRules = {
   /** Mails asked for: by address written to and client network, by address written to, by client address. */
   mails_by_pair: { quota: 5, windowSeconds: 900, shared: true },
   mails_by_recipient: { quota: 20, windowSeconds: 3600, shared: true },
@@ -44,9 +44,9 @@ export const limitRules = {
   refreshes: { quota: 600, windowSeconds: 60, shared: false },
 } as const satisfies Record<string, Rule>;
 
-export type LimitName = keyof typeof limitRules;
+export type RateLimitName = keyof typeof rateLimitRules;
 
-export const limitNames = Object.keys(limitRules) as LimitName[];
+export const rateLimitNames = Object.keys(rateLimitRules) as RateLimitName[];
 
 /** The setting of a limit: `LATCHKEY_LIMIT_MAILS_BY_PAIR`, its value `quota/seconds`. */
-export const limitSetting = (name: LimitName): string => `LATCHKEY_LIMIT_${name.toUpperCase()}`;
+export const rateLimitSetting = (name: RateLimitName): string => `LATCHKEY_LIMIT_${name.toUpperCase()}`;

@@ -3,7 +3,7 @@ import { statement } from '../database/statement.ts';
 export const rateLimitTable = 'rate_limits';
 
 /** Takes one point back from the window that ends in this span; another window of the key is left alone. */
-export const giveBackPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>
+export const refundPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>
   db
     .updateTable(rateLimitTable)
     .set((e) => ({ points: e('points', '-', 1) }))

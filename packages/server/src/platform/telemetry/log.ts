@@ -23,8 +23,8 @@ export const describeError = (error: unknown): Record<string, unknown> =>
     : { name: typeof error };
 
 /** How long lines wait for others where many come, and how many characters of them at most. */
-const longestWaitMs = 10;
-const greatestBatch = 16 * 1024;
+const maxWaitMs = 10;
+const maxBatch = 16 * 1024;
 
 /**
  * One JSON object a line on standard output. A line that comes after a pause is written in the same turn of the
@@ -35,25 +35,25 @@ export function createLogger(level: string): Logger {
   const output = pino.destination({ dest: 1, sync: false });
   let lines = '';
   let writtenAt = Number.NEGATIVE_INFINITY;
-  const handOn = (): void => {
+  const flushLines = (): void => {
     if (lines === '') return;
     output.write(lines);
     lines = '';
     writtenAt = performance.now();
   };
-  const handOnSoon = (): void => {
-    const wait = writtenAt + longestWaitMs - performance.now();
-    if (wait > 0) setTimeout(handOn, wait);
-    else setImmediate(handOn);
+  const scheduleFlush = (): void => {
+    const wait = writtenAt + maxWaitMs - performance.now();
+    if (wait > 0) setTimeout(flushLines, wait);
+    else setImmediate(flushLines);
   };
   const stream = {
     write: (line: string): void => {
-      if (lines === '') handOnSoon();
+      if (lines === '') scheduleFlush();
       lines += line;
-      if (lines.length > greatestBatch) handOn();
+      if (lines.length > maxBatch) flushLines();
     },
     flush: (done?: (error?: Error) => void): void => {
-      handOn();
+      flushLines();
       output.flush(done);
     },
   };
@@ -61,7 +61,7 @@ export function createLogger(level: string): Logger {
 }
 
 /** What the log says of a request: names and numbers of ours, never a raw path, query or header value. */
-export interface RequestFacts {
+export interface RequestLogEntry {
   readonly request_id: string;
   readonly method: string;
   /** The pattern of its route. */
@@ -73,7 +73,7 @@ export interface RequestFacts {
 }
 
 /** Writes the line that `log.info(facts, 'request')` would, which takes pino as long as all the rest of an answer. */
-export function logRequest(log: Logger, facts: RequestFacts): void {
+export function logRequest(log: Logger, facts: RequestLogEntry): void {
   if (!log.isLevelEnabled('info')) return;
   const { request_id, method, route, status, outcome, detail, duration_ms } = facts;
   const level = log.levels.values['info'];

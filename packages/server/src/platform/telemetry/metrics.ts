@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { limitNames } from '../rate-limits/rules.ts';
+import { rateLimitNames } from '../rate-limits/rules.ts';
 
 /** Methods that have a name of their own in the metrics; a client may send any word. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -15,7 +15,7 @@ interface RequestKind {
 }
 
 /** How many requests of one kind wait to be counted at most. */
-const greatestPending = 256;
+const maxPending = 256;
 
 function flush({ count, duration, seconds }: RequestKind): void {
   if (seconds.length === 0) return;
@@ -78,7 +78,7 @@ export function createMetrics() {
         pending.set(key, kind);
       }
       kind.seconds.push(seconds);
-      if (kind.seconds.length >= greatestPending) flush(kind);
+      if (kind.seconds.length >= maxPending) flush(kind);
     },
     /** Starts the counts of a route and method with a 0 for each status. */
     expectRequests(route: string, method: string, statuses: Iterable<string>): void {
@@ -101,7 +101,7 @@ export function createMetrics() {
       registry,
       ['latchkey_limits_hit_total', 'Requests refused by a limit, by its name'],
       'limit',
-      limitNames,
+      rateLimitNames,
     ),
     limiterFailures: counterBy(
       registry,
@@ -110,7 +110,7 @@ export function createMetrics() {
         'Times a limit could not be counted because its store was out of reach',
       ],
       'limit',
-      limitNames,
+      rateLimitNames,
     ),
     mails: counterBy(
       registry,

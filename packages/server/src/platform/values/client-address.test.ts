@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openApp } from '../../../../../tests/support/app.ts';
 import { readConfig } from '../config.ts';
-import { clientAddress, clientKey, networkKey, sameNetwork } from './client-address.ts';
+import { addressKey, clientAddress, networkKey, sameNetwork } from './client-address.ts';
 
 const trusting = (list: string) => readConfig({ LATCHKEY_TRUSTED_PROXIES: list }).trustedProxies;
 
@@ -76,7 +76,7 @@ test.each([
   ['garbage', 'unknown', 'unknown'],
   [null, 'unknown', 'unknown'],
 ])('%s is counted as the client %s of the network %s', (address, client, network) => {
-  expect([clientKey(address), networkKey(address)]).toEqual([client, network]);
+  expect([addressKey(address), networkKey(address)]).toEqual([client, network]);
 });
 
 test('a session is listed with the address that the trusted proxies tell', async () => {

@@ -57,7 +57,7 @@ const prefixOf = (address: string | null, ipv4Bits: number): string => {
 };
 
 /** What a client address is counted as: a whole IPv4 address, or the /64 that one IPv6 client has for itself. */
-export const clientKey = (address: string | null): string => prefixOf(address, ipv4AddressBits);
+export const addressKey = (address: string | null): string => prefixOf(address, ipv4AddressBits);
 
 /** What a client network is counted as: the /24 (IPv4) or /64 (IPv6) of the address. */
 export const networkKey = (address: string | null): string => prefixOf(address, ipv4NetworkBits);

@@ -3,7 +3,7 @@
  * tags never match.
  * @see RFC 9110 section 13.1.1
  */
-export const entityTagMatches = (ifMatch: string, etag: string): boolean =>
+export const ifMatchHolds = (ifMatch: string, etag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((tag) => tag.trim() === etag);
 
 /**
@@ -11,5 +11,5 @@ export const entityTagMatches = (ifMatch: string, etag: string): boolean =>
  * or strong alike: caches and proxies on the way may have weakened it.
  * @see RFC 9110 section 13.1.2
  */
-export const callerHas = (ifNoneMatch: string, etag: string): boolean =>
-  entityTagMatches(ifNoneMatch.replaceAll(/(^|,)\s*W\//g, '$1'), etag);
+export const ifNoneMatchIncludes = (ifNoneMatch: string, etag: string): boolean =>
+  ifMatchHolds(ifNoneMatch.replaceAll(/(^|,)\s*W\//g, '$1'), etag);

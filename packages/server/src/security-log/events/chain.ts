@@ -117,14 +117,14 @@ export function amendEvent(
 }
 
 /** What an audit found in one log; `where` names the events by their numbers. */
-export interface Finding {
+export interface ChainDefect {
   readonly problem: 'changed' | 'removed' | 'added' | 'end changed' | 'no chain';
   readonly where: string;
 }
 
 /** The outcome of an audit of one log. Empty findings and nothing unchecked: the log is whole. */
 export interface Audit {
-  readonly findings: Finding[];
+  readonly findings: ChainDefect[];
   events: number;
   /** From before logs were sealed. */
   unsealed: number;
@@ -202,7 +202,7 @@ export class Auditor {
     return this.audit;
   }
 
-  #found(problem: Finding['problem'], where: string): void {
+  #found(problem: ChainDefect['problem'], where: string): void {
     const isKnown = this.audit.findings.some((one) => one.problem === problem && one.where === where);
     if (!isKnown) this.audit.findings.push({ problem, where });
   }

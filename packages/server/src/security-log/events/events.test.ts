@@ -1,12 +1,12 @@
 // The security log on real databases: complete, once, in one order, with its causes, and for its person only.
 
 import { expect, test } from 'bun:test';
-import { limits } from '@latchkey/contract/field-limits';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { greatestUserAgentLength } from '../../platform/http/pipeline.ts';
-import { auditLogs, recordEvent, recordLimitReached } from './events.ts';
+import { maxUserAgentLength } from '../../platform/http/pipeline.ts';
+import { auditLogs, recordEvent, recordRateLimitReached } from './events.ts';
 
 interface Listed {
   readonly id: string;
@@ -175,15 +175,15 @@ onBothDatabases('the security log', (open) => {
     toFullHour(t);
     const tokens = await t.login();
     const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
-    const requester = { ipAddress: '192.0.2.9', userAgent: null };
-    const reach = (limit: string) => recordLimitReached(t.ctx, { userId: me.id, requester }, limit);
+    const client = { ipAddress: '192.0.2.9', userAgent: null };
+    const reach = (limit: string) => recordRateLimitReached(t.ctx, { userId: me.id, client }, limit);
     await together(20, (n) => reach(n % 2 ? 'magic_links' : 'user_codes'));
     const told = (await list(t, tokens)).events.filter(({ type }) => type === 'limit_reached');
     expect(told.map(({ detail }) => detail['limit']).sort()).toEqual(['magic_links', 'user_codes']);
     t.pass(3600);
     await reach('magic_links');
     expect(await countOf(t, 'limit_reached')).toBe(3);
-    await recordLimitReached(t.ctx, { userId: 'usr_gone', requester }, 'magic_links');
+    await recordRateLimitReached(t.ctx, { userId: 'usr_gone', client }, 'magic_links');
     await whole(t);
     await t.close();
   });
@@ -260,7 +260,7 @@ onBothDatabases('the security log', (open) => {
       const answer = await t.ask('GET', `/events?${query}`, { token: ada.access_token });
       expect([query, answer.status, answer.body.error]).toEqual([query, 400, 'invalid_request']);
     }
-    expect((await t.ask('GET', `/events?limit=${limits.pageSize}`)).status).toBe(401);
+    expect((await t.ask('GET', `/events?limit=${fieldLimits.pageSize}`)).status).toBe(401);
     expect((await t.ask('POST', '/events')).status).toBe(405);
     await t.close();
   });
@@ -278,7 +278,7 @@ onBothDatabases('the security log', (open) => {
       return (await list(t, tokens)).events[0]!;
     };
     expect((await change('a\u0001b\u001b[31mc\u007f\u009b2J')).user_agent).toBe('ab[31mc2J');
-    expect((await change('x'.repeat(5000))).user_agent).toBe('x'.repeat(greatestUserAgentLength));
+    expect((await change('x'.repeat(5000))).user_agent).toBe('x'.repeat(maxUserAgentLength));
     expect((await change(`'"><script>alert(1)</script>`)).user_agent).toBe(`'"><script>alert(1)</script>`);
     expect((await change('\u0080\u0081')).user_agent).toBeNull();
     await whole(t);
@@ -440,7 +440,7 @@ onBothDatabases('the security log', (open) => {
     for (let round = 0; round < 4; round++) {
       const tokens = await t.login();
       const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
-      const requester = { ipAddress: null, userAgent: null };
+      const client = { ipAddress: null, userAgent: null };
       await together(13, async (n) => {
         if (n === 6) await run(other, `DELETE FROM users WHERE id = '${me.id}'`);
         else if (n % 3 === 0) {
@@ -449,7 +449,7 @@ onBothDatabases('the security log', (open) => {
             json: { name: `A${n}` },
           });
           expect([200, 401]).toContain(status);
-        } else if (n % 3 === 1) await recordLimitReached(t.ctx, { userId: me.id, requester }, `limit ${n}`);
+        } else if (n % 3 === 1) await recordRateLimitReached(t.ctx, { userId: me.id, client }, `limit ${n}`);
         else {
           await other.ctx.db
             .transaction((tx) => recordEvent(other.ctx, tx, { type: 'login', userId: me.id }))

@@ -1,9 +1,9 @@
 import type { Event, eventTypes } from '@latchkey/contract/events';
-import type { Context, Requester } from '../../platform/context.ts';
+import type { ClientInfo, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { cursorAfter, type PageRequest, takePage } from '../../platform/database/pagination.ts';
-import { AuthError, credentialRefused } from '../../platform/errors.ts';
+import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
+import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import {
   type Audit,
   Auditor,
@@ -25,7 +25,7 @@ export interface NewEvent {
   readonly type: EventType;
   readonly userId: string;
   readonly sessionId?: string;
-  readonly requester?: Requester;
+  readonly client?: ClientInfo;
   readonly detail?: EventDetail;
 }
 
@@ -50,7 +50,7 @@ const batchSize = 500;
  */
 export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): Promise<void> {
   const chain = await lockChain(tx, event.userId);
-  if (!chain) throw credentialRefused('gone');
+  if (!chain) throw invalidCredential('gone');
   await append(ctx, tx, chain, event, null);
 }
 
@@ -114,7 +114,7 @@ async function macBeforeEvent(tx: Executor, chain: ChainRow, { seq }: EventRow):
  * `subject` (a session, a limit) of the account. A repetition costs one look-up and writes nothing. `cause` is
  * carried out in the same transaction, so as often as the event is written.
  */
-export async function recordFirst(
+export async function recordOncePerHour(
   ctx: Context,
   event: NewEvent,
   subject: string,
@@ -135,27 +135,27 @@ export async function recordFirst(
 }
 
 /** Writes down that an account, or someone who aims at it, reached a limit: once an hour for each limit. */
-export const recordLimitReached = (
+export const recordRateLimitReached = (
   ctx: Context,
-  reached: { readonly userId: string; readonly sessionId?: string; readonly requester: Requester },
+  reached: { readonly userId: string; readonly sessionId?: string; readonly client: ClientInfo },
   limit: string,
-): Promise<void> => recordFirst(ctx, { ...reached, type: 'limit_reached', detail: { limit } }, limit);
+): Promise<void> => recordOncePerHour(ctx, { ...reached, type: 'limit_reached', detail: { limit } }, limit);
 
 /**
  * What `take` answers. Where somebody signed in is refused by a limit, the log of the account says so first.
  * @throws {AuthError} what `take` throws, also where the log cannot be written
  */
-export async function notingLimits<Taken>(
+export async function recordingRateLimits<Taken>(
   ctx: Context,
-  reached: { readonly userId: string; readonly sessionId: string; readonly requester: Requester },
+  reached: { readonly userId: string; readonly sessionId: string; readonly client: ClientInfo },
   take: () => Promise<Taken>,
 ): Promise<Taken> {
   try {
     return await take();
   } catch (error) {
     if (error instanceof AuthError && error.code === 'rate_limited' && error.detail !== undefined) {
-      const { userId, sessionId, requester } = reached;
-      await recordLimitReached(ctx, { userId, sessionId, requester }, error.detail).catch(() =>
+      const { userId, sessionId, client } = reached;
+      await recordRateLimitReached(ctx, { userId, sessionId, client }, error.detail).catch(() =>
         ctx.log.warn({ user: userId }, 'a limit that was reached could not be noted'),
       );
     }
@@ -184,8 +184,8 @@ async function append(
     user_id: event.userId,
     type: event.type,
     session_id: event.sessionId ?? null,
-    ip_address: event.requester?.ipAddress ?? null,
-    user_agent: event.requester?.userAgent ?? null,
+    ip_address: event.client?.ipAddress ?? null,
+    user_agent: event.client?.userAgent ?? null,
     detail: event.detail ? JSON.stringify(event.detail) : null,
     // Times of one log never run backwards, whatever the clocks of the nodes say.
     created_at: Math.max(ctx.clock(), chain.head_at),
@@ -213,14 +213,14 @@ export async function listEvents(
   owner: { userId: string },
   page: PageRequest,
 ): Promise<{ events: Event[]; next_cursor: string | null }> {
-  const before = cursorAfter(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
   const rows = await store.listEventsBefore(ctx.db.read, {
     user_id: owner.userId,
     before_seq: before.time,
     limit: page.limit + 1,
   });
   // The number of an event is its place in time.
-  const { entries, next_cursor } = takePage(rows, page.limit, (row) => ({ time: row.seq, id: row.id }));
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.seq, id: row.id }));
   const events = entries.map((row) => ({
     id: row.id,
     type: row.type as EventType,

@@ -5,15 +5,15 @@ import type { NoticeKind } from '@latchkey/contract/notices';
 import { addPasskey, newAuthenticator, subjects } from '../../../../../tests/support/account.ts';
 import { type Mail, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { templates } from '../../app.ts';
-import { limitRules } from '../../platform/rate-limits/rules.ts';
 import { startMailWorker } from '../../platform/mail/worker.ts';
+import { rateLimitRules } from '../../platform/rate-limits/rules.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 import { maxDigestNotices } from './mail.ts';
 import { notify } from './notices.ts';
 import { closeWindow } from './store.ts';
 
 const ada = 'ada@example.com';
-const { quota, windowSeconds } = limitRules.notices;
+const { quota, windowSeconds } = rateLimitRules.notices;
 const digestSubject = 'More devices were signed in to your Latchkey account';
 
 interface Owner {
@@ -36,7 +36,7 @@ const notifyOf = (app: TestApp, owner: Owner, count: number, kind: NoticeKind = 
         notify(app.ctx, tx, {
           ...owner,
           kind,
-          requester: { ipAddress: '192.0.2.1', userAgent: null },
+          client: { ipAddress: '192.0.2.1', userAgent: null },
           deviceName: `device ${from + index}`,
         }),
       ),
@@ -178,7 +178,7 @@ onBothDatabases('the limit for notices', (open) => {
         await notify(app.ctx, tx, {
           ...owner,
           kind: 'new_device',
-          requester: { ipAddress: null, userAgent: null },
+          client: { ipAddress: null, userAgent: null },
         });
       throw new Error('no');
     });

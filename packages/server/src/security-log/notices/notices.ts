@@ -1,5 +1,5 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
-import type { Context, Requester } from '../../platform/context.ts';
+import type { ClientInfo, Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -15,7 +15,7 @@ export interface Notice {
   readonly userId: string;
   /** The login that did what the notice tells of. */
   readonly sessionId: string;
-  readonly requester: Requester;
+  readonly client: ClientInfo;
   readonly clientName?: string | null;
   readonly deviceName?: string | null;
   readonly passkeyName?: string;
@@ -41,7 +41,7 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
   const now = notice.at ?? ctx.clock();
   const id = ctx.random(subjectBytes).toString('base64url');
   const expiresAt = now + noticeTtlSeconds * 1000;
-  const { quota, windowSeconds } = ctx.config.limits.notices;
+  const { quota, windowSeconds } = ctx.config.rateLimitQuotas.notices;
   const [window] = await store.countNotice(tx, {
     user_id: notice.userId,
     kind: notice.kind,
@@ -61,8 +61,8 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
     device_name: notice.deviceName ?? null,
     passkey_name: notice.passkeyName ?? null,
     new_email: notice.emailChange?.newEmail ?? null,
-    ip_address: notice.requester.ipAddress,
-    user_agent: notice.requester.userAgent,
+    ip_address: notice.client.ipAddress,
+    user_agent: notice.client.userAgent,
     now,
     expires_at: expiresAt,
     digest_id: digestId,

@@ -1,9 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { introspectionJwtType, keySet, serverMetadata as metadataSchema } from '@latchkey/contract/services';
 import type { Context } from '../../platform/context.ts';
-import { asksFor } from '../../platform/http/accept.ts';
+import { prefers } from '../../platform/http/accept.ts';
+import { documentStaticPath } from '../../platform/http/documents.ts';
 import type { Api, Call } from '../../platform/http/pipeline.ts';
-import { describeDocument } from '../../platform/http/documents.ts';
 import { keySetMaxAgeSeconds, type SigningKeys } from '../signing-keys/signing-keys.ts';
 import { keySetPath, serverMetadata } from './metadata.ts';
 import { introspect, signIntrospection } from './service-keys.ts';
@@ -17,14 +17,14 @@ export function serviceRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   const answer = async ({ body, service, accept }: Introspect) => {
     const found = await introspect(ctx, body.token);
     const detail = found.active ? found.token_use : 'inactive';
-    if (!asksFor(accept, introspectionJwtType)) return { body: found, detail };
+    if (!prefers(accept, introspectionJwtType)) return { body: found, detail };
     const text = await signIntrospection(ctx, keys, service, found);
     return { signed: { type: introspectionJwtType, text }, detail };
   };
   api.on(endpoints.introspect, answer, answer);
 
   const metadata = serverMetadata(ctx.config.baseUrl);
-  describeDocument(api.routes, {
+  documentStaticPath(api.routes, {
     id: 'serverMetadata',
     path: '/.well-known/oauth-authorization-server',
     summary: 'What a standard OAuth client must know (RFC 8414)',
@@ -35,7 +35,7 @@ export function serviceRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
     exchange.json(metadata, 200, cacheable),
   );
 
-  describeDocument(api.routes, {
+  documentStaticPath(api.routes, {
     id: 'keySet',
     path: keySetPath,
     summary: 'The public keys that signed introspections verify under (RFC 7517)',

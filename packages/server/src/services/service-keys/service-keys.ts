@@ -1,12 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
-import { limits } from '@latchkey/contract/field-limits';
 import { type Introspection, introspectionJwtType } from '@latchkey/contract/services';
-import type { Context, Service } from '../../platform/context.ts';
+import type { CallingService, Context } from '../../platform/context.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { findLiveToken, type LiveToken } from '../../sessions/sessions.ts';
+import { type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { readBasic, type ServiceCredentials, secretPrefix } from './credentials.ts';
 import * as store from './store.ts';
@@ -20,15 +20,18 @@ const touchIntervalMs = 5 * 60 * 1000;
 const secretHash = (secret: string): Buffer => sha256('service key', secret);
 
 /** Compared with where there is no such key, so that the answer takes as long. */
-const nobodysHash = Buffer.alloc(secretBytes);
+const placeholderHash = Buffer.alloc(secretBytes);
 
 /**
  * Makes a key for a sibling service, for the operator. The secret is shown here and never again.
  * @throws {AuthError} `invalid_request` for a name that cannot be shown
  */
 export async function createServiceKey(ctx: Context, name: string): Promise<ServiceCredentials> {
-  if (!visibleText(limits.requesterText).safeParse(name).success) {
-    throw new AuthError('invalid_request', `The name must be 1-${limits.requesterText} visible characters.`);
+  if (!visibleText(fieldLimits.requesterText).safeParse(name).success) {
+    throw new AuthError(
+      'invalid_request',
+      `The name must be 1-${fieldLimits.requesterText} visible characters.`,
+    );
   }
   const id = newId('svc_', ctx.random);
   const secret = secretPrefix + ctx.random(secretBytes).toString('base64url');
@@ -65,20 +68,23 @@ const clientRefused = (detail: string): AuthError =>
  * @throws {AuthError} `invalid_client`
  * @see RFC 6749 section 5.2
  */
-export async function authenticateService(ctx: Context, authorization: string | null): Promise<Service> {
+export async function authenticateService(
+  ctx: Context,
+  authorization: string | null,
+): Promise<CallingService> {
   const credentials = readBasic(authorization);
   if (!credentials) throw clientRefused(authorization === null ? 'no_credential' : 'malformed');
   const { id, secret } = credentials;
   const [key] = await store.findServiceKey(ctx.db.read, { id });
-  const stored = key ? Buffer.from(key.secret_hash, 'base64url') : nobodysHash;
+  const stored = key ? Buffer.from(key.secret_hash, 'base64url') : placeholderHash;
   const same = timingSafeEqual(secretHash(secret), stored);
   if (!key || !same) throw clientRefused('unknown');
-  noteUse(ctx, id, key.last_used_at);
+  touch(ctx, id, key.last_used_at);
   return { id };
 }
 
 /** Not awaited: losing the note of one use harms nobody. */
-function noteUse(ctx: Context, id: string, lastUsedAt: number | null): void {
+function touch(ctx: Context, id: string, lastUsedAt: number | null): void {
   const now = ctx.clock();
   if (lastUsedAt !== null && now - lastUsedAt < touchIntervalMs) return;
   store
@@ -92,13 +98,13 @@ function noteUse(ctx: Context, id: string, lastUsedAt: number | null): void {
  * @see RFC 7662 section 2.2
  */
 export async function introspect(ctx: Context, token: string): Promise<Introspection> {
-  const found = await findLiveToken(ctx, token);
+  const found = await findActiveToken(ctx, token);
   return found ? describeToken(ctx, found) : { active: false };
 }
 
 const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
-function describeToken(ctx: Context, token: LiveToken): Introspection {
+function describeToken(ctx: Context, token: ActiveToken): Introspection {
   return {
     active: true,
     token_use: token.use,
@@ -114,7 +120,7 @@ function describeToken(ctx: Context, token: LiveToken): Introspection {
 }
 
 /** What a device code proves is a login somewhere else, some time ago: of that nothing is said. @see RFC 8176 */
-function loginFacts({ method, startedAt }: LiveToken) {
+function loginFacts({ method, startedAt }: ActiveToken) {
   const auth_time = inSeconds(startedAt);
   switch (method) {
     case 'passkey':
@@ -134,7 +140,7 @@ function loginFacts({ method, startedAt }: LiveToken) {
 export const signIntrospection = (
   ctx: Context,
   keys: SigningKeys,
-  service: Service,
+  service: CallingService,
   answer: Introspection,
 ): Promise<string> =>
   keys.sign(introspectionJwtType.replace('application/', ''), {

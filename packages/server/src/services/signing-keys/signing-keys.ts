@@ -8,7 +8,7 @@ import {
   SignJWT,
 } from 'jose';
 import type { Context } from '../../platform/context.ts';
-import { seal, unseal } from '../../platform/crypto/encryption.ts';
+import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { publishedKeys, signingCandidates } from './rotation.ts';
@@ -31,7 +31,7 @@ const rereadMs = 5_000;
 /** After this long every node publishes, and signs with, the keys that were in the store before. */
 export const followMs = rereadMs + 1_000;
 
-const sealLabel = 'signing key';
+const encryptionLabel = 'signing key';
 
 type KeyRow = Awaited<ReturnType<typeof store.listKeys>>[number];
 
@@ -96,11 +96,11 @@ const publicKeyOf = (row: KeyRow): PublicKey => JSON.parse(row.public_jwk) as Pu
 
 /** The private key of a row; kept under the newest key of the ring, so that older ones can be retired. */
 async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> {
-  const opened = unseal(ctx.keys, sealLabel, row.kid, row.sealed_private);
+  const opened = decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private);
   if (!opened) return undefined;
   if (opened.key !== ctx.keys.signing) {
-    const to = seal(ctx.keys, ctx.random, sealLabel, row.kid, opened.secret);
-    await store.resealKey(ctx.db.single, { sequence: row.sequence, from: row.sealed_private, to });
+    const to = encrypt(ctx.keys, ctx.random, encryptionLabel, row.kid, opened.secret);
+    await store.reencryptKey(ctx.db.single, { sequence: row.sequence, from: row.sealed_private, to });
   }
   const jwk = { ...publicKeyOf(row), d: opened.secret.toString('base64url') };
   return { kid: row.kid, key: (await importJWK(jwk, signingAlgorithm)) as CryptoKey };
@@ -116,7 +116,7 @@ async function addKey(ctx: Context, on: Executor, sequence: number, signsFrom: n
     sequence,
     kid,
     public_jwk: JSON.stringify({ kty, crv, x, y, kid, alg: signingAlgorithm, use: 'sig' }),
-    sealed_private: seal(ctx.keys, ctx.random, sealLabel, kid, Buffer.from(d!, 'base64url')),
+    sealed_private: encrypt(ctx.keys, ctx.random, encryptionLabel, kid, Buffer.from(d!, 'base64url')),
     signs_from: signsFrom,
   });
   return rows.length === 1;

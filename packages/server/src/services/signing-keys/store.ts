@@ -30,7 +30,7 @@ export const insertKey = statement<{
 );
 
 /** Puts the same private key under another key of the ring, unless someone has done so. */
-export const resealKey = statement<{ sequence: number; from: string; to: string }>()((db, p) =>
+export const reencryptKey = statement<{ sequence: number; from: string; to: string }>()((db, p) =>
   db
     .updateTable('signing_keys')
     .set({ sealed_private: p.to })

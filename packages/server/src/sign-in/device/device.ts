@@ -2,23 +2,23 @@ import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { DeviceAuthorizationRequest, PendingDevice } from '@latchkey/contract/device';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccount } from '../../identity/account/account.ts';
-import type { Context, Login, Requester } from '../../platform/context.ts';
+import type { Caller, ClientInfo, Context } from '../../platform/context.ts';
 import { randomCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { notingLimits, recordEvent } from '../../security-log/events/events.ts';
-import { sameNetwork } from '../../platform/values/client-address.ts';
 import { byClient } from '../../platform/rate-limits/by-client.ts';
+import { sameNetwork } from '../../platform/values/client-address.ts';
+import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { pollOutcome, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
 
 /** How often another user code is drawn when one is taken. */
-const userCodeTries = 5;
+const maxUserCodeAttempts = 5;
 
 /** How often a poll looks again when others changed the login between its look and its write. */
-const pollTries = 10;
+const maxPollAttempts = 10;
 
 const authorizationIdOf = (secret: Uint8Array): string =>
   sha256('device authorization', secret).subarray(0, subjectBytes).toString('base64url');
@@ -35,12 +35,12 @@ const userCodeHashes = (ctx: Context, code: string): string[] =>
 export async function startDeviceAuthorization(
   ctx: Context,
   request: DeviceAuthorizationRequest,
-  requester: Requester,
+  client: ClientInfo,
 ) {
   const { config } = ctx;
   const now = ctx.clock();
   const expires_at = now + config.deviceCodeTtlSeconds * 1000;
-  for (let tries = 0; tries < userCodeTries; tries++) {
+  for (let tries = 0; tries < maxUserCodeAttempts; tries++) {
     const secret = ctx.random(subjectBytes);
     const code = randomCode(ctx.random);
     const [inserted] = await store.insertAuthorization(ctx.db.single, {
@@ -51,8 +51,8 @@ export async function startDeviceAuthorization(
       client_name: request.client_name ?? null,
       device_name: request.device_name ?? null,
       scope: request.scope ?? null,
-      ip_address: requester.ipAddress,
-      user_agent: requester.userAgent,
+      ip_address: client.ipAddress,
+      user_agent: client.userAgent,
       now,
       expires_at,
       interval_seconds: config.devicePollIntervalSeconds,
@@ -92,7 +92,7 @@ export async function redeemDeviceCode(
   const id = authorizationIdOf(handle.subject);
   await ctx.limiter.take({ limit: 'device_polls', key: id });
   const keyHash = idempotencyHash(handle.subject, idempotencyKey);
-  for (let tries = 0; tries < pollTries; tries++) {
+  for (let tries = 0; tries < maxPollAttempts; tries++) {
     const now = ctx.clock();
     const [authorization] = await store.findAuthorization(ctx.db.read, { id });
     if (!authorization) throw handle.value <= now ? expired() : unknownDeviceCode('unknown');
@@ -152,7 +152,7 @@ const redeem = (
       clientName: redeemed.client_name,
       deviceName: redeemed.device_name,
       approvedBy: redeemed.approved_by,
-      requester: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
+      client: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
       secret: sessionSecretOf(secret),
     });
     return tokensOf(ctx, session);
@@ -162,9 +162,9 @@ const unknownUserCode = () =>
   new AuthError('invalid_grant', 'The code is unknown, expired or already decided.');
 
 /** Who guesses or knows a user code. */
-interface Typist {
-  readonly login: Login;
-  readonly requester: Requester;
+interface DecidingPerson {
+  readonly caller: Caller;
+  readonly client: ClientInfo;
 }
 
 /**
@@ -176,13 +176,13 @@ interface Typist {
 async function byUserCode<Row>(
   ctx: Context,
   typed: string,
-  { login, requester }: Typist,
+  { caller, client }: DecidingPerson,
   find: (user_code_hash: string) => Promise<Row[]>,
 ): Promise<{ code: string; row: Row }> {
-  const guess = await notingLimits(ctx, { ...login, requester }, () =>
+  const guess = await recordingRateLimits(ctx, { ...caller, client }, () =>
     ctx.limiter.take(
-      { limit: 'user_codes_by_user', key: login.userId },
-      byClient('user_codes_by_client', requester),
+      { limit: 'user_codes_by_user', key: caller.userId },
+      byClient('user_codes_by_client', client),
     ),
   );
   const code = normalizeCode(typed);
@@ -191,11 +191,11 @@ async function byUserCode<Row>(
     for (const hash of userCodeHashes(ctx, code)) {
       const [row] = await find(hash);
       if (!row) continue;
-      await guess.giveBack();
+      await guess.refund();
       return { code, row };
     }
   } catch (error) {
-    await guess.giveBack();
+    await guess.refund();
     throw error;
   }
   throw unknownUserCode();
@@ -205,7 +205,11 @@ async function byUserCode<Row>(
  * Who asks for the login that a user code names. Looking changes nothing.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
-export async function verifyDevice(ctx: Context, typed: string, viewer: Typist): Promise<PendingDevice> {
+export async function verifyDevice(
+  ctx: Context,
+  typed: string,
+  viewer: DecidingPerson,
+): Promise<PendingDevice> {
   const now = ctx.clock();
   const { code, row } = await byUserCode(ctx, typed, viewer, (user_code_hash) =>
     store.findPending(ctx.db.read, { user_code_hash, now }),
@@ -218,7 +222,7 @@ export async function verifyDevice(ctx: Context, typed: string, viewer: Typist):
     user_agent: row.user_agent,
     requested_at: new Date(row.created_at).toISOString(),
     expires_in: Math.ceil((row.expires_at - now) / 1000),
-    same_network: sameNetwork(row.ip_address, viewer.requester.ipAddress),
+    same_network: sameNetwork(row.ip_address, viewer.client.ipAddress),
     session_id: row.session_id,
   };
 }
@@ -235,20 +239,20 @@ export async function decideDevice(
   ctx: Context,
   decision: 'approve' | 'deny',
   typed: string,
-  { login, requester }: Typist,
+  { caller, client }: DecidingPerson,
 ): Promise<void> {
-  await byUserCode(ctx, typed, { login, requester }, (user_code_hash) =>
+  await byUserCode(ctx, typed, { caller, client }, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
-      await lockAccount(tx, login.userId);
+      await lockAccount(tx, caller.userId);
       const decide = decision === 'approve' ? store.approve : store.deny;
-      const decided = await decide(tx, { user_code_hash, session_id: login.sessionId, now: ctx.clock() });
+      const decided = await decide(tx, { user_code_hash, session_id: caller.sessionId, now: ctx.clock() });
       const [device] = decided;
       if (device) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',
-          userId: login.userId,
-          sessionId: login.sessionId,
-          requester,
+          userId: caller.userId,
+          sessionId: caller.sessionId,
+          client,
           detail: detailOf(device),
         });
       }

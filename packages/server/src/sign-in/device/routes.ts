@@ -19,9 +19,9 @@ type Start = typeof endpoints.startDeviceAuthorization;
 
 /** `grants` are the ways to get tokens at the token endpoint; its JSON dialect knows device codes only. */
 export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): void {
-  const start = async ({ body, requester }: Pick<Call<Start>, 'body' | 'requester'>) => {
-    const { headers } = await ctx.limiter.take(byClient('device_authorizations', requester));
-    return { body: await startDeviceAuthorization(ctx, body, requester), headers };
+  const start = async ({ body, client }: Pick<Call<Start>, 'body' | 'client'>) => {
+    const { headers } = await ctx.limiter.take(byClient('device_authorizations', client));
+    return { body: await startDeviceAuthorization(ctx, body, client), headers };
   };
   api.on(endpoints.startDeviceAuthorization, start, start);
 
@@ -31,17 +31,17 @@ export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): 
     api.formGrants(grants),
   );
 
-  api.on(endpoints.verifyDevice, async ({ body, login, requester }) => ({
-    body: await verifyDevice(ctx, body.user_code, { login, requester }),
+  api.on(endpoints.verifyDevice, async ({ body, caller, client }) => ({
+    body: await verifyDevice(ctx, body.user_code, { caller, client }),
   }));
 
-  api.on(endpoints.approveDevice, async ({ body, login, requester }) => {
-    await decideDevice(ctx, 'approve', body.user_code, { login, requester });
+  api.on(endpoints.approveDevice, async ({ body, caller, client }) => {
+    await decideDevice(ctx, 'approve', body.user_code, { caller, client });
     return {};
   });
 
-  api.on(endpoints.denyDevice, async ({ body, login, requester }) => {
-    await decideDevice(ctx, 'deny', body.user_code, { login, requester });
+  api.on(endpoints.denyDevice, async ({ body, caller, client }) => {
+    await decideDevice(ctx, 'deny', body.user_code, { caller, client });
     return {};
   });
 }

@@ -4,7 +4,10 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 
 /** The session has not been revoked, alone or with all others of its user. */
-const stands = (e: ExpressionBuilder<Tables, 'device_authorizations'>, sessionId: Expression<string>) =>
+const isSessionActive = (
+  e: ExpressionBuilder<Tables, 'device_authorizations'>,
+  sessionId: Expression<string>,
+) =>
   e.exists(
     e
       .selectFrom('sessions as s')
@@ -100,7 +103,7 @@ export const approve = statement<{ user_code_hash: string; session_id: string; n
       user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
       session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
     }))
-    .where((e) => stands(e, p.session_id))
+    .where((e) => isSessionActive(e, p.session_id))
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
@@ -112,7 +115,7 @@ export const deny = statement<{ user_code_hash: string; session_id: string; now:
   db
     .updateTable('device_authorizations')
     .set({ status: 'denied' })
-    .where((e) => stands(e, p.session_id))
+    .where((e) => isSessionActive(e, p.session_id))
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)

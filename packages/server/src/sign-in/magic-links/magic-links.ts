@@ -1,20 +1,20 @@
 import { normalizeCode } from '@latchkey/contract/codes';
-import { emailKeyOf, findOrCreateAccount, requireAdmission } from '../../identity/account/account.ts';
-import type { Context, Requester } from '../../platform/context.ts';
+import { emailKeyOf, findOrCreateAccount, requireSignupAllowed } from '../../identity/account/account.ts';
+import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
+import type { ClientInfo, Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
-import { byClient, mailByKnownBrowser, mailTo } from '../../platform/rate-limits/by-client.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
+import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/by-client.ts';
 import { type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /** Who asks for a mail: where the request came from, and what the browser is known by. */
 interface Asker {
-  readonly requester: Requester;
+  readonly client: ClientInfo;
   readonly knownBrowserCookie: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export async function requestMagicLink(ctx: Context, email: string, asker: Asker
   const emailKey = emailKeyOf(email);
   const browser = await recognizeBrowser(ctx, asker.knownBrowserCookie, emailKey);
   const mail = await ctx.limiter.take(
-    ...(browser === undefined ? mailTo(emailKey, asker.requester) : mailByKnownBrowser(emailKey, browser)),
+    ...(browser === undefined ? mailLimits(emailKey, asker.client) : mailByKnownBrowser(emailKey, browser)),
   );
   const now = ctx.clock();
   const subject = ctx.random(subjectBytes);
@@ -52,7 +52,7 @@ export async function requestMagicLink(ctx: Context, email: string, asker: Asker
       });
     });
   } catch (error) {
-    await mail.giveBack();
+    await mail.refund();
     throw error;
   }
   ctx.wakeMailWorker();
@@ -70,8 +70,8 @@ const refused = (detail: string) =>
 type Link = Awaited<ReturnType<typeof store.findMagicLink>>[number];
 
 /** Who logs in, and the browser session that this login replaces. */
-interface LoginFacts {
-  readonly requester: Requester;
+interface SignInRequest {
+  readonly client: ClientInfo;
   readonly replacesCookie: string | undefined;
 }
 
@@ -83,11 +83,11 @@ export async function loginWithLink(
   ctx: Context,
   token: string,
   email: string | undefined,
-  facts: LoginFacts,
+  facts: SignInRequest,
 ): Promise<StartedSession> {
   const handle = readHandle(ctx.keys, 'magicLink', token);
   if (!handle) throw refused('malformed');
-  await ctx.limiter.take(byClient('link_logins', facts.requester));
+  await ctx.limiter.take(byClient('link_logins', facts.client));
   const session = await ctx.db.transaction(async (tx) => {
     const [link] = await store.lockMagicLink(tx, { id: handle.subject.toString('base64url') });
     if (!link || link.spent_at !== null || link.expires_at <= ctx.clock()) return undefined;
@@ -108,14 +108,14 @@ export async function loginWithCode(
   ctx: Context,
   request: string,
   typed: string,
-  facts: LoginFacts,
+  facts: SignInRequest,
 ): Promise<StartedSession> {
   const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
   if (!handle) throw refused('malformed');
-  const guess = await ctx.limiter.take(byClient('email_codes_by_client', facts.requester));
+  const guess = await ctx.limiter.take(byClient('email_codes_by_client', facts.client));
   const code = normalizeCode(typed) ?? '';
   const result = await ctx.db.transaction(async (tx) => {
-    const [link] = await store.takeCodeTry(tx, {
+    const [link] = await store.countCodeAttempt(tx, {
       id: handle.subject.toString('base64url'),
       greatest_tries: ctx.config.emailCodeTries,
       now: ctx.clock(),
@@ -127,7 +127,7 @@ export async function loginWithCode(
     return (await login(ctx, tx, link, 'email_code', facts)) ?? 'over';
   });
   if (typeof result === 'string') throw refused(result);
-  await guess.giveBack();
+  await guess.refund();
   ctx.metrics.logins.inc({ method: 'email_code' });
   return result;
 }
@@ -138,12 +138,12 @@ async function login(
   tx: Executor,
   link: Link,
   method: 'magic_link' | 'email_code',
-  facts: LoginFacts,
+  facts: SignInRequest,
 ): Promise<StartedSession | undefined> {
-  await requireAdmission(ctx, tx, link.email);
-  const spent = await store.spendLinksOfAddress(tx, { email_key: link.email_key, now: ctx.clock() });
+  await requireSignupAllowed(ctx, tx, link.email);
+  const spent = await store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() });
   if (!spent.some((row) => row.id === link.id)) return undefined;
-  const { id, isNew } = await findOrCreateAccount(ctx, tx, link.email, facts.requester);
+  const { id, isNew } = await findOrCreateAccount(ctx, tx, link.email, facts.client);
   return startSession(ctx, tx, {
     userId: id,
     emailKey: link.email_key,

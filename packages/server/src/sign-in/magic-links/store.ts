@@ -47,7 +47,7 @@ const lockedLinkId = (db: Kysely<Tables>, id: Expression<string>, dialect: Diale
     .select('locked.id');
 
 /** Locks the address and takes one of the tries that a code has, before it is looked at; no row when none is left or all is over. */
-export const takeCodeTry = statement<{ id: string; greatest_tries: number; now: number }>()(
+export const countCodeAttempt = statement<{ id: string; greatest_tries: number; now: number }>()(
   (db, p, dialect) =>
     db
       .updateTable('magic_links')
@@ -63,7 +63,7 @@ export const takeCodeTry = statement<{ id: string; greatest_tries: number; now: 
  * Spends every unspent link of a locked address. Of any number of links of one address that are used at once, the
  * caller whose own id is among the rows is the one that logs in.
  */
-export const spendLinksOfAddress = statement<{ email_key: string; now: number }>()((db, p) =>
+export const spendLinksFor = statement<{ email_key: string; now: number }>()((db, p) =>
   db
     .updateTable('magic_links')
     .set({ spent_at: p.now })

@@ -1,5 +1,10 @@
 import type { Context } from '../../platform/context.ts';
-import { type ChallengeKind, mintChallenge, readChallenge, subjectBytes } from '../../platform/crypto/handle.ts';
+import {
+  type ChallengeKind,
+  mintChallenge,
+  readChallenge,
+  subjectBytes,
+} from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import * as store from './store.ts';

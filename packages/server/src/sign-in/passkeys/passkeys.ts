@@ -8,13 +8,13 @@ import {
 } from '@latchkey/contract/passkeys';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Config } from '../../platform/config.ts';
-import type { Context, Login, Requester } from '../../platform/context.ts';
+import type { Caller, ClientInfo, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, credentialRefused, noSuchThing } from '../../platform/errors.ts';
+import { AuthError, invalidCredential, resourceNotFound } from '../../platform/errors.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
-import { requireStanding, type StartedSession, startSession } from '../../sessions/sessions.ts';
+import { requireActiveSession, type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import {
   ceremonyRefused,
@@ -55,21 +55,21 @@ export async function listPasskeys(ctx: Context, owner: { userId: string }): Pro
   return (await store.listPasskeys(ctx.db.read, { user_id: owner.userId })).map(recordOf);
 }
 
-const accountGone = () => credentialRefused('gone');
+const accountGone = () => invalidCredential('gone');
 
 /**
  * What the browser needs to make a passkey. The challenge is good in this session only. A full account learns
  * of its limit when it registers, not here.
  * @see WebAuthn Level 3 section 5.4
  */
-export async function startRegistration(ctx: Context, login: Login): Promise<CreationOptions> {
-  const [account] = await store.findAccount(ctx.db.read, { user_id: login.userId });
+export async function startRegistration(ctx: Context, caller: Caller): Promise<CreationOptions> {
+  const [account] = await store.findAccount(ctx.db.read, { user_id: caller.userId });
   if (!account) throw accountGone();
-  const existing = await store.listPasskeys(ctx.db.read, { user_id: login.userId });
+  const existing = await store.listPasskeys(ctx.db.read, { user_id: caller.userId });
   return {
     rp: { id: ctx.config.rpId, name: relyingPartyName },
     user: { id: account.webauthn_user_handle, name: account.email, displayName: account.name },
-    challenge: issueChallenge(ctx, 'passkeyRegistration', login.sessionId),
+    challenge: issueChallenge(ctx, 'passkeyRegistration', caller.sessionId),
     pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
     timeout: ctx.config.challengeTtlSeconds * 1000,
     excludeCredentials: existing.map((row) => ({
@@ -92,18 +92,18 @@ export async function startRegistration(ctx: Context, login: Login): Promise<Cre
  */
 export async function registerPasskey(
   ctx: Context,
-  login: Login,
+  caller: Caller,
   registration: RegistrationResponse,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<Passkey> {
   const answered = readChallengeOf(registration.response.clientDataJSON);
-  const challenge = checkChallenge(ctx, 'passkeyRegistration', answered, login.sessionId);
+  const challenge = checkChallenge(ctx, 'passkeyRegistration', answered, caller.sessionId);
   const result = await spendingOnRefusal(ctx, challenge, async () => {
     const clientData = readClientData(registration.response.clientDataJSON);
     const credential = await verifyRegistration(ctx.config, registration, clientData);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) return 'replay';
-      return add(ctx, tx, login, credential, registration, requester);
+      return add(ctx, tx, caller, credential, registration, client);
     });
   });
   switch (result) {
@@ -124,18 +124,18 @@ export async function registerPasskey(
 async function add(
   ctx: Context,
   tx: Executor,
-  login: Login,
+  caller: Caller,
   credential: NewCredential,
   registration: RegistrationResponse,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<PasskeyRow | 'registered' | 'full'> {
-  await lockAccount(tx, login.userId);
-  await requireStanding(ctx, tx, login);
-  const [passkeys] = await store.countPasskeys(tx, { user_id: login.userId });
+  await lockAccount(tx, caller.userId);
+  await requireActiveSession(ctx, tx, caller);
+  const [passkeys] = await store.countPasskeys(tx, { user_id: caller.userId });
   if (!passkeys || passkeys.count >= ctx.config.passkeysPerUser) return 'full';
   const [row] = await store.insertPasskey(tx, {
     id: newId('pk_', ctx.random),
-    user_id: login.userId,
+    user_id: caller.userId,
     credential_id: credential.credentialId,
     public_key: credential.publicKey,
     counter: credential.counter,
@@ -144,22 +144,22 @@ async function add(
     device_type: credential.deviceType,
     backed_up: credential.backedUp ? 1 : 0,
     transports: JSON.stringify([...new Set(registration.response.transports)]),
-    session_id: login.sessionId,
+    session_id: caller.sessionId,
     now: ctx.clock(),
   });
   if (!row) return 'registered';
   await notify(ctx, tx, {
     kind: 'passkey_added',
-    userId: login.userId,
-    sessionId: login.sessionId,
-    requester,
+    userId: caller.userId,
+    sessionId: caller.sessionId,
+    client,
     passkeyName: row.name,
   });
   await recordEvent(ctx, tx, {
     type: 'passkey_added',
-    userId: login.userId,
-    sessionId: login.sessionId,
-    requester,
+    userId: caller.userId,
+    sessionId: caller.sessionId,
+    client,
     detail: { passkey_id: row.id, name: row.name },
   });
   return row;
@@ -181,7 +181,7 @@ export const startLogin = (ctx: Context): RequestOptions => ({
 export async function loginWithPasskey(
   ctx: Context,
   authentication: AuthenticationResponse,
-  facts: { readonly requester: Requester; readonly replacesCookie: string | undefined },
+  facts: { readonly client: ClientInfo; readonly replacesCookie: string | undefined },
 ): Promise<StartedSession> {
   const challenge = checkChallenge(
     ctx,
@@ -196,7 +196,7 @@ export async function loginWithPasskey(
     const proven = await verifyAuthentication(ctx.config, authentication, clientData, credential);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) return 'replay';
-      const use = await noteUse(ctx, tx, credential, proven);
+      const use = await recordUse(ctx, tx, credential, proven);
       if (use.outcome === 'gone') return use.outcome;
       const result =
         use.outcome === 'clone'
@@ -212,7 +212,7 @@ export async function loginWithPasskey(
         await recordEvent(ctx, tx, {
           type: 'passkey_clone_suspected',
           userId: credential.user_id,
-          requester: facts.requester,
+          client: facts.client,
           detail: {
             passkey_id: credential.id,
             name: use.suspected,
@@ -237,7 +237,7 @@ const unknownCredential = () =>
  * authenticator with the same key: refused where there can be only one, noted where there may be many.
  * `suspected` is then the passkey's name.
  */
-async function noteUse(
+async function recordUse(
   ctx: Context,
   tx: Executor,
   credential: { readonly id: string; readonly user_id: string },
@@ -264,25 +264,25 @@ async function noteUse(
  */
 export async function renamePasskey(
   ctx: Context,
-  login: Login,
+  caller: Caller,
   id: string,
   name: string,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<Passkey> {
   const renamed = await ctx.db.transaction(async (tx) => {
-    const [row] = await store.renamePasskey(tx, { id, user_id: login.userId, name });
+    const [row] = await store.renamePasskey(tx, { id, user_id: caller.userId, name });
     if (!row) return undefined;
-    const { userId, sessionId } = login;
+    const { userId, sessionId } = caller;
     const detail = { passkey_id: id, name };
     await recordChange(
       ctx,
       tx,
-      { type: 'passkey_renamed', userId, sessionId, requester, detail },
+      { type: 'passkey_renamed', userId, sessionId, client, detail },
       renamingsOfBoth,
     );
     return row;
   });
-  if (!renamed) throw noSuchThing();
+  if (!renamed) throw resourceNotFound();
   return recordOf(renamed);
 }
 
@@ -299,30 +299,30 @@ function renamingsOfBoth(earlier: EventDetail, later: EventDetail): EventDetail 
  */
 export async function removePasskey(
   ctx: Context,
-  login: Login,
+  caller: Caller,
   id: string,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<void> {
   const removed = await ctx.db.transaction(async (tx) => {
-    const [row] = await store.deletePasskey(tx, { id, user_id: login.userId });
+    const [row] = await store.deletePasskey(tx, { id, user_id: caller.userId });
     if (!row) return false;
     await notify(ctx, tx, {
       kind: 'passkey_removed',
-      userId: login.userId,
-      sessionId: login.sessionId,
-      requester,
+      userId: caller.userId,
+      sessionId: caller.sessionId,
+      client,
       passkeyName: row.name,
     });
     await recordEvent(ctx, tx, {
       type: 'passkey_removed',
-      userId: login.userId,
-      sessionId: login.sessionId,
-      requester,
+      userId: caller.userId,
+      sessionId: caller.sessionId,
+      client,
       detail: { passkey_id: id, name: row.name },
     });
     return true;
   });
-  if (!removed) throw noSuchThing();
+  if (!removed) throw resourceNotFound();
 }
 
 /** Where password managers send people to add and manage passkeys. @see W3C Passkey Endpoints */

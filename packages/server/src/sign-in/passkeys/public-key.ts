@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 
 const rsaBits = { least: 2048, most: 4096 };
-const greatestRsaExponentBytes = 4;
+const maxRsaExponentBytes = 4;
 
 /** COSE key parameters. @see RFC 9052 section 7.1, RFC 9053 section 7 */
 const cose = { kty: 1, alg: 3, crv: -1, x: -2, y: -3, n: -1, e: -2 } as const;
@@ -22,7 +22,7 @@ function toJwk(key: CoseKey) {
   if (alg === -7 && kty === 2 && crv === 1 && x && y) return { kty: 'EC', crv: 'P-256', x, y };
   if (alg === -8 && kty === 1 && crv === 6 && x) return { kty: 'OKP', crv: 'Ed25519', x };
   const [n, e] = [bytesOf(key, cose.n), bytesOf(key, cose.e)];
-  if (alg === -257 && kty === 3 && n && e && e.length <= greatestRsaExponentBytes) {
+  if (alg === -257 && kty === 3 && n && e && e.length <= maxRsaExponentBytes) {
     return { kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') };
   }
   return undefined;

@@ -29,7 +29,7 @@ const libraryParts = lazily(() => import('@simplewebauthn/server/helpers'));
  */
 const attestationFormats: readonly unknown[] = ['none', 'packed'];
 
-const greatestCredentialIdBytes = 1023;
+const maxCredentialIdBytes = 1023;
 
 type DeviceType = 'single_device' | 'multi_device';
 
@@ -94,7 +94,7 @@ export function verifyRegistration(
     });
     if (!verified) throw ceremonyRefused('attestation_signature');
     const { credential } = info;
-    if (credential.id !== id || readBase64url(id).length > greatestCredentialIdBytes) {
+    if (credential.id !== id || readBase64url(id).length > maxCredentialIdBytes) {
       throw ceremonyRefused('credential_id');
     }
     if (!importPublicKey(isoCBOR.decodeFirst<CoseKey>(credential.publicKey))) {

@@ -1,12 +1,16 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
 import { lockAccount } from '../../identity/account/account.ts';
-import type { Context, Requester } from '../../platform/context.ts';
+import {
+  listUndoableChanges,
+  undoEmailChanges,
+  voidEmailChanges,
+} from '../../identity/email-change/email-change.ts';
+import type { ClientInfo, Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { listUndoableChanges, undoEmailChanges, voidEmailChanges } from '../../identity/email-change/email-change.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { recordEvent } from '../../security-log/events/events.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
+import { recordEvent } from '../../security-log/events/events.ts';
 import { descentOf } from './lineage.ts';
 import { disownedTemplate } from './mail.ts';
 import { answerOf, merged, type Outcome, outcomeOf, type Undone } from './outcome.ts';
@@ -33,7 +37,7 @@ type Account = Awaited<ReturnType<typeof lockAccount>>;
 export async function disownNotice(
   ctx: Context,
   link: { readonly token: string; readonly approver?: boolean | undefined },
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<DisownedNotice> {
   const handle = readHandle(ctx.keys, 'notice', link.token);
   if (!handle) throw refused('malformed');
@@ -51,7 +55,7 @@ export async function disownNotice(
     const { kind, session_id: sessionId } = found;
     const [taken] = await store.takeNotice(tx, { id, now });
     if (taken) {
-      const undone = await undoLogin(ctx, tx, account, { noticeId: id, kind, sessionId }, requester);
+      const undone = await undoLogin(ctx, tx, account, { noticeId: id, kind, sessionId }, client);
       const approver = sessionId === null ? [] : await findApprover(tx, account, sessionId);
       await conclude(ctx, tx, account, id, { ...undone, approver: approver[0] ?? null });
     }
@@ -63,7 +67,7 @@ export async function disownNotice(
     const [takenToo] = await store.takeApprover(tx, { id, now });
     if (!takenToo) return answerOf(used);
     const cause = { noticeId: id, kind, sessionId: outcome.approver.id };
-    const undone = await undoLogin(ctx, tx, account, cause, requester);
+    const undone = await undoLogin(ctx, tx, account, cause, client);
     const both = { ...merged(outcome, undone, maxDeviceNames), approver: outcome.approver };
     await conclude(ctx, tx, account, id, both);
     return answerOf({ ...used, approver_disowned_at: now, outcome: JSON.stringify(both) });
@@ -105,14 +109,14 @@ async function undoLogin(
   tx: Executor,
   account: Account,
   { noticeId, kind, sessionId }: Cause,
-  requester: Requester,
+  client: ClientInfo,
 ): Promise<Undone> {
   const now = ctx.clock();
   const { id: userId } = account;
   const logins = await store.listLogins(tx, { user_id: userId });
   const changes = await listUndoableChanges(ctx, tx, userId);
   const { sessionIds, firstChange: first } = descentOf(sessionId, logins, changes);
-  const email = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, requester));
+  const email = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, client));
   const isLive = (login: (typeof logins)[number]) =>
     login.revoked_at === null && login.session_epoch === account.session_epoch && login.idle_expires_at > now;
   const ended = logins.filter((login) => isLive(login) && (email !== undefined || sessionIds.has(login.id)));
@@ -139,7 +143,7 @@ async function undoLogin(
       type: 'passkey_removed',
       userId,
       ...(passkey.session_id === null ? {} : { sessionId: passkey.session_id }),
-      requester,
+      client,
       detail: { passkey_id: passkey.id, name: passkey.name, reason: 'disowned' },
     });
   }
@@ -147,7 +151,7 @@ async function undoLogin(
     type: 'session_disowned',
     userId,
     ...(sessionId === null ? {} : { sessionId }),
-    requester,
+    client,
     detail: {
       notice: kind,
       sessions: String(undone.sessions_ended),

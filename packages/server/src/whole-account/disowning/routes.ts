@@ -4,7 +4,7 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { disownNotice } from './disowning.ts';
 
 export function disowningRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.disownNotice, async ({ body, requester }) => ({
-    body: await disownNotice(ctx, body, requester),
+  api.on(endpoints.disownNotice, async ({ body, client }) => ({
+    body: await disownNotice(ctx, body, client),
   }));
 }

@@ -259,7 +259,7 @@ onBothDatabases('what a disowned login left behind', (open) => {
           kind: 'browser',
           method: 'magic_link',
           emailKey,
-          requester: { ipAddress: null, userAgent: null },
+          client: { ipAddress: null, userAgent: null },
         }),
       );
     expect(await start(evil).catch(({ code }) => code)).toBe('invalid_grant');

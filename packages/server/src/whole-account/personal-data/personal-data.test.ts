@@ -12,9 +12,9 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { accountByAddress } from '../../identity/account/account.ts';
-import type { Dialect } from '../../platform/database/executor.ts';
+import { findAccountByEmail } from '../../identity/account/account.ts';
 import { addMember, createOrganization } from '../../identity/organizations/organizations.ts';
+import type { Dialect } from '../../platform/database/executor.ts';
 import { deleteAccount, exportPersonalData } from './personal-data.ts';
 
 const ada = 'Ada@example.com';
@@ -174,14 +174,14 @@ onBothDatabases('deleting an account', (open, dialect) => {
     const app = await open();
     const [tokens] = [await app.login(ada), await app.login(bob)];
     await createOrganization(app.ctx, 'acme', 'Acme');
-    await addMember(app.ctx, 'acme', await accountByAddress(app.ctx, ada), 'owner');
-    await addMember(app.ctx, 'acme', await accountByAddress(app.ctx, bob), 'admin');
+    await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, ada), 'owner');
+    await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, bob), 'admin');
     const refused = await deleteOwn(app, tokens);
     expect(outcome(refused)).toBe('409 conflict');
     expect(refused.body.error_description).toContain('acme');
     expect(deleteAccount(app.ctx, ada)).rejects.toMatchObject({ code: 'conflict' });
     expect(await isLive(app, tokens)).toBe(true);
-    await addMember(app.ctx, 'acme', await accountByAddress(app.ctx, bob), 'owner');
+    await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, bob), 'owner');
     expect(outcome(await deleteOwn(app, tokens))).toBe('204');
     await app.close();
   });
@@ -195,7 +195,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
       const people = [];
       for (const email of emails) {
         people.push(await app.login(email));
-        await addMember(app.ctx, slug, await accountByAddress(app.ctx, email), 'owner');
+        await addMember(app.ctx, slug, await findAccountByEmail(app.ctx, email), 'owner');
       }
       const answers = await Promise.all(people.map((person) => deleteOwn(app, person)));
       expect(answers.map(outcome).sort()).toEqual(['204', '409 conflict']);

@@ -1,9 +1,9 @@
-import { accountByAddress, lockAccount } from '../../identity/account/account.ts';
-import type { Context, Login } from '../../platform/context.ts';
+import { findAccountByEmail, lockAccount } from '../../identity/account/account.ts';
+import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { requireStanding } from '../../sessions/sessions.ts';
+import { requireActiveSession } from '../../sessions/sessions.ts';
 import { accountDeletedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
@@ -17,12 +17,12 @@ const lockTries = 5;
  * Deletes the account of whoever is logged in, with everything of it.
  * @throws {AuthError} `conflict` for the only owner of an organization
  */
-export async function deleteOwnAccount(ctx: Context, login: Login): Promise<void> {
-  await withLocks(ctx, login.userId, async (tx, account) => {
-    await requireStanding(ctx, tx, login);
+export async function deleteOwnAccount(ctx: Context, caller: Caller): Promise<void> {
+  await withLocks(ctx, caller.userId, async (tx, account) => {
+    await requireActiveSession(ctx, tx, caller);
     await erase(ctx, tx, account);
   });
-  noteDeletion(ctx, login.userId);
+  noteDeletion(ctx, caller.userId);
 }
 
 /**
@@ -30,7 +30,7 @@ export async function deleteOwnAccount(ctx: Context, login: Login): Promise<void
  * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
  */
 export async function deleteAccount(ctx: Context, email: string): Promise<void> {
-  const userId = await accountByAddress(ctx, email);
+  const userId = await findAccountByEmail(ctx, email);
   await withLocks(ctx, userId, (tx, account) => erase(ctx, tx, account));
   noteDeletion(ctx, userId);
 }
@@ -79,7 +79,7 @@ async function erase(
       `The account is the only owner of ${slugs}. Make somebody else an owner first.`,
     );
   }
-  const former = await store.listKeptAddresses(tx, { ...user, now });
+  const former = await store.listReservedEmails(tx, { ...user, now });
   await store.deleteMailsOf(tx, user);
   for (const email_key of new Set([account.email_key, ...former.map((row) => row.old_email_key!)])) {
     await store.deleteMailsTo(tx, { email_key });
@@ -101,7 +101,7 @@ async function erase(
  * @throws {AuthError} `not_found`
  */
 export async function exportPersonalData(ctx: Context, email: string): Promise<Record<string, unknown>> {
-  const user = { user_id: await accountByAddress(ctx, email) };
+  const user = { user_id: await findAccountByEmail(ctx, email) };
   const on = ctx.db.read;
   const [account] = await store.exportUser(on, user);
   if (!account) throw new AuthError('not_found', 'There is no account with this address.');

@@ -4,8 +4,8 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { deleteOwnAccount } from './personal-data.ts';
 
 export function personalDataRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.deleteAccount, async ({ login }) => {
-    await deleteOwnAccount(ctx, login);
+  api.on(endpoints.deleteAccount, async ({ caller }) => {
+    await deleteOwnAccount(ctx, caller);
     return { cookie: 'clear' };
   });
 }

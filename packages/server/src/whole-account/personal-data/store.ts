@@ -74,7 +74,7 @@ export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =
 );
 
 /** The addresses that an account gave up and that are still kept for it. */
-export const listKeptAddresses = statement<{ user_id: string; now: number }>()((db, p) =>
+export const listReservedEmails = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
     .select('old_email_key')
