@@ -2,7 +2,7 @@
 // against the code as it is, and against a bad example, so that no rule can rot into one that never fails.
 
 import { describe, expect, test } from 'bun:test';
-import { join, normalize } from 'node:path';
+import { basename, join, normalize } from 'node:path';
 import { Glob } from 'bun';
 
 interface SourceFile {
@@ -31,82 +31,118 @@ const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts
   (name) => client + name,
 );
 
-/** Lowest first: a part may import from the levels below, and base parts from each other. */
-const levels = [
-  ['crypto', 'database', 'http', 'limits', 'mail', 'metrics', 'context.ts', 'config.ts', 'errors.ts'],
-  ['events'],
-  ['organizations', 'signing-keys'],
-  ['notices'],
-  ['sessions'],
-  ['known-browsers'],
-  ['account'],
-  ['device', 'email-change', 'magic-links', 'passkeys', 'services'],
-  ['disowning', 'personal-data'],
-  ['app.ts'],
-  ['operator'],
-  ['main.ts'],
-];
-const capabilities = levels.slice(1, 9).flat();
+/**
+ * The floors of the server, lowest first, and the rooms of each, lowest first. A room imports only from the rooms below
+ * it; rooms in one line are peers and do not import each other. A room is a folder, or a file of its own.
+ */
+const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  platform: [
+    ['errors.ts', 'values'],
+    ['crypto', 'telemetry'],
+    ['database'],
+    ['rate-limits'],
+    ['config.ts'],
+    ['context.ts'],
+    ['http'],
+    ['mail'],
+  ],
+  'security-log': [['events'], ['notices']],
+  sessions: [['']],
+  identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
+  'sign-in': [['device', 'magic-links', 'passkeys']],
+  services: [['signing-keys'], ['service-keys']],
+  'whole-account': [['disowning', 'personal-data']],
+  'app.ts': [['']],
+  operator: [['']],
+  'main.ts': [['']],
+};
+
+/** Every room as its path under the server's sources, with its height. */
+const heights = new Map(
+  Object.entries(floors)
+    .flatMap(([floor, rows]) => rows.map((rooms) => rooms.map((room) => (room ? `${floor}/${room}` : floor))))
+    .flatMap((rooms, height) => rooms.map((room) => [room, height] as const)),
+);
+const capabilities = [...heights.keys()].filter((room) => !/^platform\/|^operator$|\.ts$/.test(room));
+const maxRoomsOnAFloor = 9;
 
 const rules: Rule[] = [
   {
-    name: 'every part of the server has its level',
+    name: 'every file of the server is in a room of a floor',
     complaints: (files) =>
       productOf(files, server)
-        .filter(({ path }) => levelOf(path) < 0)
-        .map(({ path }) => `${path} is in no level of the dependency order`),
+        .filter(({ path }) => roomOf(path) === undefined)
+        .map(({ path }) => `${path} is in no room`),
     bad: { [`${server}utils/strings.ts`]: '' },
   },
   {
-    name: 'dependencies point downwards: base, events, organizations, notices, sessions, known browsers, account, flows, disowning, app, operator, main',
+    name: 'imports point downwards, from floor to floor and from room to room',
     complaints: (files) =>
       serverImports(files)
-        .filter(({ from, to }) => partOf(from) !== partOf(to) && levelOf(to) >= Math.max(levelOf(from), 1))
+        .filter(({ from, to }) => roomOf(from) !== roomOf(to) && heightOf(to) >= heightOf(from))
         .map(({ from, to }) => `${from} imports ${to}`),
-    bad: { [`${server}sessions/sessions.ts`]: "import { approve } from '../../device/device.ts';" },
+    bad: { [`${server}sessions/sessions.ts`]: "import { approve } from '../sign-in/device/device.ts';" },
   },
   {
-    name: 'base knows no capability',
+    name: 'the platform knows no capability',
     complaints: (files) =>
       serverImports(files)
-        .filter(({ from, to }) => levelOf(from) === 0 && levelOf(to) > 0)
+        .filter(({ from, to }) => floorOf(from) === 'platform' && floorOf(to) !== 'platform')
         .map(({ from, to }) => `${from} imports ${to}`),
-    bad: { [`${server}mail/worker.ts`]: "import type { Event } from '../../events/events.ts';" },
+    bad: {
+      [`${server}platform/mail/worker.ts`]:
+        "import type { Event } from '../../security-log/events/events.ts';",
+    },
   },
   {
-    name: 'flows do not know each other',
-    complaints: (files) =>
-      serverImports(files)
-        .filter(({ from, to }) => partOf(from) !== partOf(to) && levelOf(from) > 0)
-        .filter(({ from, to }) => levelOf(from) === levelOf(to))
-        .map(({ from, to }) => `${from} imports ${to}`),
-    bad: { [`${server}device/device.ts`]: "import { check } from '../../passkeys/passkeys.ts';" },
+    name: `no folder of the server has more than ${maxRoomsOnAFloor} folders in it`,
+    complaints: (files) => {
+      const folders = new Set(productOf(files, server).flatMap(({ path }) => foldersOf(path)));
+      const children = Map.groupBy(folders, (folder) => normalize(join(folder, '..')));
+      return [...children]
+        .filter(([, inside]) => inside.length > maxRoomsOnAFloor)
+        .map(([folder]) => `${folder} has too many folders`);
+    },
+    bad: Object.fromEntries(
+      Array.from({ length: maxRoomsOnAFloor + 1 }, (_, n) => [`${server}sign-in/way${n}/way.ts`, '']),
+    ),
   },
   {
     name: 'of a capability all but app.ts, which puts the parts together, see only its main file',
     complaints: (files) =>
       serverImports(files)
-        .filter(({ from, to }) => capabilities.includes(partOf(to)) && partOf(from) !== partOf(to))
-        .filter(({ from }) => partOf(from) !== 'app.ts')
-        .filter(({ to }) => to !== `${server}${partOf(to)}/${partOf(to)}.ts`)
+        .filter(({ from, to }) => capabilities.includes(roomOf(to) ?? '') && roomOf(from) !== roomOf(to))
+        .filter(({ from }) => roomOf(from) !== 'app.ts')
+        .filter(({ to }) => to !== `${server}${roomOf(to)}/${basename(roomOf(to) ?? '')}.ts`)
         .map(({ from, to }) => `${from} imports ${to}`),
-    bad: { [`${server}account/account.ts`]: "import { revoke } from '../../sessions/store.ts';" },
+    bad: { [`${server}identity/account/account.ts`]: "import { revoke } from '../../sessions/store.ts';" },
   },
   {
-    name: 'only stores and database/ know SQL',
+    name: 'only stores and platform/database/ know SQL',
     complaints: (files) =>
       packageImports(files, ['kysely', 'kysely-postgres-js', 'postgres', 'bun:sqlite'])
-        .filter(({ from }) => !/\/(store|outbox-store)\.ts$/.test(from) && partOf(from) !== 'database')
+        .filter(
+          ({ from }) => !/\/(store|outbox-store)\.ts$/.test(from) && roomOf(from) !== 'platform/database',
+        )
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sessions/sessions.ts`]: "import { sql } from 'kysely';" },
   },
   {
-    name: 'only http/routing.ts knows Hono',
+    name: 'of a capability only routes.ts knows HTTP',
+    complaints: (files) =>
+      serverImports(files)
+        .filter(({ from }) => capabilities.includes(roomOf(from) ?? '') && !from.endsWith('/routes.ts'))
+        .filter(({ to }) => roomOf(to) === 'platform/http')
+        .map(({ from, to }) => `${from} imports ${to}`),
+    bad: { [`${server}sessions/sessions.ts`]: "import type { Call } from '../platform/http/pipeline.ts';" },
+  },
+  {
+    name: 'only platform/http/routing.ts knows Hono',
     complaints: (files) =>
       packageImports(files, ['hono'])
-        .filter(({ from }) => from !== `${server}http/routing.ts`)
+        .filter(({ from }) => from !== `${server}platform/http/routing.ts`)
         .map(({ from, to }) => `${from} imports ${to}`),
-    bad: { [`${server}device/routes.ts`]: "import { Hono } from 'hono';" },
+    bad: { [`${server}sign-in/device/routes.ts`]: "import { Hono } from 'hono';" },
   },
   {
     name: 'only config.ts reads the environment',
@@ -123,13 +159,16 @@ const rules: Rule[] = [
           );
         })
         .map(({ path }) => `${path} reads the environment`),
-    bad: { [`${server}mail/transport.ts`]: "const url = process.env['LATCHKEY_SMTP_URL'];" },
+    bad: { [`${server}platform/mail/transport.ts`]: "const url = process.env['LATCHKEY_SMTP_URL'];" },
   },
   {
     name: 'only the security log sees keys that left the ring',
     complaints: (files) =>
       productOf(files, server)
-        .filter(({ path }) => !/^(context|main)\.ts$|^events\//.test(path.slice(server.length)))
+        .filter(
+          ({ path }) =>
+            !/^(platform\/context|main)\.ts$|^security-log\/events\//.test(path.slice(server.length)),
+        )
         .filter(({ text }) => /\blogKeys\b/.test(withoutComments(text)))
         .map(({ path }) => `${path} uses the keys of the security log`),
     bad: { [`${server}sessions/tokens.ts`]: "readHandle(ctx.logKeys, 'accessToken', text);" },
@@ -138,14 +177,14 @@ const rules: Rule[] = [
     name: 'nothing imports in a circle',
     complaints: cycles,
     bad: {
-      [`${server}sessions/tokens.ts`]: "import { end } from '../end.ts';",
-      [`${server}sessions/end.ts`]: "import type { Token } from '../tokens.ts';",
+      [`${server}sessions/tokens.ts`]: "import { end } from './end.ts';",
+      [`${server}sessions/end.ts`]: "import type { Token } from './tokens.ts';",
     },
   },
   {
     name: 'no file only hands on what others export',
     complaints: (files) => files.filter(isBarrel).map(({ path }) => `${path} is a barrel`),
-    bad: { [`${server}sessions/index.ts`]: "export * from '../sessions.ts';\nexport { a } from '../a.ts';" },
+    bad: { [`${server}sessions/index.ts`]: "export * from './sessions.ts';\nexport { a } from './a.ts';" },
   },
   {
     name: 'the contract needs nothing but zod',
@@ -176,7 +215,7 @@ const rules: Rule[] = [
         .flatMap(({ path, imports }) => imports.map((to) => ({ from: path, to })))
         .filter(({ to }) => to.startsWith('node:') || programParts.includes(to))
         .map(({ from, to }) => `${from} imports ${to}`),
-    bad: { [`${client}session.ts`]: "import { fileStorage } from '../file-storage.ts';" },
+    bad: { [`${client}session.ts`]: "import { fileStorage } from './file-storage.ts';" },
   },
   {
     name: 'pages and command line reach the service only by the client',
@@ -215,7 +254,7 @@ const rules: Rule[] = [
           )
           .map((to) => `${path} imports ${to}`),
       ),
-    bad: { [`${cli}program.ts`]: "import { token } from '../commands/token.ts';" },
+    bad: { [`${cli}program.ts`]: "import { token } from './commands/token.ts';" },
   },
   {
     name: `no file is longer than ${maxFileLines} lines`,
@@ -233,13 +272,13 @@ describe('import rules', async () => {
 
   test('the sources are found and their imports understood', () => {
     const text = `// import a from 'a';
-      import b from 'b'; import type { C } from "../../c.ts";
+      import b from 'b'; import type { C } from "../c.ts";
       import {
         d,
       } from '@latchkey/contract/d';
-      import '../e.ts';
-      export { f } from '../f.ts';
-      const g = await import('../g.ts'), h: import('h').H = "from 'i'";`;
+      import './e.ts';
+      export { f } from './f.ts';
+      const g = await import('./g.ts'), h: import('h').H = "from 'i'";`;
     expect(importsOf('packages/server/src/x/y.ts', text).toSorted()).toEqual([
       ...['b', 'h', 'packages/contract/src/d.ts', `${server}c.ts`, `${server}x/e.ts`],
       ...[`${server}x/f.ts`, `${server}x/g.ts`],
@@ -291,13 +330,21 @@ function productOf(files: readonly SourceFile[], under: string): SourceFile[] {
   return files.filter(({ path }) => path.startsWith(under) && !/\.test\.tsx?$/.test(path));
 }
 
-/** The folder, or file, directly under the server's sources. */
-function partOf(path: string): string {
-  return path.startsWith(server) ? (path.slice(server.length).split('/')[0] ?? '') : '';
+/** The room a file is in: the folder or file of `floors` that holds it. */
+function roomOf(path: string): string | undefined {
+  if (!path.startsWith(server)) return undefined;
+  const parts = path.slice(server.length).split('/');
+  return [parts.slice(0, 2).join('/'), parts[0] ?? ''].find((room) => heights.has(room));
 }
 
-function levelOf(path: string): number {
-  return levels.findIndex((parts) => parts.includes(partOf(path)));
+const floorOf = (path: string): string => roomOf(path)?.split('/')[0] ?? '';
+
+const heightOf = (path: string): number => heights.get(roomOf(path) ?? '') ?? -1;
+
+/** The folders a file lies in, under the server's sources. */
+function foldersOf(path: string): string[] {
+  const parts = path.slice(server.length).split('/').slice(0, -1);
+  return parts.map((_, index) => server + parts.slice(0, index + 1).join('/'));
 }
 
 function serverImports(files: readonly SourceFile[]): { from: string; to: string }[] {

@@ -16,6 +16,7 @@ import { readMailbox } from '../../packages/server/src/platform/mail/mailbox.ts'
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { createRateLimiter } from '../../packages/server/src/platform/rate-limits/limiter.ts';
+import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/rules.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
 import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
@@ -128,13 +129,17 @@ export async function openApp(
   const db = await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) });
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
-  const metrics = createMetrics();
+  const metrics = createMetrics(rateLimitNames);
   const ring = parseKeyRing(keys);
   const ctx: Context = {
     config,
     db,
     metrics,
-    limiter: createRateLimiter({ config, db, metrics }),
+    limiter: createRateLimiter({
+      quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
+      db,
+      metrics,
+    }),
     log,
     keys: ring,
     logKeys: readLogKeys(ring, settings),
@@ -264,7 +269,7 @@ export async function openApp(
 
 /** By an app of its own, so that logs and counts of the test's own app hold nothing of it. */
 async function readDocument(ctx: Context): Promise<Document> {
-  const silent = { ...ctx, log: pino({ enabled: false }), metrics: createMetrics() };
+  const silent = { ...ctx, log: pino({ enabled: false }), metrics: createMetrics(rateLimitNames) };
   const app = createApp(silent, { draining: false, inFlight: 0 });
   const request = new Request(`${ctx.config.baseUrl}/openapi.json`);
   return (await (await app.fetch(request, { peer: undefined })).json()) as Document;

@@ -11,7 +11,6 @@ import { sweepEmailChanges } from './identity/email-change/store.ts';
 import { organizationRoutes } from './identity/organizations/routes.ts';
 import type { Context } from './platform/context.ts';
 import type { Sweep } from './platform/database/sweep.ts';
-import { knownBrowserTtlSeconds } from './platform/http/cookie.ts';
 import { metricsRoute } from './platform/http/metrics-route.ts';
 import { documentRoutes, healthRoutes } from './platform/http/operator-routes.ts';
 import { notFoundPage, pageRoutes } from './platform/http/pages.ts';
@@ -26,8 +25,10 @@ import {
 } from './platform/http/server.ts';
 import { mailboxRoutes } from './platform/mail/mailbox.ts';
 import type { Templates } from './platform/mail/message.ts';
+import { countWaitingMails } from './platform/mail/outbox.ts';
 import { sweepOutbox } from './platform/mail/outbox-store.ts';
 import { sweepRateLimits } from './platform/rate-limits/store.ts';
+import { knownBrowserTtlSeconds } from './platform/values/lifetimes.ts';
 import { sweepEvents } from './security-log/events/events.ts';
 import { eventRoutes } from './security-log/events/routes.ts';
 import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';
@@ -131,7 +132,10 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   serviceRoutes(api, ctx, openSigningKeys(ctx));
 
   healthRoutes(routes, ctx, lifecycle);
-  metricsRoute(routes, ctx, manifest.version);
+  metricsRoute(routes, ctx, {
+    version: manifest.version,
+    countWaitingMails: () => countWaitingMails(ctx),
+  });
   documentRoutes(routes, ctx, manifest.version);
   pageRoutes(routes, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);

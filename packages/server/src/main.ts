@@ -24,8 +24,10 @@ import { openDatabase, openExistingDatabase } from './platform/database/database
 import type { Database } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
 import { createRateLimiter } from './platform/rate-limits/limiter.ts';
-import { createLogger, redact } from './platform/telemetry/log.ts';
+import { rateLimitNames } from './platform/rate-limits/rules.ts';
+import { createLogger } from './platform/telemetry/log.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
+import { redact } from './platform/telemetry/redact.ts';
 
 /** The exit status of a command that was not understood; of one that failed it is 1. */
 const wrongUsage = 2;
@@ -49,8 +51,12 @@ function keysOf(config: Config, options: { make: boolean }): Keys {
 }
 
 function contextOf(config: Config, log: Logger, db: Database, keys: Keys): Context {
-  const metrics = createMetrics();
-  const limiter = createRateLimiter({ config, db, metrics });
+  const metrics = createMetrics(rateLimitNames);
+  const limiter = createRateLimiter({
+    quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
+    db,
+    metrics,
+  });
   return {
     config,
     ...keys,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Config, ConfigError, keyFilePath, readConfig, unknownSettings } from '../platform/config.ts';
 import { inspectDatabase } from '../platform/database/inspect.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
-import { redact } from '../platform/telemetry/log.ts';
+import { redact } from '../platform/telemetry/redact.ts';
 import { settingsWarnings } from './warnings.ts';
 
 interface Check {

@@ -1,4 +1,5 @@
-import { type Config, isLoopbackHost } from '../platform/config.ts';
+import type { Config } from '../platform/config.ts';
+import { isLoopbackHost } from '../platform/values/loopback.ts';
 
 /** What an operator should know of settings that can be used, but are probably not meant. */
 export function settingsWarnings(config: Config, unknown: readonly string[]): string[] {

@@ -12,8 +12,8 @@ import {
   rateLimitRules,
   rateLimitSetting,
 } from './rate-limits/rules.ts';
-
-export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
+import type { CidrRange } from './values/client-address.ts';
+import { isLoopbackHost } from './values/loopback.ts';
 
 /** The checked settings. Durations carry their unit in the name. */
 export interface Config {
@@ -298,7 +298,7 @@ export function readConfig(env: Environment = process.env): Config {
     devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopbackHost(s.HOST) && isLocal,
     signup: s.LATCHKEY_SIGNUP,
     rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS === 'on',
-    rateLimitQuotas: rateLimitQuotas,
+    rateLimitQuotas,
     metricsToken: s.LATCHKEY_METRICS_TOKEN,
     accessTokenTtlSeconds: s.LATCHKEY_ACCESS_TOKEN_TTL,
     refreshIdleTtlSeconds: s.LATCHKEY_REFRESH_IDLE_TTL,
@@ -314,12 +314,6 @@ export function readConfig(env: Environment = process.env): Config {
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
-}
-
-/** Whether a host name or address means this machine. An IPv6 address may be in brackets, as in a URL. */
-export function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
-  return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback');
 }
 
 /** Settings that look like ours but are not: probably a slip of the pen. */

@@ -9,7 +9,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 /** Milliseconds since 1970. */
 export type Clock = () => number;
 
-/** Everything a use case may touch besides its arguments. Made once in `app.ts`, passed explicitly. */
+/** Everything a use case may touch besides its arguments. Built once in `main.ts`, passed explicitly. */
 export interface Context {
   readonly config: Config;
   readonly db: Database;
@@ -23,12 +23,6 @@ export interface Context {
   readonly log: Logger;
   /** Tells the mail worker that something was put into the outbox. */
   readonly wakeMailWorker: () => void;
-}
-
-/** Where a request came from, as far as this can be known. */
-export interface ClientInfo {
-  readonly ipAddress: string | null;
-  readonly userAgent: string | null;
 }
 
 /** Who is calling: the session behind the presented credential, and its user. */

@@ -1,5 +1,5 @@
-import type { ClientInfo } from '../platform/context.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
 
 interface Place {
   readonly ip_address: string | null;

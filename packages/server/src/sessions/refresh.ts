@@ -1,10 +1,11 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { ClientInfo, Context } from '../platform/context.ts';
+import type { Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { AuthError } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { programOf } from './known-places.ts';

@@ -1,11 +1,12 @@
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Caller, ClientInfo, Context } from '../platform/context.ts';
+import type { Caller, Context } from '../platform/context.ts';
 import { type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
 import { AuthError, bearerChallenge, invalidCredential, resourceNotFound } from '../platform/errors.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { isKnownPlace } from './known-places.ts';

@@ -1,11 +1,12 @@
 import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Caller, ClientInfo, Context } from '../../platform/context.ts';
+import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import { accountChange } from '../../platform/rate-limits/by-client.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
 import {
   type EventDetail,

@@ -1,10 +1,11 @@
 import type { Profile } from '@latchkey/contract/account';
-import type { Caller, ClientInfo, Context } from '../../platform/context.ts';
+import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { noticeTtlSeconds, notify } from '../../security-log/notices/notices.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';

@@ -1,7 +1,7 @@
 import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
-import { knownBrowserTtlSeconds } from '../../platform/http/cookie.ts';
+import { knownBrowserTtlSeconds } from '../../platform/values/lifetimes.ts';
 import * as store from './store.ts';
 
 /** How many addresses a browser is known for. Signing in to one more forgets the oldest sign-in. */

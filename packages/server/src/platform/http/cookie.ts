@@ -1,7 +1,5 @@
 import type { Config } from '../config.ts';
-
-/** How long a browser is known as one that signed in to an address. */
-export const knownBrowserTtlSeconds = 180 * 86_400;
+import { knownBrowserTtlSeconds } from '../values/lifetimes.ts';
 
 /** On https the prefix binds a cookie to this host and to secure connections. */
 const cookieName = (config: Config, name: string): string => (config.https ? `__Host-${name}` : name);

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../config.ts';
+import { isLoopbackHost } from '../values/loopback.ts';
 
 const forwardingHeaders = [
   'Forwarded',

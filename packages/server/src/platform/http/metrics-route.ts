@@ -1,15 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isLoopbackHost } from '../config.ts';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/hash.ts';
 import { AuthError, pathNotFound } from '../errors.ts';
-import { countWaiting } from '../mail/outbox-store.ts';
+import { isLoopbackHost } from '../values/loopback.ts';
 import { documentStaticPath } from './documents.ts';
 import { isForThisMachine } from './local-request.ts';
 import { errorAnswer } from './openapi.ts';
 import type { Routes } from './routing.ts';
-
-const maxMailsCounted = 10_000;
 
 const same = (one: string, other: string): boolean =>
   timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
@@ -32,7 +29,11 @@ function requireOperator(token: string | undefined, peer: string | undefined, re
 }
 
 /** What the process counts, in the text format of Prometheus. */
-export function metricsRoute(routes: Routes, ctx: Context, version: string): void {
+export function metricsRoute(
+  routes: Routes,
+  ctx: Context,
+  { version, countWaitingMails }: { version: string; countWaitingMails: () => Promise<number> },
+): void {
   const { registry, build, mailsWaiting } = ctx.metrics;
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
   documentStaticPath(routes, {
@@ -45,8 +46,7 @@ export function metricsRoute(routes: Routes, ctx: Context, version: string): voi
   });
   routes.get('/metrics', async ({ env, request }) => {
     requireOperator(ctx.config.metricsToken, env.peer, request);
-    const waiting = await countWaiting(ctx.db.read, { limit: maxMailsCounted }).catch(() => undefined);
-    mailsWaiting.set(Number(waiting?.[0]?.count ?? Number.NaN));
+    mailsWaiting.set(await countWaitingMails().catch(() => Number.NaN));
     return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } });
   });
 }

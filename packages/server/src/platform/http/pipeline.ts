@@ -3,9 +3,10 @@ import { type ErrorCode, errorStatus } from '@latchkey/contract/errors';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import type { Caller, CallingService, ClientInfo, Context } from '../context.ts';
+import type { Caller, CallingService, Context } from '../context.ts';
 import { AuthError, resourceNotFound } from '../errors.ts';
 import { clientAddress } from '../values/client-address.ts';
+import type { ClientInfo } from '../values/client-info.ts';
 import { type BodyDialect, check, dialectOf, readBody, readQuery, takeBody } from './body.ts';
 import {
   knownBrowserCookieHeader,

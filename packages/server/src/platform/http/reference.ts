@@ -1,4 +1,4 @@
-import { escapeHtml } from '../mail/message.ts';
+import { escapeHtml } from '../values/html.ts';
 import type { Schema } from './openapi.ts';
 import css from './reference.css' with { type: 'text' };
 

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { AuthError, pathNotFound, temporarilyUnavailable } from '../errors.ts';
-import { describeError, logRequest, redact } from '../telemetry/log.ts';
+import { logRequest } from '../telemetry/log.ts';
+import { describeError, redact } from '../telemetry/redact.ts';
 import { type ConnectionInfo, Exchange } from './exchange.ts';
 import { watchForwardingHeaders } from './forwarding.ts';
 import { preflightHeaders } from './origin.ts';

@@ -1,5 +1,6 @@
 import { untrustedText } from '@latchkey/contract/untrusted-text';
-import { escapeHtml, type Message } from './message.ts';
+import { escapeHtml } from '../values/html.ts';
+import type { Message } from './message.ts';
 
 /** Something a mail tells, on a line of its own. `claimed` words are a stranger's, and shown as such. */
 export type Fact =

@@ -3,7 +3,8 @@ import type { Context } from '../context.ts';
 import { pathNotFound } from '../errors.ts';
 import { isForThisMachine } from '../http/local-request.ts';
 import type { Routes } from '../http/routing.ts';
-import { escapeHtml, type Templates } from './message.ts';
+import { escapeHtml } from '../values/html.ts';
+import type { Templates } from './message.ts';
 import * as store from './outbox-store.ts';
 
 const maxMessages = 100;

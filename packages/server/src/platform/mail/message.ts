@@ -12,5 +12,3 @@ export interface Message {
 export type Template = (ctx: Context, mail: Tables['outbox']) => Promise<Message | undefined>;
 
 export type Templates = Readonly<Record<string, Template>>;
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
-import { insertMail, ordinaryPriority, urgentPriority } from './outbox-store.ts';
+import { countWaiting, insertMail, ordinaryPriority, urgentPriority } from './outbox-store.ts';
 
 export interface Mail {
   readonly template: string;
@@ -35,4 +35,13 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
     priority: mail.isUrgent ? urgentPriority : ordinaryPriority,
   });
   setTimeout(ctx.wakeMailWorker, wakeAfterMs).unref();
+}
+
+/** Counting stops here, so that a scrape stays cheap however many mails wait. */
+const maxMailsCounted = 10_000;
+
+/** How many mails wait to be sent, at most 10,000. */
+export async function countWaitingMails(ctx: Context): Promise<number> {
+  const [waiting] = await countWaiting(ctx.db.read, { limit: maxMailsCounted });
+  return Number(waiting?.count ?? 0);
 }

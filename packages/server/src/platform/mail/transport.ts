@@ -1,5 +1,6 @@
 import nodemailer from 'nodemailer';
-import { type Config, isLoopbackHost } from '../config.ts';
+import type { Config } from '../config.ts';
+import { isLoopbackHost } from '../values/loopback.ts';
 import type { Message } from './message.ts';
 
 const connectionTimeoutMs = 5_000;

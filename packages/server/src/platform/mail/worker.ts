@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import type { Tables } from '../database/schema.ts';
-import { redact } from '../telemetry/log.ts';
+import { redact } from '../telemetry/redact.ts';
 import type { Templates } from './message.ts';
 import * as store from './outbox-store.ts';
 import { maxConnections, type Transport } from './transport.ts';

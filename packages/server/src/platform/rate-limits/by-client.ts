@@ -1,5 +1,5 @@
-import type { ClientInfo } from '../context.ts';
 import { addressKey, networkKey } from '../values/client-address.ts';
+import type { ClientInfo } from '../values/client-info.ts';
 import type { RateLimitKey } from './limiter.ts';
 import type { RateLimitName } from './rules.ts';
 

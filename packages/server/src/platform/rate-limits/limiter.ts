@@ -1,11 +1,10 @@
-import type { Config } from '../config.ts';
 import { sha256 } from '../crypto/hash.ts';
 import type { Database } from '../database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Counted, type Counter, memoryCounter, sharedCounter } from './counter.ts';
 import { type RateLimitState, rateLimitFields, secondsLeft } from './fields.ts';
-import { type RateLimitName, rateLimitNames, rateLimitRules } from './rules.ts';
+import { type Quota, type RateLimitName, rateLimitNames, rateLimitRules } from './rules.ts';
 
 /** One limit that a request counts against. */
 export interface RateLimitKey {
@@ -49,21 +48,21 @@ const keyOf = (key: string): string => sha256('rate limit', key).toString('base6
 
 /** The limits of the settings: shared ones in PostgreSQL, all others, and all of them on SQLite, in memory. */
 export function createRateLimiter({
-  config,
+  quotas,
   db,
   metrics,
 }: {
-  config: Config;
+  quotas: Readonly<Record<RateLimitName, Quota>> | undefined;
   db: Database;
   metrics: Metrics;
 }): RateLimiter {
-  if (!config.rateLimitsEnabled) return unlimited;
+  if (!quotas) return unlimited;
   const counters = Object.fromEntries(
     rateLimitNames.map((name) => [
       name,
       rateLimitRules[name].shared && db.dialect === 'postgres'
-        ? sharedCounter(db, name, config.rateLimitQuotas[name])
-        : memoryCounter(name, config.rateLimitQuotas[name]),
+        ? sharedCounter(db, name, quotas[name])
+        : memoryCounter(name, quotas[name]),
     ]),
   ) as Record<RateLimitName, Counter>;
 
@@ -94,7 +93,7 @@ export function createRateLimiter({
       taken.push({ limit, counter, key, counted });
       const standing = {
         limit: demand.reportedAs ?? limit,
-        quota: config.rateLimitQuotas[limit],
+        quota: quotas[limit],
         ...counted,
       };
       if (!counted.allowed) {

@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { rateLimitNames } from '../rate-limits/rules.ts';
 
 /** Methods that have a name of their own in the metrics; a client may send any word. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -41,7 +40,7 @@ function counterBy<Label extends string>(
 }
 
 /** What the process counts. Labels hold names that the program knows, never what a client sent. */
-export function createMetrics() {
+export function createMetrics(rateLimitNames: readonly string[]) {
   const registry = new Registry();
   const registers = [registry];
   /** Requests not counted yet, by what they have in common. Labels are few: none is a client's. */

@@ -1,5 +1,7 @@
 import ipaddr from 'ipaddr.js';
-import type { CidrRange } from '../config.ts';
+
+/** An address range: its first address and how many leading bits all of its addresses share. */
+export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 const ipv4AddressBits = 32;
 const ipv4NetworkBits = 24;

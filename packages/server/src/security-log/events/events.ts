@@ -1,9 +1,10 @@
 import type { Event, eventTypes } from '@latchkey/contract/events';
-import type { ClientInfo, Context } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import {
   type Audit,
   Auditor,

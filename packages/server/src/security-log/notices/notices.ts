@@ -1,9 +1,10 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
-import type { ClientInfo, Context } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { digestTemplate, noticeTemplate } from './mail.ts';
 import * as store from './store.ts';
 

@@ -1,13 +1,14 @@
 import { normalizeCode } from '@latchkey/contract/codes';
 import { emailKeyOf, findOrCreateAccount, requireSignupAllowed } from '../../identity/account/account.ts';
 import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
-import type { ClientInfo, Context } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/by-client.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';

@@ -8,10 +8,11 @@ import {
 } from '@latchkey/contract/passkeys';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Config } from '../../platform/config.ts';
-import type { Caller, ClientInfo, Context } from '../../platform/context.ts';
+import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidCredential, resourceNotFound } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
 import { requireActiveSession, type StartedSession, startSession } from '../../sessions/sessions.ts';

@@ -5,11 +5,12 @@ import {
   undoEmailChanges,
   voidEmailChanges,
 } from '../../identity/email-change/email-change.ts';
-import type { ClientInfo, Context } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { descentOf } from './lineage.ts';
 import { disownedTemplate } from './mail.ts';
