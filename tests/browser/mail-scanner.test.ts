@@ -69,6 +69,13 @@ async function causeAllMails(): Promise<{ token: string; deviceToken: string }> 
   const leaver = await loginByMail(service.url, 'leaver@example.com');
   await call('DELETE', '/me', { token: leaver.access_token });
 
+  const repeated = await deviceTokens(token);
+  for (const program of ['First', 'Second']) {
+    await call('POST', '/refresh', {
+      json: { refresh_token: repeated.refresh_token },
+      headers: { 'Idempotency-Key': 'repeated', 'User-Agent': `${program}/1.0` },
+    });
+  }
   const deviceToken = (await deviceTokens(token)).access_token;
   await addPasskey(token);
   await call('DELETE', `/passkeys/${await addPasskey(token)}`, { token });
@@ -81,13 +88,6 @@ async function causeAllMails(): Promise<{ token: string; deviceToken: string }> 
   const spent = { json: { refresh_token: strange.refresh_token } };
   await call('POST', '/refresh', spent);
   expect((await request(service.url, 'POST', '/refresh', spent)).status).toBe(400);
-  const repeated = await deviceTokens(token);
-  for (const program of ['First', 'Second']) {
-    await call('POST', '/refresh', {
-      json: { refresh_token: repeated.refresh_token },
-      headers: { 'Idempotency-Key': 'repeated', 'User-Agent': `${program}/1.0` },
-    });
-  }
   await call('POST', '/me/email', { token, json: { email: 'owner@new.example' } });
   await linkTo(service.url, 'owner@new.example', subjects.confirmAddress);
   await call('POST', '/magic_link', { json: { email: owner } });
