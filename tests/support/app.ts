@@ -19,6 +19,7 @@ import { createRateLimiter } from '../../packages/server/src/platform/rate-limit
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
 import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
+import { withLockOrder } from './lock-order.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -125,7 +126,10 @@ export async function openApp(
   const statements: string[] = [];
   const logs: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logs.push(line) });
-  const db = await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) });
+  const lockOrder = withLockOrder(
+    await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) }),
+  );
+  const { db } = lockOrder;
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
   const metrics = createMetrics();
@@ -255,6 +259,7 @@ export async function openApp(
     sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: async () => {
       await db.close();
+      lockOrder.requireKept();
       requireNoMissedComplaints();
     },
   };
