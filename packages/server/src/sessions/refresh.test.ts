@@ -218,9 +218,9 @@ describe('the classification of a refused refresh', () => {
   });
 
   test('steals nothing from a session that is over, and tells a disabled account apart', () => {
-    expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('over');
-    expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('over');
-    expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('over');
+    expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('ended');
+    expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('ended');
+    expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('ended');
     expect(classify(4, 'same', 0, 10, { user_epoch: null })).toBe('disabled');
   });
 });

@@ -4,7 +4,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, invalidCredential } from '../../platform/errors.ts';
+import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
 import { accountChange } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
@@ -50,8 +50,6 @@ const tagged = (row: UserRow): TaggedProfile => ({
   profile: profileOf(row),
   etag: `"${row.id}.${row.revision}"`,
 });
-
-const accountGone = () => invalidCredential('gone');
 
 /** The user's profile, as a transaction or everyone sees it. */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
@@ -134,9 +132,7 @@ function maySignUp(ctx: Context, email: string): boolean {
  */
 export async function requireSignupAllowed(ctx: Context, tx: Executor, email: string): Promise<void> {
   const [user] = await store.findUserByEmail(tx, { email_key: emailKeyOf(email) });
-  if (user && user.disabled_at !== null) {
-    throw new AuthError('account_disabled', 'This account has been disabled.');
-  }
+  if (user && user.disabled_at !== null) throw accountDisabled();
   if (!user && !maySignUp(ctx, email)) throw signupRefused();
 }
 

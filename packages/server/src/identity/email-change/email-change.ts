@@ -2,7 +2,7 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, accountDisabled } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -133,9 +133,7 @@ export async function verifyEmailChange(
       await store.countWrongAddress(tx, { id, max_wrong_addresses: maxWrongAddresses, now });
       return 'wrong_address';
     }
-    if (account.disabled_at !== null) {
-      throw new AuthError('account_disabled', 'This account has been disabled.');
-    }
+    if (account.disabled_at !== null) throw accountDisabled();
     if (await isEmailTaken(ctx, tx, change.new_email, change.user_id)) throw emailTaken();
     const [spent] = await store.spendChange(tx, {
       id,
