@@ -104,7 +104,7 @@ onBothDatabases('a disabled account', (open) => {
     );
     expect(outcome(await verifyAddress(beside, change))).toBe('403 account_disabled');
     const attestation = newAuthenticator(app).create(creation);
-    const asks = [
+    const requests = [
       beside.ask('POST', '/passkey/register', { json: attestation, token }),
       beside.ask('POST', '/device/approve', { json: { user_code }, token }),
       beside.ask('POST', '/device/verify', { json: { user_code }, token }),
@@ -113,7 +113,7 @@ onBothDatabases('a disabled account', (open) => {
       beside.ask('GET', '/sessions', { token }),
       beside.ask('PATCH', '/me', { json: { name: 'x' }, token }),
     ];
-    expect(new Set((await Promise.all(asks)).map(outcome))).toEqual(new Set(['401 invalid_token']));
+    expect(new Set((await Promise.all(requests)).map(outcome))).toEqual(new Set(['401 invalid_token']));
     expect(outcome(await disown(app, email, subjects.passkeyAdded))).toBe('200');
     await beside.close();
   });
@@ -122,10 +122,13 @@ onBothDatabases('a disabled account', (open) => {
     const email = someone();
     await app.login(email);
     await disable(email);
-    const asks = [email, someone()].map((address) =>
+    const requests = [email, someone()].map((address) =>
       app.ask('POST', '/magic_link', { json: { email: address } }),
     );
-    const answers = (await Promise.all(asks)).map(({ status, body }) => [status, { ...body, request: '' }]);
+    const answers = (await Promise.all(requests)).map(({ status, body }) => [
+      status,
+      { ...body, request: '' },
+    ]);
     expect(answers[0]).toEqual(answers[1]!);
     expect(answers[0]?.[0]).toBe(202);
   });

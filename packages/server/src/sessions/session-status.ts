@@ -23,6 +23,6 @@ export function sessionStatus(
   return endsAt > now ? 'active' : 'ended';
 }
 
-/** The value that logs and metrics carry for a status: operators have alerts on `over`. */
+/** The name of a status in logs and metrics, where `ended` is `over`: alerts of operators depend on it. */
 export const loggedStatus = <S extends string>(status: S): Exclude<S, 'ended'> | 'over' =>
   status === 'ended' ? 'over' : (status as Exclude<S, 'ended'>);

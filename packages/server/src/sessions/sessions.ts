@@ -38,7 +38,6 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   return started;
 }
 
-/** A started session, as `startSession` returns it. */
 export type { StartedSession };
 
 /** The id of the session that is or will be started with this `secret`. */

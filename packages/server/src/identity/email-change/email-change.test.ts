@@ -50,10 +50,10 @@ onBothDatabases('email change', (open) => {
   test('a free and a taken address get the same response; the owner of the taken one gets a mail and keeps it', async () => {
     const app = await open();
     const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
-    const asks = ['bob@example.com', 'BOB@example.com', 'free@example.com'].map((email) =>
+    const requests = ['bob@example.com', 'BOB@example.com', 'free@example.com'].map((email) =>
       app.ask('POST', '/me/email', { token: tokens.access_token, json: { email } }),
     );
-    const answers = (await Promise.all(asks)).map(({ status, body }) => ({ status, body }));
+    const answers = (await Promise.all(requests)).map(({ status, body }) => ({ status, body }));
     for (const answer of answers) {
       expect(answer).toEqual({ status: 202, body: { status: 'sent', expires_in: 3600 } });
     }
@@ -212,9 +212,9 @@ onBothDatabases('email change', (open) => {
     app.pass(7 * day - 60);
     expect(outcome(await signIn(app, ada))).toBe('403 signup_disabled');
     app.pass(61);
-    const anew = await signIn(app, ada);
-    expect(outcome(anew)).toBe('200');
-    expect((await me(app, anew.body)).id).not.toBe((await me(app, (await signIn(app, next)).body)).id);
+    const signedIn = await signIn(app, ada);
+    expect(outcome(signedIn)).toBe('200');
+    expect((await me(app, signedIn.body)).id).not.toBe((await me(app, (await signIn(app, next)).body)).id);
     await app.close();
   });
 
