@@ -41,7 +41,7 @@ export const subjects = {
   theft: 'A login of your Latchkey account was ended, because its token was used twice',
   repeatedElsewhere: 'A login of your Latchkey account was refreshed twice, from two different places',
   confirmAddress: 'Confirm your new address for Latchkey',
-  taken: 'Somebody asked for your address',
+  taken: 'Someone tried to use your email address',
   undone: 'What was undone in your Latchkey account',
 } as const;
 

@@ -36,13 +36,9 @@ import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.t
 import { serviceRoutes } from './services/service-keys/routes.ts';
 import { authenticateService } from './services/service-keys/service-keys.ts';
 import { openSigningKeys } from './services/signing-keys/signing-keys.ts';
+import { authenticate, missingCredential } from './sessions/authentication.ts';
+import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
-import {
-  authenticate,
-  missingCredential,
-  requireBrowserSession,
-  requireRecentLogin,
-} from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
@@ -117,7 +113,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     authenticateService: (authorization) => authenticateService(ctx, authorization),
     credentialMissing: missingCredential,
     requireBrowserLogin: (caller) => requireBrowserSession(ctx, caller),
-    requireRecentLogin: (caller) => requireRecentLogin(ctx, caller),
+    requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
   });
   deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
   magicLinkRoutes(api, ctx);

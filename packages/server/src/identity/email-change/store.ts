@@ -1,7 +1,7 @@
 import { statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
-/** Voids the changes of an account that still wait for their click. */
+/** Voids the unconfirmed changes of an account. */
 export const voidPendingChanges = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .updateTable('email_changes')
@@ -38,7 +38,7 @@ export const findChange = statement<{ id: string }>()((db, p) =>
   db.selectFrom('email_changes').selectAll().where('id', '=', p.id),
 );
 
-/** Counts a wrong address given with an open link; a row while the link has not had that many. */
+/** Counts a wrong current address against a pending link; no row once the maximum is reached. */
 export const countWrongAddress = statement<{ id: string; max_wrong_addresses: number; now: number }>()(
   (db, p) =>
     db
@@ -53,8 +53,8 @@ export const countWrongAddress = statement<{ id: string; max_wrong_addresses: nu
 );
 
 /**
- * Spends the link of a change; a row for exactly one of those who use it, only before too many wrong addresses were
- * given with it, and only while nobody has ended the login that asked for it. From here on `expires_at` is the end of the undo.
+ * Spends a pending link. Exactly one call gets a row, and only while the session that requested the change has not been
+ * revoked. From then on, `expires_at` is when the undo expires.
  */
 export const spendChange = statement<{
   id: string;
@@ -91,7 +91,7 @@ export const spendChange = statement<{
     .returning('id'),
 );
 
-/** Voids the changes that these sessions asked for and that still wait for their click. */
+/** Voids the unconfirmed changes that these sessions requested. */
 export const voidChangesOf = statement<{ user_id: string; session_ids: string; now: number }>()(
   (db, p, dialect) =>
     db
@@ -103,7 +103,7 @@ export const voidChangesOf = statement<{ user_id: string; session_ids: string; n
       .where('voided_at', 'is', null),
 );
 
-/** The changes of an account that were made and can still be undone, oldest first. */
+/** The changes of an account that can still be undone, oldest first. */
 export const listReversible = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
@@ -116,7 +116,7 @@ export const listReversible = statement<{ user_id: string; now: number }>()((db,
     .orderBy('id'),
 );
 
-/** Marks a change and all later ones of the account as undone, and says which. */
+/** Marks a change and all later ones of the account as undone; returns them. */
 export const markUndone = statement<{ user_id: string; changed_since: number; now: number }>()((db, p) =>
   db
     .updateTable('email_changes')
@@ -137,7 +137,7 @@ export const deleteNoticesSince = statement<{ user_id: string; after: number; ex
       .where('id', '<>', p.except_id),
 );
 
-/** Deletes some changes whose link, or whose undo, ended before a moment. */
+/** Deletes up to `limit` changes whose link or undo expired before `before`. */
 export const sweepEmailChanges = statement<{ before: number; limit: number }>()((db, p, dialect) =>
   db
     .deleteFrom('email_changes')
