@@ -3,7 +3,7 @@ import type { Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
-import { AuthError } from '../platform/errors.ts';
+import { AuthError, type ErrorDetail } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHour } from '../security-log/events/events.ts';
@@ -77,7 +77,7 @@ const changesOfOrigin = (
   ...(first.rotated_program === null || first.rotated_program === program ? [] : (['program'] as const)),
 ];
 
-const refused = (detail: string) =>
+const refused = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The refresh token is unknown, expired, revoked or already used.', {
     detail,
   });

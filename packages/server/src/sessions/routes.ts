@@ -1,7 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { refreshGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
-import type { Api, Call, Grant } from '../platform/http/pipeline.ts';
+import type { Call } from '../platform/http/call.ts';
+import { type Grant, redeemFormGrant } from '../platform/http/grants.ts';
+import type { Api } from '../platform/http/pipeline.ts';
 import { refresh } from './refresh.ts';
 import {
   listSessions,
@@ -25,7 +27,7 @@ export function sessionRoutes(api: Api, ctx: Context): void {
   api.on(
     endpoints.refresh,
     (call) => refreshGrant.redeem(ctx, call.body.refresh_token, call),
-    api.formGrants([refreshGrant]),
+    redeemFormGrant(ctx, [refreshGrant]),
   );
 
   const end = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {

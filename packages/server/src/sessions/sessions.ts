@@ -1,7 +1,7 @@
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
-import { type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
+import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
@@ -178,20 +178,14 @@ export const missingCredential = (): AuthError =>
 const malformedCredential = invalidCredential('malformed');
 
 /**
- * Who presents this access token or session cookie. Garbage is refused without a statement; a revocation holds
- * from the moment it is committed.
+ * The caller with this access token or session cookie. A malformed credential is refused without a statement; a
+ * revocation takes effect as soon as it is committed.
  * @throws {AuthError} `invalid_token`
  */
-export function authenticate(ctx: Context, credential: Credential): Promise<Caller> {
-  const kind = credential.type === 'cookie' ? 'browserSession' : 'accessToken';
-  const handle = readHandle(ctx.keys, kind, credential.value);
-  // Thrown and not rejected: floods of garbage are refused in one step.
-  if (!handle) throw malformedCredential;
-  return identifyCaller(ctx, credential.type, handle);
-}
-
-async function identifyCaller(ctx: Context, type: Credential['type'], handle: ReadHandle): Promise<Caller> {
+export async function authenticate(ctx: Context, { type, value }: Credential): Promise<Caller> {
   const isCookie = type === 'cookie';
+  const handle = readHandle(ctx.keys, isCookie ? 'browserSession' : 'accessToken', value);
+  if (!handle) throw malformedCredential;
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');
   const id = sessionIdOf(handle.subject);

@@ -2,7 +2,7 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -74,7 +74,7 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
 /** The link of a change ends with this many wrong addresses. */
 const maxWrongAddresses = 5;
 
-const refused = (detail: string) =>
+const refused = (detail: ErrorDetail) =>
   new AuthError(
     'invalid_grant',
     'The link is unknown, expired or already used, its login was ended, or neither a session of its account nor the current address came with it.',
