@@ -41,6 +41,7 @@ import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import {
   authenticate,
   missingCredential,
+  readCredential,
   requireBrowserSession,
   requireRecentLogin,
 } from './sessions/sessions.ts';
@@ -114,6 +115,7 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const routes = new Routes();
   const api = createApi(ctx, routes, {
+    readCredential: ({ type, value }) => readCredential(ctx, type, value),
     authenticate: (credential) => authenticate(ctx, credential),
     authenticateService: (authorization) => authenticateService(ctx, authorization),
     missingCredential,

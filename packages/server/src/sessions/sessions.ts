@@ -1,7 +1,7 @@
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
-import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
+import { type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
@@ -162,9 +162,10 @@ export async function repeatFirstTokens(ctx: Context, secret: Buffer): Promise<T
   return tokenSetOf(ctx, secret, session);
 }
 
+/** An access token or session cookie that this service issued. Whether its session is active is not known yet. */
 export interface Credential {
-  readonly type: 'bearer' | 'cookie';
-  readonly value: string;
+  readonly type: Caller['credential'];
+  readonly handle: ReadHandle;
 }
 
 /** The answer to a request without any credential. @see RFC 6750 section 3 */
@@ -174,18 +175,25 @@ export const missingCredential = (): AuthError =>
     headers: { 'WWW-Authenticate': bearerChallenge },
   });
 
-/** Made once: floods of garbage are answered with it. */
+/** Made once, because a stack trace costs more than the rest of the response to a forged token. */
 const malformedCredential = invalidCredential('malformed');
 
 /**
- * The caller with this access token or session cookie. A malformed credential is refused without a statement; a
- * revocation takes effect as soon as it is committed.
+ * Verifies the MAC of an access token or session cookie, so that a flood of forged ones costs no statement.
  * @throws {AuthError} `invalid_token`
  */
-export async function authenticate(ctx: Context, { type, value }: Credential): Promise<Caller> {
-  const isCookie = type === 'cookie';
-  const handle = readHandle(ctx.keys, isCookie ? 'browserSession' : 'accessToken', value);
+export function readCredential(ctx: Context, type: Credential['type'], value: string): Credential {
+  const handle = readHandle(ctx.keys, type === 'cookie' ? 'browserSession' : 'accessToken', value);
   if (!handle) throw malformedCredential;
+  return { type, handle };
+}
+
+/**
+ * The caller with this credential. A revocation takes effect as soon as it is committed.
+ * @throws {AuthError} `invalid_token`
+ */
+export async function authenticate(ctx: Context, { type, handle }: Credential): Promise<Caller> {
+  const isCookie = type === 'cookie';
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');
   const id = sessionIdOf(handle.subject);

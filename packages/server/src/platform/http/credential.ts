@@ -13,7 +13,7 @@ export interface PresentedCredential {
  * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
  * @see RFC 6750 section 2.1
  */
-export function readCredential(config: Config, headers: Headers): PresentedCredential | undefined {
+export function readPresentedCredential(config: Config, headers: Headers): PresentedCredential | undefined {
   const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
   if (bearer) return { type: 'bearer', value: bearer[1]?.trim() ?? '' };
   const cookie = readSessionCookie(config, headers.get('Cookie'));
