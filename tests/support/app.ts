@@ -2,7 +2,6 @@
 
 import { describe } from 'bun:test';
 import { join } from 'node:path';
-import pino from 'pino';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { type Config, readConfig, readLogKeys } from '../../packages/server/src/platform/config.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
@@ -17,6 +16,7 @@ import { mailboxTransport } from '../../packages/server/src/platform/mail/transp
 import { type MailWorker, startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { createRateLimiter } from '../../packages/server/src/platform/rate-limits/limiter.ts';
 import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/rules.ts';
+import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
 import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
@@ -126,7 +126,7 @@ export async function openApp(
   const config: Config = readConfig({ LATCHKEY_RATE_LIMITS: 'off', ...settings, DATABASE_URL: databaseUrl });
   const statements: string[] = [];
   const logs: string[] = [];
-  const log = pino({ base: null }, { write: (line) => void logs.push(line) });
+  const log = createLoggerTo({ write: (line) => void logs.push(line) }, 'info');
   const lockOrder = withLockOrder(
     await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) }),
   );
@@ -274,7 +274,7 @@ export async function openApp(
 
 /** By an app of its own, so that logs and counts of the test's own app hold nothing of it. */
 async function readDocument(ctx: Context): Promise<Document> {
-  const silent = { ...ctx, log: pino({ enabled: false }), metrics: createMetrics(rateLimitNames) };
+  const silent = { ...ctx, log: createLogger('silent'), metrics: createMetrics(rateLimitNames) };
   const app = createApp(silent, { draining: false, inFlight: 0 });
   const request = new Request(`${ctx.config.baseUrl}/openapi.json`);
   return (await (await app.fetch(request, { peer: undefined })).json()) as Document;

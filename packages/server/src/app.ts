@@ -11,17 +11,18 @@ import { sweepEmailChanges } from './identity/email-change/store.ts';
 import { organizationRoutes } from './identity/organizations/routes.ts';
 import type { Context } from './platform/context.ts';
 import type { Sweep } from './platform/database/sweep.ts';
+import { documentationRoutes } from './platform/http/documentation.ts';
+import { healthRoutes } from './platform/http/health.ts';
 import { metricsRoute } from './platform/http/metrics-route.ts';
-import { documentRoutes, healthRoutes } from './platform/http/operator-routes.ts';
 import { notFoundPage, pageRoutes } from './platform/http/pages.ts';
 import { createApi } from './platform/http/pipeline.ts';
 import { Routes } from './platform/http/routing.ts';
 import {
   type App,
-  countFromTheStart,
   createServer,
+  initializeRequestCounts,
   type Lifecycle,
-  refuseOtherMethods,
+  rejectOtherMethods,
 } from './platform/http/server.ts';
 import { mailboxRoutes } from './platform/mail/mailbox.ts';
 import type { Templates } from './platform/mail/message.ts';
@@ -36,7 +37,7 @@ import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.t
 import { serviceRoutes } from './services/service-keys/routes.ts';
 import { authenticateService } from './services/service-keys/service-keys.ts';
 import { openSigningKeys } from './services/signing-keys/signing-keys.ts';
-import { authenticate, missingCredential } from './sessions/authentication.ts';
+import { authenticate, missingCredential, readCredential } from './sessions/authentication.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepSessions } from './sessions/store.ts';
@@ -109,10 +110,11 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const routes = new Routes();
   const api = createApi(ctx, routes, {
+    readCredential: ({ type, value }) => readCredential(ctx, type, value),
     authenticate: (credential) => authenticate(ctx, credential),
     authenticateService: (authorization) => authenticateService(ctx, authorization),
-    credentialMissing: missingCredential,
-    requireBrowserLogin: (caller) => requireBrowserSession(ctx, caller),
+    missingCredential,
+    requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
     requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
   });
   deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
@@ -132,10 +134,10 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     version: manifest.version,
     countWaitingMails: () => countWaitingMails(ctx),
   });
-  documentRoutes(routes, ctx, manifest.version);
+  documentationRoutes(routes, ctx, manifest.version);
   pageRoutes(routes, { https: ctx.config.https });
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
-  countFromTheStart(ctx, routes);
-  refuseOtherMethods(routes, ctx);
+  initializeRequestCounts(ctx, routes);
+  rejectOtherMethods(routes, ctx);
   return createServer(ctx, lifecycle, routes, notFoundPage({ https: ctx.config.https }));
 }

@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { doctorCommand } from './operator/doctor.ts';
 import { eventCommands } from './operator/events.ts';
@@ -25,7 +24,7 @@ import type { Database } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
 import { createRateLimiter } from './platform/rate-limits/limiter.ts';
 import { rateLimitNames } from './platform/rate-limits/rules.ts';
-import { createLogger } from './platform/telemetry/log.ts';
+import { createLogger, type Log } from './platform/telemetry/log.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
 import { redact } from './platform/telemetry/redact.ts';
 
@@ -50,7 +49,7 @@ function keysOf(config: Config, options: { make: boolean }): Keys {
   return { keys, logKeys: readLogKeys(keys) };
 }
 
-function contextOf(config: Config, log: Logger, db: Database, keys: Keys): Context {
+function contextOf(config: Config, log: Log, db: Database, keys: Keys): Context {
   const metrics = createMetrics(rateLimitNames);
   const limiter = createRateLimiter({
     quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,

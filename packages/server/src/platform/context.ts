@@ -1,43 +1,43 @@
-import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
 import type { Database } from './database/executor.ts';
 import type { RateLimiter } from './rate-limits/limiter.ts';
+import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
 
-/** Everything a use case may touch besides its arguments. Built once in `main.ts`, passed explicitly. */
+/** Everything that a use case depends on besides its arguments. Built once in `main.ts` and passed explicitly. */
 export interface Context {
   readonly config: Config;
   readonly db: Database;
   readonly keys: KeyRing;
-  /** The ring and the keys that left it: for the security log, and nothing else. */
+  /** The key ring and its retired keys, for the security log only. */
   readonly logKeys: LogKeys;
   readonly clock: Clock;
   readonly random: Random;
   readonly limiter: RateLimiter;
   readonly metrics: Metrics;
-  readonly log: Logger;
-  /** Tells the mail worker that something was put into the outbox. */
+  readonly log: Log;
+  /** Tells the mail worker that there is new mail in the outbox. */
   readonly wakeMailWorker: () => void;
 }
 
-/** Who is calling: the session behind the presented credential, and its user. */
+/** The session behind the credential of a request, and its user. */
 export interface Caller {
   readonly sessionId: string;
   readonly userId: string;
   readonly kind: 'browser' | 'device';
-  /** When the person last proved who they are. */
+  /** When the user signed in, in milliseconds since 1970. */
   readonly authenticatedAt: number;
   readonly credential: 'bearer' | 'cookie';
-  /** A cookie that should be set again: its life or its key has moved on. */
+  /** The new value of a session cookie whose lifetime was extended or whose key was rotated. */
   readonly renewedCookie: string | undefined;
 }
 
-/** A sibling service of the platform that presented its key. */
+/** The service whose key authenticated a request. */
 export interface CallingService {
   readonly id: string;
 }

@@ -1,19 +1,86 @@
 import { type ErrorBody, type ErrorCode, errorStatus } from '@latchkey/contract/errors';
 
+/** Why a credential, link, code or token was refused. */
+type RefusalDetail =
+  | 'another_user'
+  | 'disabled'
+  | 'expired'
+  | 'gone'
+  | 'malformed'
+  | 'no_credential'
+  | 'over'
+  | 'race'
+  | 'spent'
+  | 'theft'
+  | 'unknown'
+  | 'unproven'
+  | 'wrong_address'
+  | 'wrong_code';
+
+/** Why a passkey ceremony failed. */
+type CeremonyDetail =
+  | 'attestation_certificate'
+  | 'attestation_format'
+  | 'attestation_signature'
+  | 'attestation_statement'
+  | 'backup_eligibility'
+  | 'backup_state'
+  | 'base64url'
+  | 'client_data'
+  | 'clone'
+  | 'credential_id'
+  | 'cross_origin'
+  | 'expired_challenge'
+  | 'foreign_challenge'
+  | 'origin'
+  | 'public_key'
+  | 'replay'
+  | 'rp_id'
+  | 'signature'
+  | 'type'
+  | 'user_handle'
+  | 'user_presence'
+  | 'user_verification'
+  | 'verification';
+
+/** Why the service cannot answer. */
+type UnavailableDetail = 'draining' | 'limiter_unavailable' | 'store_unavailable';
+
+/** The rate limit that was reached. */
+type RateLimitDetail =
+  | 'account_changes'
+  | 'device_authorizations'
+  | 'device_polls'
+  | 'email_changes'
+  | 'email_codes_by_client'
+  | 'link_logins'
+  | 'mails_by_client'
+  | 'mails_by_known_browser'
+  | 'mails_by_pair'
+  | 'mails_by_recipient'
+  | 'notices'
+  | 'passkey_challenges'
+  | 'passkey_responses'
+  | 'refreshes'
+  | 'user_codes_by_client'
+  | 'user_codes_by_user';
+
+/** The reason for an error, in one word. It goes into the log and never into the response. */
+export type ErrorDetail = RefusalDetail | CeremonyDetail | UnavailableDetail | RateLimitDetail;
+
 interface Extra {
-  /** For the log only: what happened, in one word. Never a secret. */
-  detail?: string;
-  /** Further members of the answer. */
-  members?: Pick<ErrorBody, 'interval'>;
-  /** Further headers of the answer. */
-  headers?: Record<string, string>;
-  cause?: unknown;
+  readonly detail?: ErrorDetail;
+  /** Further members of the response. */
+  readonly members?: Pick<ErrorBody, 'interval'>;
+  /** Further headers of the response. */
+  readonly headers?: Record<string, string>;
+  readonly cause?: unknown;
 }
 
-/** What ends a request early. `message` is public: a sentence for a developer that holds no secret. */
+/** Ends a request with an error response. `message` is public: a sentence for a developer, without secrets. */
 export class AuthError extends Error {
   readonly code: ErrorCode;
-  readonly detail: string | undefined;
+  readonly detail: ErrorDetail | undefined;
   readonly members: Pick<ErrorBody, 'interval'>;
   readonly headers: Record<string, string>;
 
@@ -35,17 +102,17 @@ export class AuthError extends Error {
   }
 }
 
-/** What every refusal of a user's credential asks for. @see RFC 6750 section 3 */
+/** The challenge of every response that refuses a user's credential. @see RFC 6750 section 3 */
 export const bearerChallenge = 'Bearer realm="latchkey"';
 
-const refusedDescription = 'The access token is malformed, expired or revoked.';
+const invalidDescription = 'The access token is malformed, expired or revoked.';
 
-/** The credential is good for nothing, or its account is gone: the same words for every reason. */
-export const invalidCredential = (detail: string): AuthError =>
-  new AuthError('invalid_token', refusedDescription, {
+/** Refuses a user's credential. The response is the same for every reason. */
+export const invalidCredential = (detail: ErrorDetail): AuthError =>
+  new AuthError('invalid_token', invalidDescription, {
     detail,
     headers: {
-      'WWW-Authenticate': `${bearerChallenge}, error="invalid_token", error_description="${refusedDescription}"`,
+      'WWW-Authenticate': `${bearerChallenge}, error="invalid_token", error_description="${invalidDescription}"`,
     },
   });
 
@@ -56,17 +123,19 @@ export const accountGone = (): AuthError => invalidCredential('gone');
 export const accountDisabled = (): AuthError =>
   new AuthError('account_disabled', 'This account has been disabled.');
 
-/** A path that names nothing at all. */
-export const pathNotFound = (): AuthError => new AuthError('not_found', 'There is nothing here.');
+export const pathNotFound = (): AuthError => new AuthError('not_found', 'No such path.');
 
-/** A path names nothing of this user: the same words whether it is another's, gone or was never there. */
-export const resourceNotFound = (): AuthError => new AuthError('not_found', 'There is no such thing.');
+/** The same whether the resource is another user's, was deleted or never existed. */
+export const resourceNotFound = (): AuthError => new AuthError('not_found', 'No such resource.');
 
 const retryAfterSeconds = 1;
 
-/** The store is out of reach, full or too slow, or the process drains: nothing was changed, try again. */
-export const temporarilyUnavailable = (cause?: unknown, detail = 'store_unavailable'): AuthError =>
-  new AuthError('temporarily_unavailable', 'The service cannot answer right now. Try again shortly.', {
+/** The database is unreachable, full or too slow, or the process is draining. Nothing was changed. */
+export const temporarilyUnavailable = (
+  cause?: unknown,
+  detail: UnavailableDetail = 'store_unavailable',
+): AuthError =>
+  new AuthError('temporarily_unavailable', 'The service is temporarily unavailable. Try again shortly.', {
     cause,
     detail,
     headers: { 'Retry-After': String(retryAfterSeconds) },

@@ -6,9 +6,10 @@ import { loggedStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf } from './tokens.ts';
 
+/** An access token or session cookie of this service. Whether its session is active is not known yet. */
 export interface Credential {
-  readonly type: 'bearer' | 'cookie';
-  readonly value: string;
+  readonly type: Caller['credential'];
+  readonly handle: ReadHandle;
 }
 
 /** The error for a request without any credential. @see RFC 6750 section 3 */
@@ -18,23 +19,24 @@ export const missingCredential = (): AuthError =>
     headers: { 'WWW-Authenticate': bearerChallenge },
   });
 
-/** Built once, so that a flood of malformed credentials costs as little as possible. */
+/** Built once, because a stack trace costs more than the rest of the response to a forged token. */
 const malformedCredential = invalidCredential('malformed');
 
 /**
- * The caller behind an access token or session cookie. A malformed credential is refused without a query. Every call
- * reads the session, so a revocation takes effect as soon as it is committed.
+ * Verifies the MAC of an access token or session cookie, so that a flood of forged ones costs no query.
  * @throws {AuthError} `invalid_token`
  */
-export function authenticate(ctx: Context, credential: Credential): Promise<Caller> {
-  const kind = credential.type === 'cookie' ? 'browserSession' : 'accessToken';
-  const handle = readHandle(ctx.keys, kind, credential.value);
-  // Thrown synchronously: a malformed credential costs no promise.
+export function readCredential(ctx: Context, type: Credential['type'], value: string): Credential {
+  const handle = readHandle(ctx.keys, type === 'cookie' ? 'browserSession' : 'accessToken', value);
   if (!handle) throw malformedCredential;
-  return identifyCaller(ctx, credential.type, handle);
+  return { type, handle };
 }
 
-async function identifyCaller(ctx: Context, type: Credential['type'], handle: ReadHandle): Promise<Caller> {
+/**
+ * The caller with this credential. Every call reads the session, so a revocation takes effect as soon as it is committed.
+ * @throws {AuthError} `invalid_token`
+ */
+export async function authenticate(ctx: Context, { type, handle }: Credential): Promise<Caller> {
   const isCookie = type === 'cookie';
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');

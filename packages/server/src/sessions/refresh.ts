@@ -2,7 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
-import { AuthError, accountDisabled } from '../platform/errors.ts';
+import { AuthError, accountDisabled, type ErrorDetail } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
@@ -89,7 +89,7 @@ interface RefreshRequest extends PresentedToken {
 
 type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
 
-const refused = (detail: string) =>
+const refused = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The refresh token is unknown, expired, revoked or already used.', {
     detail,
   });

@@ -1,7 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { refreshGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
-import type { Api, Call, Grant } from '../platform/http/pipeline.ts';
+import type { Call } from '../platform/http/call.ts';
+import { type Grant, redeemFormGrant } from '../platform/http/grants.ts';
+import type { Api } from '../platform/http/pipeline.ts';
 import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
 import { revokeByToken, revokeOwnSession, revokeSession } from './revocation.ts';
@@ -21,7 +23,7 @@ export function sessionRoutes(api: Api, ctx: Context): void {
   api.on(
     endpoints.refresh,
     (call) => refreshGrant.redeem(ctx, call.body.refresh_token, call),
-    api.formGrants([refreshGrant]),
+    redeemFormGrant(ctx, [refreshGrant]),
   );
 
   /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */

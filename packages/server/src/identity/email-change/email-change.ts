@@ -2,7 +2,7 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, accountDisabled } from '../../platform/errors.ts';
+import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -81,7 +81,7 @@ async function createChange(
 /** A link stops working after this many wrong current addresses. */
 const maxWrongAddresses = 5;
 
-const refused = (detail: string) =>
+const refused = (detail: ErrorDetail) =>
   new AuthError(
     'invalid_grant',
     'The link is unknown, expired or already used; its session has ended; or the request has neither a session of its account nor its current address.',

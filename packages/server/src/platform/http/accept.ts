@@ -10,7 +10,7 @@ const rangesOf = (accept: string): MediaRange[] =>
     return { name, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 };
   });
 
-/** Whether an `Accept` header names this media type, and does not like JSON better. @see RFC 9110 section 12.5.1 */
+/** Whether an `Accept` header names this media type and does not prefer JSON. @see RFC 9110 section 12.5.1 */
 export function prefers(accept: string | null, type: string): boolean {
   const ranges = rangesOf(accept ?? '');
   const qualityOf = (wanted: string) => ranges.find(({ name }) => name === wanted)?.quality ?? 0;
@@ -18,7 +18,7 @@ export function prefers(accept: string | null, type: string): boolean {
   return quality > 0 && quality >= qualityOf('application/json');
 }
 
-/** The range that decides about a type, the most specific one, and how much it is wanted. */
+/** The rank and quality of the first of these ranges, listed most specific first, that the header names. */
 function preferenceFor(ranges: readonly MediaRange[], names: readonly string[]) {
   for (const [rank, name] of names.entries()) {
     const range = ranges.find((one) => one.name === name);
@@ -28,8 +28,8 @@ function preferenceFor(ranges: readonly MediaRange[], names: readonly string[]) 
 }
 
 /**
- * Whether an `Accept` header prefers HTML to JSON. When both are wanted equally, the one that is named more
- * specifically wins, and JSON when neither is: the wildcard that programs send does not ask for HTML.
+ * Whether an `Accept` header prefers HTML to JSON. At equal quality the more specific range wins; if they are equally
+ * specific, JSON does, so that the wildcard most programs send gets JSON.
  * @see RFC 9110 section 12.5.1
  */
 export function prefersHtml(accept: string | null): boolean {

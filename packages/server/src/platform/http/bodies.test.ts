@@ -1,4 +1,4 @@
-// What the interface makes of bodies that are wrong in every way, on both databases.
+// Invalid bodies of every kind, on both databases.
 
 import { expect, test } from 'bun:test';
 import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
@@ -21,7 +21,7 @@ const send = (t: TestApp, endpoint: Endpoint, ask: Ask): Promise<Answer> =>
 const json = { 'Content-Type': 'application/json' };
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
-/** The string fields of each endpoint with their greatest lengths, and what else a good body needs. */
+/** The string fields of each endpoint with their maximum lengths, and what else a valid body needs. */
 const fields: [string, Endpoint, string, number, Record<string, string>][] = [
   ['client_id', endpoints.startDeviceAuthorization, 'client_id', 100, {}],
   ['client_name', endpoints.startDeviceAuthorization, 'client_name', 100, {}],
@@ -50,7 +50,7 @@ function expectRefused(answer: Answer, field: string): void {
 }
 
 onBothDatabases('bodies', (open) => {
-  test('every field refuses wrong types, emptiness and one character too many, and is named', async () => {
+  test('every string field refuses other types, empty strings and strings over its limit, and the error names it', async () => {
     const t = await open();
     const token = (await t.login()).access_token;
     for (const [, endpoint, field, max, rest] of fields) {
@@ -64,7 +64,7 @@ onBothDatabases('bodies', (open) => {
     await t.close();
   });
 
-  test('a field of the greatest length is taken as it is, never cut', async () => {
+  test('a string of the maximum length is stored in full', async () => {
     const t = await open();
     const token = (await t.login()).access_token;
     const long = 'x'.repeat(fieldLimits.requesterText);
@@ -83,7 +83,7 @@ onBothDatabases('bodies', (open) => {
     await t.close();
   });
 
-  test('a JSON body that is not an object, or no JSON, is 400 wherever a body is taken', async () => {
+  test('a body that is not a JSON object is 400 at every endpoint', async () => {
     const t = await open();
     const token = (await t.login()).access_token;
     const bodies = [
@@ -128,7 +128,7 @@ onBothDatabases('bodies', (open) => {
 });
 
 onBothDatabases('identifiers', (open) => {
-  test('a path that holds no identifier is 404, also with characters that a database cannot keep', async () => {
+  test('a path with a malformed id is 404, even with characters that a database cannot store', async () => {
     const t = await open();
     const { access_token: token } = await t.login();
     for (const path of [
@@ -144,12 +144,12 @@ onBothDatabases('identifiers', (open) => {
   });
 });
 
-test('every POST looks at its body, also where it asks for nothing', () => {
+test('every POST validates its body, even one without members', () => {
   const blind = (Object.values(endpoints) as Endpoint[]).filter((e) => e.method === 'post' && !e.body);
   expect(blind.map(({ id }) => id)).toEqual([]);
 });
 
-test('a missing body is 400 where one is needed, naming what is missing', async () => {
+test('a missing body is 400 where one is required, and the error names what is missing', async () => {
   const t = await openApp('sqlite');
   let token = (await t.login()).access_token;
   const service = { headers: { Authorization: await t.serviceAuthorization() } };
@@ -171,7 +171,7 @@ test('a missing body is 400 where one is needed, naming what is missing', async 
   await t.close();
 });
 
-test('a member that appears twice is 400 naming it: nested, escaped, in the middle of anything', async () => {
+test('a duplicate member is 400 and the error names it, even nested or escaped', async () => {
   const t = await openApp('sqlite');
   const twice: [string, string][] = [
     ['email', '{"email":"a@example.com","email":"b@example.com"}'],
@@ -197,7 +197,7 @@ test('a member that appears twice is 400 naming it: nested, escaped, in the midd
   await t.close();
 });
 
-test('a form parameter that appears twice is 400 naming it, also percent-encoded', async () => {
+test('a duplicate form parameter is 400 and the error names it, even percent-encoded', async () => {
   const t = await openApp('sqlite');
   for (const raw of [
     'token=a&token=b',
@@ -241,7 +241,7 @@ test('bytes that are not UTF-8 are 400, in JSON and in forms', async () => {
   await t.close();
 });
 
-test('unknown members are ignored, also deep ones and the names of the prototype', async () => {
+test('unknown members are ignored, even nested ones and those named like members of Object.prototype', async () => {
   const t = await openApp('sqlite');
   const deep = `${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`;
   const members = [
@@ -260,7 +260,7 @@ test('unknown members are ignored, also deep ones and the names of the prototype
   await t.close();
 });
 
-test('a form with broken escapes is 400, never read with other characters in their place', async () => {
+test('a form with invalid escapes is 400, not parsed with replacement characters', async () => {
   const t = await openApp('sqlite');
   for (const raw of ['device_name=%ff', 'device_name=%c3', 'device_name=100%', 'device_name=%zz', '%ff=a']) {
     const { status, body } = await t.ask('POST', '/device', { raw, headers: form });
@@ -271,7 +271,7 @@ test('a form with broken escapes is 400, never read with other characters in the
   await t.close();
 });
 
-test('a form is taken only by the endpoints that speak it', async () => {
+test('only endpoints with a form dialect accept forms', async () => {
   const t = await openApp('sqlite');
   const token = (await t.login()).access_token;
   for (const endpoint of withBody.filter((e) => !e.form)) {
@@ -281,7 +281,7 @@ test('a form is taken only by the endpoints that speak it', async () => {
   await t.close();
 });
 
-/** Values that look like what the interface takes, broken in one place or all. */
+/** Values that resemble valid bodies, with errors in one or more places. */
 const anyBody = fc.oneof(
   fc.json({ maxDepth: 4 }),
   fc.string({ unit: 'binary', maxLength: 200 }),
@@ -346,7 +346,7 @@ const anyHeaders = fc.dictionary(
 );
 
 onBothDatabases('fuzz', (open) => {
-  test('no body, header or query makes the service answer with an error of its own', async () => {
+  test('no body, header or query causes a 5xx', async () => {
     const t = await open({ settings: { LATCHKEY_TRUSTED_PROXIES: '192.0.2.1' } });
     const token = (await t.login()).access_token;
     const name = fc.constantFrom(...(Object.keys(endpoints) as (keyof typeof endpoints)[]));

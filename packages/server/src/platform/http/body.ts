@@ -12,15 +12,15 @@ const tooLarge = () =>
 
 const malformed = (what: string) => new AuthError('invalid_request', what);
 
-/** A body as it came: its bytes, or why they were not taken. */
-export type RawBody = Uint8Array | AuthError;
+/** The bytes of a body, or the error to throw once the caller's credential has been checked. */
+export type ReceivedBody = Uint8Array | AuthError;
 
 /**
- * Takes in a body up to the limit, which holds also where no length was announced. A refusal is returned and
- * not thrown: credentials are checked after the body has come, so that nobody holds a checked credential open
- * by sending slowly, but before it is looked at.
+ * Buffers the body of a request, up to the limit, with or without a `Content-Length`. It comes before the credential
+ * check, because a slow sender could otherwise act on a credential that was revoked meanwhile. Errors are returned,
+ * not thrown, because an invalid credential takes precedence over an invalid body.
  */
-export async function takeBody(request: Request): Promise<RawBody> {
+export async function receiveBody(request: Request): Promise<ReceivedBody> {
   const announced = request.headers.get('Content-Length');
   if (announced !== null && Number(announced) > fieldLimits.bodyBytes) return tooLarge();
   if (!request.body) return new Uint8Array();
@@ -35,11 +35,11 @@ export async function takeBody(request: Request): Promise<RawBody> {
     }
     return Buffer.concat(chunks);
   } catch {
-    return malformed('The body was cut short.');
+    return malformed('The body is incomplete.');
   }
 }
 
-/** The body's dialect by its media type; parameters and letter case do not matter. */
+/** The dialect that the media type names, ignoring its parameters and case. */
 export function dialectOf(request: Request): BodyDialect | undefined {
   const type = request.headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase();
   if (
@@ -52,19 +52,23 @@ export function dialectOf(request: Request): BodyDialect | undefined {
 }
 
 /**
- * The members of the body, or undefined where there is none.
+ * The members of a body, or undefined if there is none.
  * @throws {AuthError} `payload_too_large`, `unsupported_media_type`, `invalid_request`
  */
-export function readBody(request: Request, taken: RawBody, dialects: readonly BodyDialect[]): unknown {
-  if (taken instanceof AuthError) throw taken;
-  if (taken.length === 0) return undefined;
+export function parseBody(
+  request: Request,
+  received: ReceivedBody,
+  dialects: readonly BodyDialect[],
+): unknown {
+  if (received instanceof AuthError) throw received;
+  if (received.length === 0) return undefined;
   const dialect = dialectOf(request);
   if (!dialect || !dialects.includes(dialect)) {
     throw new AuthError('unsupported_media_type', 'The Content-Type must be application/json.');
   }
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(taken);
+    text = new TextDecoder('utf-8', { fatal: true }).decode(received);
   } catch {
     throw malformed('The body is not valid UTF-8.');
   }
@@ -78,17 +82,17 @@ function parseJson(text: string): unknown {
   } catch {
     throw malformed('The body is not valid JSON.');
   }
-  const twice = duplicateMember(text);
-  if (twice !== undefined) throw malformed(`${printable(twice)}: appears twice`);
+  const duplicate = duplicateMember(text);
+  if (duplicate !== undefined) throw malformed(`${printable(duplicate)}: appears twice`);
   return value;
 }
 
-/** A form whose escapes are broken is refused: a parser would put other characters in their place. */
+/** Invalid escapes are an error: `URLSearchParams` would replace them with other characters. */
 function parseFormBody(text: string): Record<string, string> {
   try {
     decodeURIComponent(text);
   } catch {
-    throw malformed('The body is not valid form encoding of UTF-8.');
+    throw malformed('The body is not valid form-encoded UTF-8.');
   }
   return withoutEmpty(parseForm(text));
 }
@@ -102,17 +106,19 @@ function parseForm(text: string): Record<string, string> {
   return members;
 }
 
-/** In a form, a parameter without a value counts as left out. @see RFC 6749 section 3.2 */
+/** A form parameter without a value counts as omitted. @see RFC 6749 section 3.2 */
 const withoutEmpty = (members: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''));
 
-/** A name out of the body, fit to be shown: its harmless characters, at most 64 of them. */
-const printable = (name: string): string => name.replace(/[^\w.-]/g, '?').slice(0, 64);
+const maxPrintedLength = 64;
 
-/** Parameters of the query; one that appears twice is refused. */
+/** A client's member name, safe to quote in an error description. */
+const printable = (name: string): string => name.replace(/[^\w.-]/g, '?').slice(0, maxPrintedLength);
+
+/** The query parameters of a URL. @throws {AuthError} `invalid_request` for a duplicate */
 export function readQuery(url: string): Record<string, string> {
   const start = url.indexOf('?');
-  // URLSearchParams would drop a second question mark, which belongs to the first name.
+  // URLSearchParams drops a leading question mark, and here it is part of the first name.
   return start < 0
     ? {}
     : parseForm(
@@ -124,20 +130,20 @@ export function readQuery(url: string): Record<string, string> {
 }
 
 /**
- * Checks what came in against its schema.
- * @throws {AuthError} `invalid_request` naming the first field that is wrong, never its value
+ * Validates input against its schema.
+ * @throws {AuthError} `invalid_request`, which names the first invalid field but never its value
  */
 export function check<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = alternativeMeant(schema, value).safeParse(value).error?.issues[0];
-  if (!issue) throw new Error('a failed check without an issue');
+  const issue = closestAlternative(schema, value).safeParse(value).error?.issues[0];
+  if (!issue) throw new Error('validation failed without an issue');
   const field = issue.path.map((part) => printable(String(part))).join('.') || what;
   throw new AuthError('invalid_request', `${field}: ${issue.message}`);
 }
 
-/** Of several shapes that a body may have, the one whose members were sent: its error says best what is wrong. */
-function alternativeMeant(schema: z.ZodType, value: unknown): z.ZodType {
+/** The alternative of a union that shares most members with the input: its error is the most helpful. */
+function closestAlternative(schema: z.ZodType, value: unknown): z.ZodType {
   if (!(schema instanceof z.ZodUnion)) return schema;
   const sent = typeof value === 'object' && value !== null ? Object.keys(value) : [];
   const overlap = (option: unknown) =>

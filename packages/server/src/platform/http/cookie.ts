@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { knownBrowserTtlSeconds } from '../values/lifetimes.ts';
 
-/** On https the prefix binds a cookie to this host and to secure connections. */
+/** Over HTTPS, the `__Host-` prefix binds a cookie to this host and to secure connections. */
 const cookieName = (config: Config, name: string): string => (config.https ? `__Host-${name}` : name);
 
 const sessionName = 'latchkey_session';
@@ -9,7 +9,7 @@ const knownBrowserName = 'latchkey_browser';
 
 export const sessionCookieName = (config: Config): string => cookieName(config, sessionName);
 
-/** The cookie of this name in a request, if there is exactly one. */
+/** A duplicate counts as none: it may have been planted from a sibling domain. */
 function readCookie(config: Config, name: string, header: string | null): string | undefined {
   if (!header) return undefined;
   const prefix = `${cookieName(config, name)}=`;
@@ -20,23 +20,23 @@ function readCookie(config: Config, name: string, header: string | null): string
   return found.length === 1 ? found[0]?.slice(prefix.length) : undefined;
 }
 
-/** The session cookie of a request, if there is exactly one. */
+/** The value of the session cookie, if the request has exactly one. */
 export const readSessionCookie = (config: Config, header: string | null): string | undefined =>
   readCookie(config, sessionName, header);
 
-/** The cookie by which a browser is known again, if there is exactly one. */
+/** The value of the known-browser cookie, if the request has exactly one. */
 export const readKnownBrowserCookie = (config: Config, header: string | null): string | undefined =>
   readCookie(config, knownBrowserName, header);
 
 const attributes = (config: Config, maxAgeSeconds: number, sameSite: 'Lax' | 'Strict'): string =>
   `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=${sameSite}${config.https ? '; Secure' : ''}`;
 
-/** The header that sets the session cookie for its idle life, or with no value removes it. */
+/** The `Set-Cookie` header that sets the session cookie for the idle timeout, or clears it if there is no value. */
 export function sessionCookieHeader(config: Config, value: string | undefined): string {
   const maxAge = value === undefined ? 0 : config.refreshIdleTtlSeconds;
   return `${cookieName(config, sessionName)}=${value ?? ''}; ${attributes(config, maxAge, 'Lax')}`;
 }
 
-/** The header that sets the cookie by which a browser is known again. */
+/** The `Set-Cookie` header that makes this a known browser. */
 export const knownBrowserCookieHeader = (config: Config, value: string): string =>
   `${cookieName(config, knownBrowserName)}=${value}; ${attributes(config, knownBrowserTtlSeconds, 'Strict')}`;

@@ -29,10 +29,10 @@ async function run(...command: string[]): Promise<{ code: number; output: string
   return { code, output: stdout + stderr };
 }
 
-test('a client generated from the document has the types that a program of the whole flow needs', async () => {
+test('a client generated from the API document has the types that a program of the whole flow needs', async () => {
   const settings = {
     extends: join(root, 'tsconfig.json'),
-    // As if the program stood beside what was generated.
+    // Makes the program and the generated client siblings.
     compilerOptions: {
       rootDirs: [clientDirectory, generated],
       typeRoots: [join(root, 'node_modules/@types')],
@@ -46,7 +46,7 @@ test('a client generated from the document has the types that a program of the w
   expect(checked).toEqual({ code: 0, output: '' });
 });
 
-test('and gets through it on a real service, in JSON and in forms', async () => {
+test('a generated client completes the whole flow on a real service, in JSON and with forms', async () => {
   const done = await run(process.execPath, join(clientDirectory, 'program.ts'), service.url);
   expect(done).toEqual({ code: 0, output: 'done\n' });
 });

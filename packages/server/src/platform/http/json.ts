@@ -1,6 +1,6 @@
 /**
- * The first member name that appears twice in one object, or undefined. `text` must be valid JSON: then a
- * string that a colon follows is a name, and nothing else is.
+ * The first duplicate member name in an object of a JSON text. The text must be valid JSON, where a string followed by
+ * a colon is always a member name.
  */
 export function duplicateMember(text: string): string | undefined {
   const tokens = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;

@@ -10,8 +10,8 @@ const forwardingHeaders = [
 ];
 
 /**
- * Whether a request was meant for this machine: no proxy forwarded it, and its `Host` is a loopback one. A web page
- * whose own name was made to resolve to this machine (DNS rebinding) sends that name.
+ * Whether a request was made to this machine by a loopback name: no proxy forwarded it, and its `Host` is a loopback
+ * name. The `Host` rules out web pages whose own name resolves to this machine (DNS rebinding).
  */
 export const isForThisMachine = ({ url, headers }: Request): boolean =>
   isLoopbackHost(new URL(url).hostname) && !forwardingHeaders.some((name) => headers.has(name));

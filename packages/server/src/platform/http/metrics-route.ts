@@ -3,32 +3,32 @@ import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/hash.ts';
 import { AuthError, pathNotFound } from '../errors.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
-import { documentStaticPath } from './documents.ts';
 import { isForThisMachine } from './local-request.ts';
-import { errorAnswer } from './openapi.ts';
+import { errorResponse } from './operations.ts';
 import type { Routes } from './routing.ts';
+import { documentStaticPath } from './static-path.ts';
 
-const same = (one: string, other: string): boolean =>
+const isSameToken = (one: string, other: string): boolean =>
   timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
 
 /**
- * Lets in who presents the token of the settings. Without one, programs on this machine may read by one of its
- * loopback names: no proxy on it, and no web page under a name of its own.
- * @throws {AuthError} `invalid_token`; `not_found` where no token would help
+ * Requires the metrics token. If none is set, only programs on this machine that use a loopback name may read the
+ * metrics: not a proxy on this machine, and not a web page through DNS rebinding.
+ * @throws {AuthError} `invalid_token`; `not_found` if no token is set
  */
 function requireOperator(token: string | undefined, peer: string | undefined, request: Request): void {
   if (token === undefined) {
     if (peer !== undefined && isLoopbackHost(peer) && isForThisMachine(request)) return;
     throw pathNotFound();
   }
-  const given = /^bearer +(.+)$/i.exec(request.headers.get('Authorization') ?? '')?.[1];
-  if (given !== undefined && same(given.trim(), token)) return;
-  throw new AuthError('invalid_token', 'The token of the metrics is needed.', {
+  const presented = /^bearer +(.+)$/i.exec(request.headers.get('Authorization') ?? '')?.[1];
+  if (presented !== undefined && isSameToken(presented.trim(), token)) return;
+  throw new AuthError('invalid_token', 'The metrics token is missing or wrong.', {
     headers: { 'WWW-Authenticate': 'Bearer realm="metrics"' },
   });
 }
 
-/** What the process counts, in the text format of Prometheus. */
+/** Serves the metrics in the Prometheus text format. */
 export function metricsRoute(
   routes: Routes,
   ctx: Context,
@@ -39,13 +39,13 @@ export function metricsRoute(
   documentStaticPath(routes, {
     id: 'metrics',
     path: '/metrics',
-    summary: 'What the process counts, for its operator (Prometheus)',
+    summary: 'Metrics for the operator (Prometheus text format)',
     type: 'text/plain',
     security: [[], ['metricsToken']],
-    responses: { 401: errorAnswer(['invalid_token']), 404: errorAnswer(['not_found']) },
+    responses: { 401: errorResponse(['invalid_token']), 404: errorResponse(['not_found']) },
   });
-  routes.get('/metrics', async ({ env, request }) => {
-    requireOperator(ctx.config.metricsToken, env.peer, request);
+  routes.get('/metrics', async ({ connection, request }) => {
+    requireOperator(ctx.config.metricsToken, connection.peer, request);
     mailsWaiting.set(await countWaitingMails().catch(() => Number.NaN));
     return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } });
   });

@@ -5,7 +5,7 @@ import { rateLimitNames } from '../rate-limits/rules.ts';
 
 const local = { peer: '127.0.0.1' };
 
-test('what happened is counted by names of ours, never by what a client sent', async () => {
+test('metrics are labeled with fixed names, never with input from a client', async () => {
   const t = await openApp('sqlite');
   const ada = await t.login();
   await t.deviceLogin(ada);
@@ -46,7 +46,7 @@ test('what happened is counted by names of ours, never by what a client sent', a
   await t.close();
 });
 
-test('right after the start every counter stands at 0 for every label that it can have', async () => {
+test('every counter starts at 0 for every value of its labels', async () => {
   const t = await openApp('sqlite');
   const lines = (await t.ask('GET', 'metrics', local)).text.split('\n');
   const counted = {
@@ -79,7 +79,7 @@ test('right after the start every counter stands at 0 for every label that it ca
   await t.close();
 });
 
-test('without a token the metrics are for this machine, and not for what a proxy on it hands on', async () => {
+test('without a metrics token, the metrics are readable from this machine only, and not through a proxy on it', async () => {
   const t = await openApp('sqlite');
   expect((await t.ask('GET', 'metrics', local)).status).toBe(200);
   expect((await t.ask('GET', 'metrics', { peer: '::1' })).status).toBe(200);
@@ -93,7 +93,7 @@ test('without a token the metrics are for this machine, and not for what a proxy
   await t.close();
 });
 
-test('without a token a page whose name was made to resolve to this machine gets no metrics', async () => {
+test('without a metrics token, DNS rebinding cannot read the metrics', async () => {
   const t = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
   const get = async (origin: string) =>
     (await t.app.fetch(new Request(`${origin}/metrics`), { peer: '127.0.0.1' })).status;
@@ -108,8 +108,8 @@ test('without a token a page whose name was made to resolve to this machine gets
   await t.close();
 });
 
-test('with a token the metrics are for who presents it, from anywhere', async () => {
-  const token = 'a token of the operator'.replaceAll(' ', '-');
+test('with a metrics token, the metrics are readable from anywhere with that token only', async () => {
+  const token = 'the-metrics-token-of-the-operator';
   const t = await openApp('sqlite', { settings: { LATCHKEY_METRICS_TOKEN: token } });
   expect((await t.ask('GET', 'metrics', { token })).status).toBe(200);
   for (const ask of [local, { token: `${token}x` }, { token: token.slice(1) }]) {
@@ -119,7 +119,7 @@ test('with a token the metrics are for who presents it, from anywhere', async ()
   await t.close();
 });
 
-test('forwarding headers from an untrusted peer are counted, and logged once an hour', async () => {
+test('forwarding headers from an untrusted peer are counted, and logged at most once an hour', async () => {
   const t = await openApp('sqlite', { settings: { LATCHKEY_TRUSTED_PROXIES: '10.0.0.0/8' } });
   const send = (peer: string, headers: Record<string, string>) => t.ask('GET', 'healthz', { peer, headers });
   const warnings = () => t.logs.filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES')).length;

@@ -19,7 +19,7 @@ afterAll(() => app.close());
 const auth = '/api/v1/auth';
 const bodyOf = (path: string, method: string) => document.paths[auth + path][method].requestBody.content;
 
-/** Every schema in a part of the document, however deep. */
+/** Every schema in a part of the document, at any depth. */
 function* schemasIn(part: unknown): Generator<Record<string, unknown>> {
   if (typeof part !== 'object' || part === null) return;
   if (!Array.isArray(part)) yield part as Record<string, unknown>;
@@ -27,19 +27,19 @@ function* schemasIn(part: unknown): Generator<Record<string, unknown>> {
 }
 
 describe('the OpenAPI document', () => {
-  test('has only patterns that regular expressions of every language read alike', () => {
+  test('uses only regular expressions that work alike in every language', () => {
     const patterns = [...schemasIn(document)]
       .map(({ pattern }) => pattern)
       .filter((pattern) => typeof pattern === 'string');
     expect(patterns.length).toBeGreaterThan(5);
     for (const pattern of patterns) {
       expect(pattern).toMatch(/^\^.*\$$/);
-      // No classes by property, no lookaround, no flags: Python and Go have others, or none.
+      // No property classes, lookaround or flags: they differ in Python and Go, or are missing.
       expect(pattern).not.toMatch(/\\[pPuxkb]|\(\?/);
     }
   });
 
-  test.each(['/magic_link', '/me/email'])('lets every address through that %s takes', (path) => {
+  test.each(['/magic_link', '/me/email'])('accepts every email address that %s accepts', (path) => {
     const { pattern } = bodyOf(path, 'post')['application/json'].schema.properties.email;
     const longest = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`;
     for (const address of ['ada@example.com', 'ädä+x@bücher.example', 'a@b', longest])
@@ -48,7 +48,7 @@ describe('the OpenAPI document', () => {
       expect(wrong).not.toMatch(new RegExp(pattern));
   });
 
-  test('says of revoke that a form needs no bearer and is answered 200, and all else is 204', async () => {
+  test('says that a form to revoke needs no bearer token and returns 200, and JSON returns 204', async () => {
     const { security, responses } = document.paths[`${auth}/revoke`].post;
     expect(security).toEqual([{ bearer: [] }, { cookie: [] }, {}]);
     expect([responses[200].content, responses[204].content]).toEqual([undefined, undefined]);
@@ -56,7 +56,7 @@ describe('the OpenAPI document', () => {
     expect([answer.status, answer.text]).toEqual([200, '']);
   });
 
-  test('declares the media type of merge patches for every PATCH, and the service takes it', async () => {
+  test('declares the merge-patch media type for every PATCH, and the service accepts it', async () => {
     const patches = operations.filter(({ method }) => method === 'patch');
     expect(patches.length).toBeGreaterThan(1);
     for (const { operation } of patches)
@@ -72,7 +72,7 @@ describe('the OpenAPI document', () => {
 
   const lists = ['/sessions', '/events', '/organizations'];
 
-  test.each(lists)('says of %s that limit is an integer, 1-100, 50 where it is left out', (path) => {
+  test.each(lists)('declares the limit of %s as an integer from 1 to 100, by default 50', (path) => {
     const [limit] = document.paths[auth + path].get.parameters;
     expect(limit).toMatchObject({
       name: 'limit',
@@ -82,7 +82,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  test.each(lists)('%s takes a limit of 1 and of 100, and none that is no such number', async (path) => {
+  test.each(lists)('%s accepts limits from 1 to 100 and nothing else', async (path) => {
     const { access_token: token } = await app.login();
     const ask = (limit: string) => app.ask('GET', `${path}?limit=${limit}`, { token });
     for (const limit of ['1', '50', '100']) expect([limit, (await ask(limit)).status]).toEqual([limit, 200]);
@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('declares for every error status the error object with the codes of this operation alone', () => {
+  test('declares the error object for every error status, with the codes of that operation only', () => {
     for (const { method, operation } of operations) {
       // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
       for (const [status, answer] of Object.entries<any>(operation.responses)) {
@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('declares the headers that callers act by', () => {
+  test('declares the headers that clients act on', () => {
     for (const { operation } of operations) {
       // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
       for (const [status, { headers }] of Object.entries<any>(operation.responses)) {
@@ -124,7 +124,7 @@ describe('the OpenAPI document', () => {
         expect(JSON.stringify(responses)).toContain('"Set-Cookie"');
   });
 
-  test('has for every GET its HEAD, with the same answers and no body', () => {
+  test('has a HEAD for every GET, with the same responses and no body', () => {
     for (const { get, head } of Object.values<Record<string, { responses: object }>>(document.paths)) {
       expect(head === undefined).toBe(get === undefined);
       if (!get) continue;
@@ -133,13 +133,13 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('says of a member that may not be sent that no value of it is right', () => {
+  test('declares that no value of a read-only member is valid', () => {
     const { properties } = bodyOf('/me', 'patch')['application/json'].schema;
     for (const name of ['id', 'email', 'email_verified', 'created_at', 'updated_at'])
       expect(properties[name]).toEqual({ readOnly: true, not: {} });
   });
 
-  test('refers only to what is in it', () => {
+  test('has no dangling references', () => {
     const references = [...schemasIn(document)].map(({ $ref }) => $ref).filter((one) => one !== undefined);
     expect(references.length).toBeGreaterThan(50);
     for (const reference of new Set(references as string[])) {
@@ -151,7 +151,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe.each(['openapi.json', 'docs'])('/%s', (path) => {
-  test('is made once: its ETag stays, and a caller that has it gets 304 without a body', async () => {
+  test('is generated once: its ETag does not change, and If-None-Match gets 304 without a body', async () => {
     const first = await app.ask('GET', path);
     const tag = first.headers.get('ETag')!;
     expect(tag).toMatch(/^"[\w-]{22}-identity"$/);
@@ -162,7 +162,7 @@ describe.each(['openapi.json', 'docs'])('/%s', (path) => {
     expect([other.status, other.text]).toEqual([200, first.text]);
   });
 
-  test('comes compressed to whoever takes that', async () => {
+  test('is compressed for clients that accept that', async () => {
     const plain = await app.ask('GET', path);
     const request = new Request(`${app.ctx.config.baseUrl}/${path}`, {
       headers: { 'Accept-Encoding': 'br' },

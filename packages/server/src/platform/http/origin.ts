@@ -6,17 +6,17 @@ const isAllowedOrigin = (config: Config, origin: string | null): origin is strin
   origin !== null && (origin === config.baseUrl || config.allowedOrigins.includes(origin));
 
 /**
- * A cookie counts only in requests that pages of our own made: another site's page can send it, but not with
- * these headers, which the browser writes itself.
+ * Requires that a page of this service, or of an allowed origin, made the request. Another site's page can send the
+ * cookie, but only the browser writes these headers.
  * @throws {AuthError} `origin_not_allowed`
  */
 export function requireAllowedOrigin(config: Config, headers: Headers): void {
   if (headers.get('Sec-Fetch-Site') === 'same-origin' || isAllowedOrigin(config, headers.get('Origin')))
     return;
-  throw new AuthError('origin_not_allowed', 'Cookies count only in requests from an allowed origin.');
+  throw new AuthError('origin_not_allowed', 'Cookies are accepted only from pages of an allowed origin.');
 }
 
-/** Whether the browser says that a page of another origin, and of none that is allowed, made the request. */
+/** Whether, according to the browser, a page of an origin that is not allowed made the request. */
 export function isFromForeignPage(config: Config, headers: Headers): boolean {
   const site = headers.get('Sec-Fetch-Site');
   return site !== null && site !== 'same-origin' && !isAllowedOrigin(config, headers.get('Origin'));
@@ -26,7 +26,7 @@ const exposedHeaders = 'ETag, Retry-After, RateLimit, RateLimit-Policy, WWW-Auth
 const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, ${userHeader}, X-Request-Id`;
 const preflightSeconds = 600;
 
-/** CORS headers of an answer: for origins on the list only, and never a star. */
+/** The CORS headers of a response: for allowed origins only, never a wildcard. */
 export function corsHeaders(config: Config, headers: Headers): Record<string, string> {
   const origin = headers.get('Origin');
   if (!isAllowedOrigin(config, origin)) return {};
@@ -37,7 +37,7 @@ export function corsHeaders(config: Config, headers: Headers): Record<string, st
   };
 }
 
-/** What a preflight from an allowed origin is told about a path; undefined when the request is none. */
+/** The headers that answer a preflight from an allowed origin; undefined for any other request. */
 export function preflightHeaders(
   config: Config,
   headers: Headers,

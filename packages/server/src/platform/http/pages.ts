@@ -4,27 +4,24 @@ import { prefersHtml } from './accept.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
-/** What the dashboard's build makes. */
+/** The output of the dashboard's build. */
 interface Site {
-  /** By path segment: the HTML. */
+  /** HTML by path segment. */
   readonly pages: Readonly<Record<string, string>>;
-  /** The HTML of the page for an address that leads nowhere. */
+  /** The HTML of the 404 page. */
   readonly notFound: string;
-  /** By file name: the text. */
+  /** Text by file name. */
   readonly assets: Readonly<Record<string, string>>;
 }
 
 const site: Site = await import('@latchkey/dashboard/dist/site.json').then(
   (built) => built.default,
   () => {
-    throw new Error('the dashboard is not built: run `bun packages/dashboard/build.ts` first');
+    throw new Error('The dashboard is not built. Run `bun packages/dashboard/build.ts` first.');
   },
 );
 
-/**
- * What a page may do: run and call what this service itself serves, and nothing else. No inline script or style,
- * no frame around it, no string that becomes markup.
- */
+/** A page runs and calls only what this service serves: no inline script or style, no frames, no strings as markup. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -72,7 +69,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-const headersOfAll = ({ https }: PageOptions): Record<string, string> => ({
+const securityHeaders = ({ https }: PageOptions): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -83,9 +80,9 @@ interface PageOptions {
   readonly https: boolean;
 }
 
-/** What every page for people is sent with. */
+/** The headers of every web page. */
 export const pageHeaders = (options: PageOptions): Record<string, string> => ({
-  ...headersOfAll(options),
+  ...securityHeaders(options),
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': contentSecurityPolicy,
   'Permissions-Policy': permissionsPolicy,
@@ -95,10 +92,9 @@ export const pageHeaders = (options: PageOptions): Record<string, string> => ({
 });
 
 /**
- * Serves the dashboard: its pages, never kept by any cache, and under `/assets/` the files they load, named by
- * their content and kept for ever. All are compressed once, here; a request never reaches the file system.
- * Pages may be compressed as well: they hold no secret and nothing that a stranger chose, so their length tells
- * nothing.
+ * Serves the dashboard: its pages, which are never cached, and under `/assets/` their files, which are named by content
+ * hash and cached for a year. Everything is compressed once, here, and served from memory. Compression cannot leak
+ * anything (BREACH): pages hold neither secrets nor input from others.
  */
 export function pageRoutes(routes: Routes, options: PageOptions): void {
   const headers = pageHeaders(options);
@@ -115,20 +111,17 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
     const file = files.get(name);
     if (file === undefined) throw pathNotFound();
     return fileResponse(file, request.headers, {
-      ...headersOfAll(options),
+      ...securityHeaders(options),
       'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
     });
   });
 }
 
-/** Paths that only programs ask for: they get the error object there whatever they accept. */
+/** Paths that only programs request. They get the error object whatever they accept. */
 const machinePath = /^\/(?:api|assets|\.well-known)(?:\/|$)|\.json$/;
 
-/**
- * Answers an unknown path with a page where a person would see the answer: the client prefers HTML, as a browser does
- * when it opens an address. Everybody else gets the error object.
- */
+/** A 404 page for clients that prefer HTML, as browsers do on navigation. All others get the error object. */
 export function notFoundPage(options: PageOptions): (request: Request, path: string) => Response | undefined {
   const headers = { ...pageHeaders(options), Vary: 'Origin, Accept' };
   return (request, path) =>

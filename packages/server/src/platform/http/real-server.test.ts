@@ -1,4 +1,4 @@
-// What only a real process with real sockets can show.
+// Tests that need a real process and real sockets.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { loginByMail, request } from '../../../../../tests/support/http.ts';
@@ -12,8 +12,8 @@ afterAll(() => service.stop());
 
 const address = () => ({ hostname: '127.0.0.1', port: Number(new URL(service.url).port) });
 
-/** Sends bytes as they are and gives what came back until the other side closed, or nothing more came. */
-function converse(bytes: string | Uint8Array, quietMs = 300): Promise<string> {
+/** Sends raw bytes and resolves to what is received until the server closes the connection or falls silent. */
+function exchangeBytes(bytes: string | Uint8Array, quietMs = 300): Promise<string> {
   return new Promise((resolve) => {
     let received = '';
     let timer: Timer | undefined;
@@ -76,15 +76,15 @@ test.each(['announced', 'chunked'])('a body of 10 MB (%s) gets the 413 error obj
   expect(await isAlive()).toBe(true);
 });
 
-test('an announced length beyond the limit is refused without waiting for the body', async () => {
-  const answer = await converse(
+test('a Content-Length over the limit is refused without waiting for the body', async () => {
+  const answer = await exchangeBytes(
     'POST /api/v1/auth/device HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n',
   );
   expect(answer).toStartWith('HTTP/1.1 413');
   expect(answer).toContain('"error":"payload_too_large"');
 });
 
-test('a body of 65,536 bytes is taken and one more is not', async () => {
+test('a body of 65,536 bytes is accepted and one of 65,537 is 413', async () => {
   for (const [size, status] of [
     [65_536, 200],
     [65_537, 413],
@@ -100,8 +100,8 @@ test('a body of 65,536 bytes is taken and one more is not', async () => {
 
 const head = 'Host: localhost\r\n';
 const garbage: [string, string | Uint8Array][] = [
-  ['nothing but bytes', crypto.getRandomValues(new Uint8Array(4096))],
-  ['nulls', new Uint8Array(10_000)],
+  ['random bytes', crypto.getRandomValues(new Uint8Array(4096))],
+  ['null bytes', new Uint8Array(10_000)],
   ['a TLS hello', new Uint8Array([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03])],
   ['no version', 'GET /\r\n\r\n'],
   ['an unknown version', `GET / HTTP/9.9\r\n${head}\r\n`],
@@ -113,13 +113,16 @@ const garbage: [string, string | Uint8Array][] = [
   ['no host', 'GET /api/v1/auth/me HTTP/1.1\r\n\r\n'],
   ['a broken host', 'GET /api/v1/auth/me HTTP/1.1\r\nHost: a b[<>\r\n\r\n'],
   ['two hosts', `GET /api/v1/auth/me HTTP/1.1\r\n${head}Host: other\r\n\r\n`],
-  ['a path of broken escapes', `GET /api/v1/auth/sessions/%zz%c0%ff HTTP/1.1\r\n${head}\r\n`],
+  ['a path with invalid escapes', `GET /api/v1/auth/sessions/%zz%c0%ff HTTP/1.1\r\n${head}\r\n`],
   ['a path of 8-bit bytes', `DELETE /api/v1/auth/sessions/\u00ff\u00fe HTTP/1.1\r\n${head}\r\n`],
   ['a header without a colon', `GET / HTTP/1.1\r\n${head}garbage\r\n\r\n`],
   ['a header of 1 MB', `GET / HTTP/1.1\r\n${head}X: ${'x'.repeat(1_000_000)}\r\n\r\n`],
   ['a path of 100 kB', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n${head}\r\n`],
   ['a negative length', `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: -1\r\n\r\n`],
-  ['a length that is no number', `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: x\r\n\r\n{}`],
+  [
+    'a length that is not a number',
+    `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: x\r\n\r\n{}`,
+  ],
   [
     'two lengths',
     `POST /api/v1/auth/device HTTP/1.1\r\n${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x`,
@@ -143,16 +146,13 @@ const garbage: [string, string | Uint8Array][] = [
   ['a broken upgrade', `GET / HTTP/1.1\r\n${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
 ];
 
-test.each(garbage)(
-  '%s over the socket neither ends the process nor makes it answer 5xx',
-  async (_, bytes) => {
-    const answer = await converse(bytes);
-    expect(answer).not.toMatch(/^HTTP\/1\.[01] 5(?!05)/);
-    expect(await isAlive()).toBe(true);
-  },
-);
+test.each(garbage)('%s on a raw socket neither crashes the process nor causes a 5xx', async (_, bytes) => {
+  const answer = await exchangeBytes(bytes);
+  expect(answer).not.toMatch(/^HTTP\/1\.[01] 5(?!05)/);
+  expect(await isAlive()).toBe(true);
+});
 
-test('HEAD is answered as GET is, with the same headers and no body', async () => {
+test('HEAD has the same status and headers as GET, and no body', async () => {
   const { access_token } = await loginByMail(service.url, 'head@example.com');
   const paths = ['me', 'organizations', 'sessions', 'passkeys', 'events', 'nothing', 'token'];
   const others = [
@@ -169,7 +169,9 @@ test('HEAD is answered as GET is, with the same headers and no body', async () =
   for (const path of [...paths.map((name) => `api/v1/auth/${name}`), ...others]) {
     const ask = async (method: string, headers: Record<string, string>) => {
       const lines = Object.entries({ ...headers, 'X-Request-Id': 'same' }).map((line) => line.join(': '));
-      const answer = await converse(`${method} /${path} HTTP/1.1\r\n${head}${lines.join('\r\n')}\r\n\r\n`);
+      const answer = await exchangeBytes(
+        `${method} /${path} HTTP/1.1\r\n${head}${lines.join('\r\n')}\r\n\r\n`,
+      );
       const [top = '', body = ''] = answer.split('\r\n\r\n', 2);
       const sent = top.split('\r\n').filter((line) => !/^(date|connection):/i.test(line));
       return { top: sent.map((line) => line.toLowerCase()).sort(), body };
@@ -177,17 +179,17 @@ test('HEAD is answered as GET is, with the same headers and no body', async () =
     for (const headers of [{ Authorization: `Bearer ${access_token}` }, { Accept: '*/*' }]) {
       const [get, headAnswer] = [await ask('GET', headers), await ask('HEAD', headers)];
       expect([path, headAnswer.body]).toEqual([path, '']);
-      // It counts itself.
+      // The metrics count this very request.
       if (path !== 'metrics') expect([path, headAnswer.top]).toEqual([path, get.top]);
     }
   }
 });
 
-test('a precondition that comes twice is refused, not looked at once', async () => {
+test('a duplicate Latchkey-User header is 400', async () => {
   const { access_token: token } = await loginByMail(service.url, 'twice@example.com');
   const { body } = await request(service.url, 'GET', '/me', { token });
   const ask = (ids: string[]) =>
-    converse(
+    exchangeBytes(
       `GET /api/v1/auth/me HTTP/1.1\r\n${head}Authorization: Bearer ${token}\r\n${ids.map((id) => `Latchkey-User: ${id}\r\n`).join('')}\r\n`,
     );
   expect(await ask([body.id])).toStartWith('HTTP/1.1 200');
@@ -197,7 +199,7 @@ test('a precondition that comes twice is refused, not looked at once', async () 
   }
 });
 
-test('a body that an endpoint does not take is passed over, and the connection serves what comes next', async () => {
+test('the body of a request that takes none is skipped, and the connection serves the next request', async () => {
   const path = '/api/v1/auth/sessions';
   for (const [method, target] of [
     ['GET', path],
@@ -205,7 +207,7 @@ test('a body that an endpoint does not take is passed over, and the connection s
   ]) {
     for (const size of [10, 200_000]) {
       const body = 'GET /smuggled HTTP/1.1\r\n\r\n'.padEnd(size, ' ').slice(0, size);
-      const answer = await converse(
+      const answer = await exchangeBytes(
         `${method} ${target} HTTP/1.1\r\n${head}Content-Length: ${size}\r\n\r\n${body}GET /healthz HTTP/1.1\r\n${head}\r\n`,
       );
       const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
@@ -214,7 +216,7 @@ test('a body that an endpoint does not take is passed over, and the connection s
   }
 });
 
-test('two hundred connections that say nothing leave room for those that do', async () => {
+test('200 idle connections do not block other requests', async () => {
   const sockets = await Promise.all(
     Array.from({ length: 200 }, () => Bun.connect({ ...address(), socket: { data: () => undefined } })),
   );

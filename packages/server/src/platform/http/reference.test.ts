@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The part of the page that tells of one operation, without its markup. */
+/** The text of the section of one operation. */
 const sectionOf = (id: string): string => {
   const [, section = ''] = new RegExp(`<section id="${id}">([\\s\\S]*?)</section>`).exec(page) ?? [];
   return section
@@ -39,7 +39,7 @@ const sectionOf = (id: string): string => {
     .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
 };
 
-test('the page and the document say what a refresh without an Idempotency-Key costs, and how to avoid it', () => {
+test('the reference and the API document explain what a refresh without an Idempotency-Key costs', () => {
   const { description } = document.paths['/api/v1/auth/refresh'].post;
   for (const text of [description, sectionOf('refresh')]) {
     expect(text).toContain('Without a key a lost answer cannot be repeated');
@@ -47,7 +47,7 @@ test('the page and the document say what a refresh without an Idempotency-Key co
   }
 });
 
-test('every endpoint is in the document, with its credentials, bodies and every error it names', () => {
+test('every endpoint is in the API document, with its credentials, bodies and errors', () => {
   for (const { id, method, path, access, body, form, status, response, errors } of all) {
     const operation = document.paths[path][method];
     expect(operation.operationId).toBe(id);
@@ -60,21 +60,21 @@ test('every endpoint is in the document, with its credentials, bodies and every 
     expect([id, types.includes('application/json')]).toEqual([id, body !== undefined]);
     expect([id, types.includes('application/x-www-form-urlencoded')]).toEqual([id, form !== undefined]);
     expect([id, operation.responses[status].content !== undefined]).toEqual([id, response !== undefined]);
-    const told = Object.values<{ description: string }>(operation.responses).map(
+    const descriptions = Object.values<{ description: string }>(operation.responses).map(
       ({ description }) => description,
     );
     const names = (operation.parameters ?? []).map(({ name }: { name: string }) => name);
     expect([id, '304' in operation.responses]).toEqual([id, names.includes('If-None-Match')]);
-    const isOfUser = access !== 'anyone' && access !== 'service';
-    expect([id, names.includes('Latchkey-User')]).toEqual([id, isOfUser]);
-    const expected = [...errors, ...(isOfUser ? ['invalid_request', 'precondition_failed'] : [])];
+    const takesUser = access !== 'anyone' && access !== 'service';
+    expect([id, names.includes('Latchkey-User')]).toEqual([id, takesUser]);
+    const expected = [...errors, ...(takesUser ? ['invalid_request', 'precondition_failed'] : [])];
     for (const error of expected)
-      expect([id, told.join(', ').split(', ')]).toEqual([id, expect.arrayContaining([error])]);
+      expect([id, descriptions.join(', ').split(', ')]).toEqual([id, expect.arrayContaining([error])]);
   }
   for (const path of documents) expect(document.paths[path].get.summary).toBeString();
 });
 
-test('every operation of the document is on the page, with its fields, its errors and a call to try', () => {
+test('every operation of the API document is in the reference, with its fields, errors and an example call', () => {
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
   for (const [path, operations] of Object.entries<any>(document.paths)) {
     // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
@@ -99,7 +99,7 @@ test('every operation of the document is on the page, with its fields, its error
   }
 });
 
-/** The names of all members that may be in a body, but for those that are only named to be refused. */
+/** The names of all members that a body may have, without the read-only ones. */
 function membersOf(described: unknown): string[] {
   if (typeof described !== 'object' || described === null) return [];
   const {
@@ -115,7 +115,7 @@ function membersOf(described: unknown): string[] {
   ];
 }
 
-test('every call on the page reaches its endpoint, and its body is one that the endpoint understands', async () => {
+test('every example call in the reference reaches its endpoint with a valid body', async () => {
   for (const { id, path, method, access, body, bodyOptional } of all) {
     const call = sectionOf(id);
     const [, url] = /'(http[^']+)'/.exec(call)!;
@@ -141,7 +141,7 @@ test('every call on the page reaches its endpoint, and its body is one that the 
   }
 });
 
-test('the page loads nothing but its own style, runs no script and is under the policy of all pages', async () => {
+test('the reference loads only its own stylesheet, runs no script and has the headers of every page', async () => {
   const answer = await app.ask('GET', 'docs');
   const login = await app.ask('GET', 'login');
   for (const name of ['Content-Security-Policy', 'X-Frame-Options', 'Referrer-Policy', 'Cache-Control'])
@@ -155,7 +155,7 @@ test('the page loads nothing but its own style, runs no script and is under the 
   expect([style.status, style.headers.get('Content-Type')]).toEqual([200, 'text/css; charset=utf-8']);
 });
 
-test('a browser shows it without complaint, wide and narrow, and finds its way by the list', async () => {
+test('the reference works in a browser without errors, wide and narrow, and its navigation links to each endpoint', async () => {
   const service = await startService();
   const view = await newPage({ viewport: { width: 1280, height: 900 } });
   const complaints: string[] = [];

@@ -19,8 +19,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
 }
 
-/** Of an OpenAPI document what the page shows. */
-export interface InterfaceDocument {
+/** The part of an OpenAPI document that the page shows. */
+export interface ReferenceDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -35,8 +35,8 @@ export const referenceStyle = {
   text: css,
 };
 
-/** The interface as one page for people: no script, nothing from elsewhere, every operation of the document. */
-export function referencePage(document: InterfaceDocument): string {
+/** Renders the API reference: one page with every operation of the document, without scripts or external resources. */
+export function referencePage(document: ReferenceDocument): string {
   const resolve = (schema: Schema): Schema =>
     schema.$ref ? (document.components.schemas[schema.$ref.split('/').at(-1)!] ?? {}) : schema;
   const server = document.servers[0]?.url ?? '';
@@ -60,17 +60,18 @@ export function referencePage(document: InterfaceDocument): string {
 <nav aria-label="Endpoints">
 <p><a href="#top"><strong>${escapeHtml(title)}</strong></a> ${escapeHtml(version)}</p>
 <ul>
-${operations.map(({ method, path, operation }) => `<li><a href="#${operation.operationId}">${verb(method)} ${breakable(shortened(path))}</a></li>`).join('\n')}
+${operations.map(({ method, path, operation }) => `<li><a href="#${operation.operationId}">${verb(method)} ${breakable(withoutPrefix(path))}</a></li>`).join('\n')}
 </ul>
 </nav>
 <main id="top">
 <h1>${escapeHtml(title)} API</h1>
-<p>${escapeHtml(description)} For programs this page is <a href="/openapi.json">openapi.json</a>; standard OAuth
-clients start from <a href="/.well-known/oauth-authorization-server">their metadata</a>.</p>
-<p>The address is <code>${escapeHtml(server)}</code>. Bodies are JSON in UTF-8; unknown members are ignored. Times
-are RFC 3339 in UTC, durations whole seconds. Every answer carries <code>X-Request-Id</code>. Every GET has its HEAD.</p>
-<p>Every error has one shape, and its <code>error</code> never changes its meaning:</p>
-<pre><code>{"error": "invalid_grant", "error_description": "for a developer", "request_id": "…"}</code></pre>
+<p>${escapeHtml(description)} This page is also available as an <a href="/openapi.json">OpenAPI document</a>. Standard
+OAuth clients can use the <a href="/.well-known/oauth-authorization-server">authorization server metadata</a>.</p>
+<p>The base URL is <code>${escapeHtml(server)}</code>. Request and response bodies are JSON in UTF-8; unknown members
+are ignored. Timestamps are RFC 3339 in UTC; durations are in whole seconds. Every response has an
+<code>X-Request-Id</code> header. Every GET endpoint also supports HEAD.</p>
+<p>All errors have the same format. The <code>error</code> code is stable:</p>
+<pre><code>{"error": "invalid_grant", "error_description": "A message for developers", "request_id": "…"}</code></pre>
 ${operations.map(({ method, path, operation }) => section(method, path, operation, server, resolve)).join('\n')}
 </main>
 </body>
@@ -82,10 +83,10 @@ type Resolve = (schema: Schema) => Schema;
 
 const verb = (method: string): string => `<span class="verb ${method.toLowerCase()}">${method}</span>`;
 
-/** Every path of the interface begins alike, which says nothing in a list. */
-const shortened = (path: string): string => path.replace('/api/v1/auth', '');
+/** The navigation omits the prefix that most paths share. */
+const withoutPrefix = (path: string): string => path.replace('/api/v1/auth', '');
 
-/** A path that may break across lines at its slashes and underscores. */
+/** A path that can wrap at its slashes and underscores. */
 const breakable = (path: string): string => escapeHtml(path).replace(/(?<=.)([/_])/g, '<wbr>$1');
 
 function section(
@@ -101,27 +102,27 @@ function section(
       name,
       required,
       schema,
-      note: `In the ${place}`,
+      note: place === 'header' ? 'Header' : place === 'query' ? 'Query parameter' : 'Path parameter',
     }),
   );
   const asForm = requestBody?.content[form]?.schema;
   const parts = [
     `<h2>${verb(method)} <a href="#${operationId}">${breakable(path)}</a></h2>`,
-    `<p>${escapeHtml(summary)}.${description ? ` <span class="quiet">${escapeHtml(description)}</span>` : ''}</p>`,
+    `<p>${escapeHtml(summary)}.${description ? ` <span class="muted">${escapeHtml(description)}</span>` : ''}</p>`,
     `<pre><code>${escapeHtml(curl(method, server + path, operation, resolve))}</code></pre>`,
     table('Parameters', parameters, resolve),
     ...bodyTables(
-      requestBody?.required === false ? 'Body, may be left out' : 'Body',
+      requestBody?.required === false ? 'Body (optional)' : 'Body',
       requestBody?.content[json]?.schema,
       resolve,
     ),
     ...(isSame(asForm, requestBody?.content[json]?.schema)
-      ? ['<p class="quiet">The body may also come form-encoded.</p>']
-      : bodyTables('Or as a form', asForm, resolve)),
+      ? ['<p class="muted">The body can also be form-encoded.</p>']
+      : bodyTables('Form body', asForm, resolve)),
     ...Object.entries(responses)
       .filter(([status]) => Number(status) < 400)
-      .flatMap(([status, { description: what, content }]) =>
-        answer(`Answer ${status}${what === 'Done' ? '' : `: ${what}`}`, content, resolve),
+      .flatMap(([status, { description: reason, content }]) =>
+        responseTables(`${status} ${reason}`, content, resolve),
       ),
     errors(responses),
   ];
@@ -131,15 +132,15 @@ function section(
 const isSame = (a: Schema | undefined, b: Schema | undefined): boolean =>
   a !== undefined && JSON.stringify(a) === JSON.stringify(b);
 
-function answer(heading: string, content: Content | undefined, resolve: Resolve): string[] {
-  if (!content) return [`<h3>${heading}</h3>\n<p class="quiet">Without a body.</p>`];
+function responseTables(heading: string, content: Content | undefined, resolve: Resolve): string[] {
+  if (!content) return [`<h3>${heading}</h3>\n<p class="muted">No body.</p>`];
   const others = Object.keys(content).filter((type) => type !== json);
   const tables = bodyTables(heading, content[json]?.schema, resolve);
   return [
     ...(tables.length > 0 ? tables : [`<h3>${heading}</h3>`]),
     ...others.map(
       (type) =>
-        `<p class="quiet">${tables.length > 0 ? 'Also as' : 'As'} <code>${escapeHtml(type)}</code>.</p>`,
+        `<p class="muted">${tables.length > 0 ? 'Also available as' : 'Media type'} <code>${escapeHtml(type)}</code>.</p>`,
     ),
   ];
 }
@@ -161,17 +162,21 @@ interface Field {
   readonly note?: string;
 }
 
-/** One table for each shape that a body may have. */
+/** One table for each alternative of a body. */
 function bodyTables(heading: string, schema: Schema | undefined, resolve: Resolve): string[] {
   if (!schema) return [];
   const resolved = resolve(schema);
-  const shapes = resolved.anyOf ?? [resolved];
-  return shapes.map((shape, index) =>
-    table(index === 0 ? heading : `${heading}, or`, fieldsOf(resolve(shape), resolve), resolve),
+  const alternatives = resolved.anyOf ?? [resolved];
+  return alternatives.map((alternative, index) =>
+    table(
+      index === 0 ? heading : `${heading} (alternative)`,
+      fieldsOf(resolve(alternative), resolve),
+      resolve,
+    ),
   );
 }
 
-/** The members of an object by their paths; of a list, those of its entries. */
+/** The members of an object, or of the items of an array, by their paths. */
 function fieldsOf(schema: Schema, resolve: Resolve, prefix = ''): Field[] {
   return Object.entries(schema.properties ?? {})
     .filter(([, member]) => !member.not)
@@ -192,28 +197,28 @@ function table(heading: string, fields: readonly Field[], resolve: Resolve): str
   if (fields.length === 0) return '';
   const rows = fields.map(({ name, required, schema, note }) => {
     const own = resolve(schema);
-    const words = [
+    const notes = [
       note,
       schema.description ?? own.description,
-      own.maxLength && `At most ${own.maxLength} characters.`,
+      own.maxLength && `Maximum ${own.maxLength} characters.`,
     ];
-    return `<tr><th scope="row"><code>${breakable(name)}</code>${required ? '' : ' <span class="quiet">optional</span>'}</th><td>${escapeHtml(typeOf(own, resolve))}</td><td>${escapeHtml(words.filter(Boolean).join('. ').replaceAll('..', '.'))}</td></tr>`;
+    return `<tr><th scope="row"><code>${breakable(name)}</code>${required ? '' : ' <span class="muted">optional</span>'}</th><td>${escapeHtml(typeOf(own, resolve))}</td><td>${escapeHtml(notes.filter(Boolean).join('. ').replaceAll('..', '.'))}</td></tr>`;
   });
   return `<h3>${heading}</h3>\n<table><tbody>${rows.join('\n')}</tbody></table>`;
 }
 
-const formats: Readonly<Record<string, string>> = { 'date-time': 'time', uri: 'address' };
+const formats: Readonly<Record<string, string>> = { 'date-time': 'timestamp', uri: 'URL' };
 
 function typeOf(schema: Schema, resolve: Resolve): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (schema.anyOf) return schema.anyOf.map((one) => typeOf(resolve(one), resolve)).join(' | ');
-  if (schema.items) return `list of ${typeOf(resolve(schema.items), resolve)}`;
-  const types = [schema.type ?? 'anything'].flat();
+  if (schema.items) return `array of ${typeOf(resolve(schema.items), resolve)}`;
+  const types = [schema.type ?? 'any'].flat();
   return types.map((type) => (type === 'string' ? (formats[schema.format ?? ''] ?? type) : type)).join(' | ');
 }
 
-/** A call that works once the words in capitals are replaced. */
+/** An example call; the words in capitals are placeholders. */
 function curl(method: string, url: string, operation: Operation, resolve: Resolve): string {
   const schemes = operation.security.flatMap((scheme) => Object.keys(scheme));
   const body = operation.requestBody?.content[json]?.schema;
@@ -228,7 +233,7 @@ function curl(method: string, url: string, operation: Operation, resolve: Resolv
   return parts.join(' \\\n  ');
 }
 
-/** A value of a schema: its own example, else its required members, with their names in capitals for texts. */
+/** An example value: the schema's own, or else its required members, with their names in capitals as placeholders. */
 function exampleOf(schema: Schema, resolve: Resolve, name: string): unknown {
   const own = resolve(schema);
   if (own.examples?.length) return own.examples[0];
@@ -237,8 +242,8 @@ function exampleOf(schema: Schema, resolve: Resolve, name: string): unknown {
   if (own.anyOf) return exampleOf(own.anyOf[0]!, resolve, name);
   if (own.properties) {
     const members = Object.entries(own.properties).filter(([, member]) => !member.not);
-    const needed = members.filter(([member]) => own.required?.includes(member));
-    const shown = needed.length > 0 ? needed : members.slice(0, 1);
+    const required = members.filter(([member]) => own.required?.includes(member));
+    const shown = required.length > 0 ? required : members.slice(0, 1);
     return Object.fromEntries(
       shown.map(([member, inner]) => [member, exampleOf(inner, resolve, member.toUpperCase())]),
     );

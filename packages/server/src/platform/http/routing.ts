@@ -1,38 +1,37 @@
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import { getPath, tryDecode } from 'hono/utils/url';
 import type { Exchange } from './exchange.ts';
-import type { Operation } from './openapi.ts';
+import { type Operation, patternOf } from './operations.ts';
 
 export type Handler = (exchange: Exchange) => Response | Promise<Response>;
 
-interface Route {
-  /** The path with its parameters' names: what log and metrics call it. */
+export interface Route {
+  /** The path with the names of its parameters: the route's name in the log and the metrics. */
   readonly pattern: string;
   readonly handler: Handler;
-  /** What stood for them in the path; none where the pattern has none. */
+  /** The values of the path parameters, if the pattern has any. */
   readonly params?: Readonly<Record<string, string>>;
 }
 
 /**
- * Which handler answers a method and a path, and the description of each operation. Hono's router without Hono's
- * contexts: these cost as much as everything else around a handler together.
+ * The route table, and the description of each operation for the API document. It uses Hono's router without Hono's
+ * contexts, which cost as much as everything else around a handler together.
  */
 export class Routes {
   readonly #router = new RegExpRouter<Route>();
   readonly #methods = new Map<string, Set<string>>();
   readonly #operations: Operation[] = [];
 
-  /** What the document of the interface will say. */
   get operations(): readonly Operation[] {
     return this.#operations;
   }
 
-  /** Adds to the document of the interface. It answers nothing. */
+  /** Adds an operation to the API document. It does not add a route. */
   describe(operation: Operation): void {
     this.#operations.push(operation);
   }
 
-  /** Adds a handler; parameters stand in the path as `:name`. What was added first wins. */
+  /** Adds a handler. Path parameters are written `:name`. The first route that matches wins. */
   on(method: string, pattern: string, handler: Handler): void {
     this.#router.add(method, pattern, { pattern, handler });
     const known = this.#methods.get(pattern) ?? new Set();
@@ -40,51 +39,49 @@ export class Routes {
     if (method === 'GET') known.add('HEAD');
   }
 
-  /** A handler for GET, and so for HEAD. */
+  /** Adds a handler for GET and HEAD. */
   get(pattern: string, handler: Handler): void {
     this.on('GET', pattern, handler);
   }
 
-  /** Adds to every path known by now a handler for all its other methods. */
+  /** Adds a handler for all other methods to every path registered so far. */
   onOtherMethods(handlerOf: (allowed: readonly string[]) => Handler): void {
     for (const [pattern, known] of this.#methods)
       this.#router.add('ALL', pattern, { pattern, handler: handlerOf([...known]) });
   }
 
-  /** Every pattern with each method that it answers, and the statuses that the document names for it. */
+  /** Every pattern and method with a handler, and the statuses that the API document lists for it. */
   *answered(): Generator<{ pattern: string; method: string; statuses: string[] }> {
     const described = new Map<string, string[]>();
-    for (const { method, path, responses } of this.#operations) {
-      const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
-      described.set(`${method.toUpperCase()} ${pattern}`, Object.keys(responses));
-    }
+    for (const { method, path, responses } of this.#operations)
+      described.set(`${method.toUpperCase()} ${patternOf(path)}`, Object.keys(responses));
     for (const [pattern, known] of this.#methods) {
       for (const method of known) {
-        const likeGet = method === 'HEAD' ? 'GET' : method;
-        yield { pattern, method, statuses: described.get(`${likeGet} ${pattern}`) ?? ['200'] };
+        const describedMethod = method === 'HEAD' ? 'GET' : method;
+        yield { pattern, method, statuses: described.get(`${describedMethod} ${pattern}`) ?? ['200'] };
       }
     }
   }
 
-  /** HEAD is answered by what answers GET. */
+  /** HEAD finds the route of GET. */
   find(method: string, path: string): Route | undefined {
     const [[first], matched] = this.#router.match(method === 'HEAD' ? 'GET' : method, path);
     if (!first) return undefined;
-    const [route, places] = first;
+    const [route, indexes] = first;
     return matched?.length
-      ? { ...route, params: paramsOf(places as Record<string, number>, matched) }
+      ? { ...route, params: paramsOf(indexes as Record<string, number>, matched) }
       : route;
   }
 }
 
-/** The path of a request, unescaped as routes have it. */
+/** The path of a request, decoded the way patterns are written. */
 export const pathOf = (request: Request): string => getPath(request);
 
 function paramsOf(
-  places: Readonly<Record<string, number>>,
+  indexes: Readonly<Record<string, number>>,
   matched: readonly string[],
 ): Readonly<Record<string, string>> {
   const params: Record<string, string> = {};
-  for (const name in places) params[name] = tryDecode(matched[places[name]!]!, decodeURIComponent);
+  for (const name in indexes) params[name] = tryDecode(matched[indexes[name]!]!, decodeURIComponent);
   return params;
 }

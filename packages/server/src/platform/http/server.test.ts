@@ -1,4 +1,4 @@
-// What holds for every endpoint of the interface, whatever it does.
+// What holds for every endpoint.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** The one shape of errors, with the status that belongs to the code. */
+/** Expects an error object with this code and its status. */
 function expectError(answer: Answer, code: keyof typeof errorStatus): void {
   expect({ status: answer.status, error: answer.body?.error }).toEqual({
     status: errorStatus[code],
@@ -29,10 +29,10 @@ function expectError(answer: Answer, code: keyof typeof errorStatus): void {
   expect(Object.keys(answer.body).sort()).toEqual(['error', 'error_description', 'request_id']);
   expect(answer.body.error_description).toMatch(/\S/);
   expect(answer.body.request_id).toBe(answer.headers.get('X-Request-Id')!);
-  expectEverywhere(answer);
+  expectCommonHeaders(answer);
 }
 
-function expectEverywhere({ headers }: Answer): void {
+function expectCommonHeaders({ headers }: Answer): void {
   expect(headers.get('Cache-Control')).toBe('no-store');
   expect(headers.get('X-Request-Id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
   expect(headers.get('Access-Control-Allow-Origin')).not.toBe('*');
@@ -50,7 +50,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
       return { Authorization: endpoint.access === 'service' ? service : `Bearer ${token}` };
     };
 
-    test('gives back a good request id and replaces any other', async () => {
+    test('returns a well-formed X-Request-Id and replaces any other', async () => {
       for (const id of ['a', 'A.b_c-9', 'x'.repeat(128)]) {
         expect((await ask({ 'X-Request-Id': id })).headers.get('X-Request-Id')).toBe(id);
       }
@@ -62,8 +62,8 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
     });
 
     if (endpoint.access === 'anyone' || endpoint.access === 'optional') {
-      test('answers everyone with the headers of every answer', async () => {
-        expectEverywhere(await ask());
+      test('sends the common headers', async () => {
+        expectCommonHeaders(await ask());
       });
     } else {
       const [scheme, code] =
@@ -71,14 +71,14 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
           ? (['Basic', 'invalid_client'] as const)
           : (['Bearer', 'invalid_token'] as const);
 
-      test('without a credential is 401 with a challenge that names no error', async () => {
+      test('is 401 without a credential, with a challenge that has no error', async () => {
         const answer = await ask();
         expectError(answer, code);
         expect(answer.headers.get('WWW-Authenticate')).toStartWith(`${scheme} `);
         expect(answer.headers.get('WWW-Authenticate')).not.toContain('error');
       });
 
-      test('checks the credential before query, media type, size and body', async () => {
+      test('checks the credential before the query, the media type and the body', async () => {
         const before = t.statements.length;
         const bad = ['', '{', '[]', 'x'.repeat(70_000)];
         for (const raw of endpoint.method === 'get' ? [] : bad) {
@@ -98,11 +98,11 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
     }
 
     if (endpoint.body) {
-      test('takes a body of 65,536 bytes and refuses one of 65,537, announced or not', async () => {
+      test('accepts a body of 65,536 bytes and refuses one of 65,537, with and without Content-Length', async () => {
         const sized = (bytes: number) => `{"x":"${'x'.repeat(bytes - 8)}"}`;
         for (const announced of [true, false]) {
           const send = async (bytes: number) => {
-            // A login of its own: what is taken may end every login of its user.
+            // A session of its own: an accepted request may end every session of the user.
             const login = ['anyone', 'service'].includes(endpoint.access)
               ? undefined
               : await t.login('size@example.com');
@@ -121,7 +121,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
         }
       });
 
-      test('refuses another media type, and takes its own with parameters in any letter case', async () => {
+      test('refuses other media types, and accepts its own with parameters and in any case', async () => {
         const auth = authorization();
         for (const type of [
           'text/plain',
@@ -132,7 +132,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
         ]) {
           expectError(await ask({ ...auth, 'Content-Type': type }, '{}'), 'unsupported_media_type');
         }
-        // Broken on purpose: the answer tells that the type was taken, and nothing happens.
+        // The body is invalid, so the error shows that the type was accepted, and nothing happens.
         for (const type of [
           'application/json',
           'Application/JSON',
@@ -144,7 +144,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
       });
     }
 
-    test('another method is 405 with Allow, and nothing happens', async () => {
+    test('answers other methods with 405 and Allow, and does nothing', async () => {
       const known = all.filter((other) => other.path === endpoint.path).map(methodOf);
       if (known.includes('GET')) known.push('HEAD');
       const before = t.statements.length;
@@ -158,7 +158,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
       expect(t.statements.length).toBe(before);
     });
 
-    test('a preflight is answered for the origins on the list only', async () => {
+    test('answers preflights from allowed origins only', async () => {
       const preflight = (from: string) =>
         t.ask('OPTIONS', path, {
           headers: { Origin: from, 'Access-Control-Request-Method': methodOf(endpoint) },
@@ -189,7 +189,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
   },
 );
 
-test('an unknown path is 404 with any method', async () => {
+test('an unknown path is 404 for every method', async () => {
   const paths = [
     'api/v1/auth',
     'api/v1/auth/',
@@ -215,7 +215,7 @@ test('an unknown path is 404 with any method', async () => {
 
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
 
-test('a browser that opens a page that does not exist gets a page, under the headers of all pages', async () => {
+test('a browser that opens an unknown path gets the 404 page, with the headers of every page', async () => {
   const login = await t.ask('GET', 'login');
   const pageHeaders = [...login.headers.keys()].filter(
     (name) => !['content-length', 'etag', 'vary', 'x-request-id'].includes(name),
@@ -235,8 +235,8 @@ test('a browser that opens a page that does not exist gets a page, under the hea
   expect((await t.ask('HEAD', 'nowhere', { headers: { Accept: browserAccept } })).status).toBe(404);
 });
 
-test('a program gets the error object for an unknown path, and so does a browser below the paths of programs', async () => {
-  const likesHtmlLess = [
+test('clients that do not prefer HTML, and paths that only programs request, get the error object for an unknown path', async () => {
+  const notHtml = [
     '',
     '*/*',
     'application/json',
@@ -250,7 +250,7 @@ test('a program gets the error object for an unknown path, and so does a browser
     'text/plain',
     'xtext/html',
   ];
-  for (const accept of likesHtmlLess)
+  for (const accept of notHtml)
     expectError(await t.ask('GET', 'nowhere', { headers: { Accept: accept } }), 'not_found');
   for (const accept of [
     'text/html',
@@ -274,12 +274,12 @@ test('a program gets the error object for an unknown path, and so does a browser
     expectError(await t.ask('GET', path, { headers: { Accept: browserAccept } }), 'not_found');
 });
 
-test('the origin of the service itself gets CORS headers, never a star', async () => {
+test('the service’s own origin gets CORS headers, without a wildcard', async () => {
   const { headers } = await t.ask('GET', '/me', { token, headers: { Origin: 'http://localhost:8787' } });
   expect(headers.get('Access-Control-Allow-Origin')).toBe('http://localhost:8787');
 });
 
-test('a login into a cookie is refused to a stranger’s page, however the query spells it', async () => {
+test('a foreign page cannot sign in with a cookie, however the query is encoded', async () => {
   const app = await openApp('sqlite');
   const verify = (query: string, headers: Record<string, string>, link: string | undefined) =>
     app.ask('POST', `/magic_link/verify${query}`, { json: { token: link }, headers });
@@ -300,7 +300,7 @@ test('a login into a cookie is refused to a stranger’s page, however the query
 });
 
 onBothDatabases('conventions', (open, dialect) => {
-  test('a draining process answers 503 with Retry-After, lives, and is not ready', async () => {
+  test('a draining process answers 503 with Retry-After, and is alive but not ready', async () => {
     const app = await open();
     const { access_token } = await app.login();
     app.lifecycle.draining = true;
@@ -319,7 +319,7 @@ onBothDatabases('conventions', (open, dialect) => {
   });
 
   if (dialect === 'postgres') {
-    test('a store out of reach is 503 with Retry-After, and nothing of it is told', async () => {
+    test('an unreachable database is 503 with Retry-After, without details', async () => {
       const app = await open();
       const { access_token } = await app.login();
       await app.ctx.db.close();
@@ -338,7 +338,7 @@ onBothDatabases('conventions', (open, dialect) => {
     });
   }
 
-  test('text with characters that a database cannot keep is refused or kept, never an error of ours', async () => {
+  test('text with characters that a database cannot store never causes a 5xx', async () => {
     const app = await open();
     const { access_token } = await app.login();
     const seen: [string, number][] = [];

@@ -1,31 +1,30 @@
 import type { Context } from '../context.ts';
 import { AuthError, pathNotFound, temporarilyUnavailable } from '../errors.ts';
-import { logRequest } from '../telemetry/log.ts';
 import { describeError, redact } from '../telemetry/redact.ts';
 import { type ConnectionInfo, Exchange } from './exchange.ts';
 import { watchForwardingHeaders } from './forwarding.ts';
 import { preflightHeaders } from './origin.ts';
-import { pathOf, type Routes } from './routing.ts';
+import { pathOf, type Route, type Routes } from './routing.ts';
 
 /** The state of the process that every request depends on. */
 export interface Lifecycle {
   draining: boolean;
-  /** Requests that have no answer yet. */
+  /** Requests that have no response yet. */
   inFlight: number;
 }
 
-/** Answers requests: everything that is reached over HTTP. */
+/** The service as a function from requests to responses. */
 export interface App {
-  fetch(request: Request, env: ConnectionInfo): Promise<Response>;
+  fetch(request: Request, connection: ConnectionInfo): Promise<Response>;
 }
 
-/** Paths that answer also while the process drains: they tell that it does. */
-const probes = new Set(['/healthz', '/readyz']);
+/** Paths that answer while the process drains: they report that it does. */
+const probePaths = new Set(['/healthz', '/readyz']);
 
 /**
- * The way of every request: an id, its handler, the headers of the contract, a line in the log, a count. What answers
- * HEAD still has a body: the server below takes it away and keeps its length. `notFoundPage` may answer an unknown
- * path in place of the error object.
+ * Handles every request: an id, its route, the common headers, an error object for whatever is thrown, a log line and
+ * a count. The response to HEAD has a body, which the server below drops after taking its length. `notFoundPage` may
+ * replace the error object of an unknown path.
  */
 export function createServer(
   ctx: Context,
@@ -33,50 +32,38 @@ export function createServer(
   routes: Routes,
   notFoundPage: (request: Request, path: string) => Response | undefined,
 ): App {
-  const noteForwarding = watchForwardingHeaders(ctx);
+  const warnOfForwarding = watchForwardingHeaders(ctx);
 
-  const answer = async (request: Request, env: ConnectionInfo): Promise<Response> => {
+  const handleRequest = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
     const started = performance.now();
-    const { method } = request;
+    const exchange = new Exchange(request, connection, ctx.config);
     const path = pathOf(request);
-    const exchange = new Exchange(request, env, ctx.config);
-    const route = routes.find(method, path);
+    const route = routes.find(request.method, path);
     let response: Response;
     try {
-      noteForwarding(env, request.headers);
-      if (lifecycle.draining && !probes.has(path)) throw draining();
-      if (route) {
-        if (route.params) exchange.params = route.params;
-        response = exchange.withCommonHeaders(await route.handler(exchange));
-      } else {
-        const page = notFoundPage(request, path);
-        if (!page) throw pathNotFound();
-        exchange.outcome = 'not_found';
-        response = exchange.withCommonHeaders(page);
-      }
+      warnOfForwarding(connection, request.headers);
+      if (lifecycle.draining && !probePaths.has(path)) throw draining();
+      response = exchange.withCommonHeaders(
+        route ? await callHandler(route, exchange) : notFound(exchange, path),
+      );
     } catch (error) {
-      response = answerError(ctx, exchange, error);
+      response = errorResponse(ctx, exchange, error);
     }
-
-    const pattern = route?.pattern ?? 'unknown';
-    const durationMs = performance.now() - started;
-    ctx.metrics.countRequest(pattern, method, response.status, durationMs / 1000);
-    logRequest(ctx.log, {
-      request_id: redact(exchange.requestId),
-      method,
-      route: pattern,
-      status: response.status,
-      outcome: exchange.outcome,
-      detail: exchange.detail,
-      duration_ms: Math.round(durationMs * 1000) / 1000,
-    });
+    record(ctx, exchange, route, response.status, performance.now() - started);
     return response;
   };
 
-  const fetch = async (request: Request, env: ConnectionInfo): Promise<Response> => {
+  const notFound = (exchange: Exchange, path: string): Response => {
+    const page = notFoundPage(exchange.request, path);
+    if (!page) throw pathNotFound();
+    exchange.outcome = 'not_found';
+    return page;
+  };
+
+  const fetch = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
     lifecycle.inFlight += 1;
     try {
-      return await answer(request, env);
+      return await handleRequest(request, connection);
     } finally {
       lifecycle.inFlight -= 1;
     }
@@ -84,47 +71,72 @@ export function createServer(
   return { fetch };
 }
 
-/** One shape for every error, whatever threw it. What nobody expected is told in the log, never in the answer. */
-function answerError(ctx: Context, exchange: Exchange, error: unknown): Response {
-  const known = error instanceof AuthError;
-  const { code, detail, status, headers, cause } = known ? error : unexpected;
-  const body = (known ? error : unexpected).toBody(exchange.requestId);
-  const told = (what: unknown) => ({ request_id: redact(exchange.requestId), error: describeError(what) });
-  if (!known) ctx.log.error(told(error), 'unexpected error');
-  else if (status >= 500) ctx.log.warn(told(cause), code);
-  exchange.outcome = code;
-  exchange.detail = detail;
-  return exchange.json(body, status, headers);
+function callHandler(route: Route, exchange: Exchange): Response | Promise<Response> {
+  if (route.params) exchange.params = route.params;
+  return route.handler(exchange);
+}
+
+/** Writes the log line of a request and counts it. */
+function record(
+  { metrics, log }: Context,
+  { request: { method }, requestId, outcome, detail }: Exchange,
+  route: Route | undefined,
+  status: number,
+  durationMs: number,
+): void {
+  const pattern = route?.pattern ?? 'unknown';
+  metrics.countRequest(pattern, method, status, durationMs / 1000);
+  log.request({
+    request_id: redact(requestId),
+    method,
+    route: pattern,
+    status,
+    outcome,
+    detail,
+    duration_ms: Math.round(durationMs * 1000) / 1000,
+  });
+}
+
+/** The error object for whatever was thrown. An unexpected error is described in the log, never in the response. */
+function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Response {
+  const isExpected = thrown instanceof AuthError;
+  const error = isExpected ? thrown : unexpected;
+  const logged = (cause: unknown) => ({
+    request_id: redact(exchange.requestId),
+    error: describeError(cause),
+  });
+  if (!isExpected) ctx.log.error(logged(thrown), 'unexpected error');
+  else if (error.status >= 500) ctx.log.warn(logged(error.cause), error.code);
+  exchange.outcome = error.code;
+  exchange.detail = error.detail;
+  return exchange.json(error.toBody(exchange.requestId), error.status, error.headers);
 }
 
 const unexpected = new AuthError('server_error', 'Something went wrong on our side.');
 
 const draining = (): AuthError => {
-  const error = temporarilyUnavailable(undefined, 'draining');
-  return new AuthError(error.code, error.message, {
-    detail: 'draining',
-    headers: { ...error.headers, Connection: 'close' },
-  });
+  const { code, message, headers } = temporarilyUnavailable(undefined, 'draining');
+  return new AuthError(code, message, { detail: 'draining', headers: { ...headers, Connection: 'close' } });
 };
 
-/** Whatever is asked for, the process may fail, or be without its store. */
-const failures = ['500', '503'];
+/** Any route can fail, or find the database out of reach. */
+const failureStatuses = ['500', '503'];
 
-/** Starts the counts of all that was registered, so that the first failure of a route is seen as a change. */
-export function countFromTheStart({ metrics }: Context, routes: Routes): void {
+/** Starts the count of every route and documented status at 0, so that a rate over it sees the first failure. */
+export function initializeRequestCounts({ metrics }: Context, routes: Routes): void {
   for (const { pattern, method, statuses } of routes.answered())
-    metrics.expectRequests(pattern, method, new Set([...statuses, ...failures]));
+    metrics.expectRequests(pattern, method, new Set([...statuses, ...failureStatuses]));
 }
 
-/** Answers every other method of the paths that are known by now, preflights of allowed origins included. */
-export function refuseOtherMethods(routes: Routes, ctx: Context): void {
+/** Answers every other method of the paths registered so far: preflights of allowed origins, and 405 for the rest. */
+export function rejectOtherMethods(routes: Routes, ctx: Context): void {
   routes.onOtherMethods((allowed) => {
     const methods = allowed.join(', ');
     return (exchange) => {
       const { method, headers } = exchange.request;
       const preflight = method === 'OPTIONS' ? preflightHeaders(ctx.config, headers, allowed) : undefined;
       if (preflight) return exchange.json(undefined, 204, preflight);
-      throw new AuthError('method_not_allowed', `This path takes ${methods}.`, {
+      throw new AuthError('method_not_allowed', `The methods of this path are ${methods}.`, {
         headers: { Allow: methods },
       });
     };

@@ -4,8 +4,8 @@ import { chooseCoding, fileResponse, storeFile } from './stored-file.ts';
 
 const text = 'body { color: red }\n'.repeat(100);
 const file = storeFile(text);
-const answer = (asked: Record<string, string>) =>
-  fileResponse(file, new Headers(asked), { 'Content-Type': 'text/css' });
+const respond = (headers: Record<string, string>) =>
+  fileResponse(file, new Headers(headers), { 'Content-Type': 'text/css' });
 
 test.each([
   ['', 'identity'],
@@ -20,18 +20,18 @@ test.each([
   ['br;q=nonsense', 'identity'],
   ['deflate', 'identity'],
   ['brgzip', 'identity'],
-])('of the codings in "%s" the best one that is kept is chosen: %s', (accepted, chosen) => {
-  expect(chooseCoding(accepted)).toBe(chosen as never);
+])('Accept-Encoding "%s" selects %s', (accepted, chosen) => {
+  expect<string>(chooseCoding(accepted)).toBe(chosen);
 });
 
-test('every coding holds the same text, has its length and a tag of its own, and says what it varies by', async () => {
+test('every coding decodes to the same text, with its own length and entity tag, and Vary', async () => {
   const tags = new Set<string>();
   for (const [accepted, decode] of [
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
     ['identity', (bytes: Buffer) => bytes],
   ] as const) {
-    const response = answer({ 'Accept-Encoding': accepted });
+    const response = respond({ 'Accept-Encoding': accepted });
     const { headers } = response;
     expect(response.status).toBe(200);
     expect(headers.get('Content-Encoding')).toBe(accepted === 'identity' ? null : accepted);
@@ -44,14 +44,14 @@ test('every coding holds the same text, has its length and a tag of its own, and
   expect(tags.size).toBe(3);
 });
 
-test('whoever has it already gets 304 without a body, in the coding he has only', async () => {
-  const tag = answer({ 'Accept-Encoding': 'br' }).headers.get('ETag') ?? '';
+test('If-None-Match with the entity tag of the same coding gets 304 without a body', async () => {
+  const tag = respond({ 'Accept-Encoding': 'br' }).headers.get('ETag') ?? '';
   for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-    const again = answer({ 'Accept-Encoding': 'br', 'If-None-Match': known });
+    const again = respond({ 'Accept-Encoding': 'br', 'If-None-Match': known });
     expect([known, again.status]).toEqual([known, 304]);
     expect(again.headers.get('ETag')).toBe(tag);
     expect(await again.text()).toBe('');
   }
-  expect(answer({ 'If-None-Match': tag }).status).toBe(200);
-  expect(answer({ 'Accept-Encoding': 'br', 'If-None-Match': '"other"' }).status).toBe(200);
+  expect(respond({ 'If-None-Match': tag }).status).toBe(200);
+  expect(respond({ 'Accept-Encoding': 'br', 'If-None-Match': '"other"' }).status).toBe(200);
 });

@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ifNoneMatchIncludes } from '../values/entity-tag.ts';
 
-/** The codings a file is kept in, best first; `identity` is the file as it is. */
+/** The content codings of a stored file, best first. */
 const codings = ['br', 'gzip', 'identity'] as const;
 type Coding = (typeof codings)[number];
 
-/** A file that never changes while the process runs, compressed once, at the start. */
+/** A file that does not change while the process runs, compressed once. */
 export interface StoredFile {
   readonly bodies: Readonly<Record<Coding, Uint8Array<ArrayBuffer>>>;
-  /** Of the content; each coding has a tag of its own. */
+  /** Of the content. Each coding has its own entity tag. */
   readonly digest: string;
 }
 
 const digestLength = 22;
-/** Nearly as small as the best, 11, in a seventh of the time: every start waits for it. */
+/** Nearly as small as 11, the maximum, in a seventh of the time. Every start waits for it. */
 const brotliQuality = 9;
 
-/** Keeps a text in every coding. */
+/** Compresses a text with every coding. */
 export function storeFile(text: string): StoredFile {
   const bytes = Buffer.from(text);
   const br = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } });
@@ -32,9 +32,7 @@ export function storeFile(text: string): StoredFile {
 }
 
 /**
- * The best coding that the other side takes: brotli, gzip, else the file as it is, which is also the answer to a
- * header that refuses everything.
- *
+ * The best coding that the client accepts: brotli, gzip, or else identity, even if the header excludes that too.
  * @see RFC 9110 section 12.5.3
  */
 export function chooseCoding(acceptEncoding: string): Coding {
@@ -44,22 +42,26 @@ export function chooseCoding(acceptEncoding: string): Coding {
     const quality = parameters.find((parameter) => parameter.startsWith('q='));
     weights.set(name, quality === undefined ? 1 : Number(quality.slice(2)));
   }
-  const isTaken = (coding: Coding) => (weights.get(coding) ?? weights.get('*') ?? 0) > 0;
-  return codings.find(isTaken) ?? 'identity';
+  const isAccepted = (coding: Coding) => (weights.get(coding) ?? weights.get('*') ?? 0) > 0;
+  return codings.find(isAccepted) ?? 'identity';
 }
 
-/** The file in the best coding; 304 without a body where the other side has it already. */
-export function fileResponse(file: StoredFile, asked: Headers, headers: Record<string, string>): Response {
-  const coding = chooseCoding(asked.get('Accept-Encoding') ?? '');
+/** A response with the file in the best coding, or 304 if the client already has it. */
+export function fileResponse(
+  file: StoredFile,
+  requestHeaders: Headers,
+  headers: Record<string, string>,
+): Response {
+  const coding = chooseCoding(requestHeaders.get('Accept-Encoding') ?? '');
   const tag = `"${file.digest}-${coding}"`;
   const body = file.bodies[coding];
   const common = {
     ...headers,
     ETag: tag,
-    // CORS makes every answer differ by Origin.
+    // CORS headers depend on Origin.
     Vary: 'Origin, Accept-Encoding',
   };
-  if (ifNoneMatchIncludes(asked.get('If-None-Match') ?? '', tag))
+  if (ifNoneMatchIncludes(requestHeaders.get('If-None-Match') ?? '', tag))
     return new Response(null, { status: 304, headers: common });
   return new Response(body, {
     headers: {

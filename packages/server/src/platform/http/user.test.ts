@@ -1,29 +1,31 @@
-// Latchkey-User: a request is held to the user it is meant for, whatever credential it comes with.
+// Latchkey-User: the request fails unless its credential belongs to that user.
 
 import { expect, test } from 'bun:test';
 import { type Endpoint, endpoints, userHeader } from '@latchkey/contract/endpoints';
 import { type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 
-const ofUsers = (Object.values(endpoints) as Endpoint[]).filter(
+const userEndpoints = (Object.values(endpoints) as Endpoint[]).filter(
   ({ access }) => access !== 'anyone' && access !== 'service',
 );
-const others = (Object.values(endpoints) as Endpoint[]).filter((endpoint) => !ofUsers.includes(endpoint));
+const otherEndpoints = (Object.values(endpoints) as Endpoint[]).filter(
+  (endpoint) => !userEndpoints.includes(endpoint),
+);
 const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 const hourSeconds = 3600;
 
 const send = (app: TestApp, { method, path }: Endpoint, ask: Ask) =>
   app.ask(method.toUpperCase(), path.replace('{id}', `ses_${'x'.repeat(22)}`).slice(1), ask);
 
-/** A person's credentials of each sort, and all that the interface shows of the account. */
-async function someone(app: TestApp, email: string) {
+/** Both kinds of credential of an account, and everything that the API returns about it. */
+async function signIn(app: TestApp, email: string) {
   const { access_token: token } = await app.login(email);
   await app.ask('POST', '/magic_link', { json: { email } });
   const mail = (await app.mails()).find(({ to, token: link }) => to === email && link);
-  const entered = await app.ask('POST', '/magic_link/verify?session=cookie', {
+  const signedIn = await app.ask('POST', '/magic_link/verify?session=cookie', {
     json: { token: mail?.token },
     headers: sameOrigin,
   });
-  const cookie = entered.headers.get('Set-Cookie')?.split(';')[0] ?? '';
+  const cookie = signedIn.headers.get('Set-Cookie')?.split(';')[0] ?? '';
   const shown = async () => {
     const lists = ['/me', '/passkeys', '/sessions', '/organizations', '/events'];
     return Promise.all(lists.map(async (path) => (await app.ask('GET', path, { token })).text));
@@ -33,15 +35,15 @@ async function someone(app: TestApp, email: string) {
 }
 
 onBothDatabases(userHeader, (open) => {
-  test('with the credential of another user nothing is done, shown or read, at any endpoint, old login or new', async () => {
+  test('Latchkey-User with another user’s credential is 412 at every endpoint, and nothing is read or changed', async () => {
     const app = await open();
-    const ada = await someone(app, 'ada@example.com');
-    const bob = await someone(app, 'bob@example.com');
+    const ada = await signIn(app, 'ada@example.com');
+    const bob = await signIn(app, 'bob@example.com');
     const before = await bob.shown();
     for (const pass of [0, hourSeconds]) {
       app.pass(pass);
       for (const credential of bob.credentials) {
-        for (const endpoint of ofUsers) {
+        for (const endpoint of userEndpoints) {
           const first = app.statements.length;
           const ask = { ...credential, headers: { ...credential.headers, [userHeader]: ada.id } };
           const bodies = endpoint.method === 'get' ? [{}] : [{}, { raw: '{' }, { json: { name: 'Not Bob' } }];
@@ -56,7 +58,7 @@ onBothDatabases(userHeader, (open) => {
             expect(answer.text).not.toContain(bob.id);
             expect(answer.headers.get('Set-Cookie')).toBeNull();
           }
-          // The look-up of the credential, and the note that it was used.
+          // Only the credential is looked up, and its use recorded.
           const ran = app.statements.slice(first);
           expect([
             endpoint.id,
@@ -72,9 +74,9 @@ onBothDatabases(userHeader, (open) => {
     await app.close();
   });
 
-  test('with the credential of the user it names everything is as without it', async () => {
+  test('Latchkey-User with that user’s credential changes nothing', async () => {
     const app = await open();
-    const ada = await someone(app, 'ada@example.com');
+    const ada = await signIn(app, 'ada@example.com');
     for (const credential of ada.credentials) {
       const headers = { ...credential.headers, [userHeader]: ada.id };
       for (const path of ['/me', '/passkeys', '/sessions', '/organizations', '/events']) {
@@ -89,13 +91,13 @@ onBothDatabases(userHeader, (open) => {
     await app.close();
   });
 
-  test('what is not one id is refused by name, after the credential and before the body', async () => {
+  test('a malformed Latchkey-User is 400, checked after the credential and before the body', async () => {
     const app = await open();
-    const ada = await someone(app, 'ada@example.com');
+    const ada = await signIn(app, 'ada@example.com');
     const [bearer] = ada.credentials;
     const wrong = ['', 'ada@example.com', 'usr_', `${ada.id}x`, ada.id.toUpperCase(), `"${ada.id}"`, '*'];
     for (const value of [...wrong, `${ada.id}, ${ada.id}`, `${ada.id},usr_x`, 'x'.repeat(5000)]) {
-      for (const endpoint of ofUsers) {
+      for (const endpoint of userEndpoints) {
         const ask = { ...bearer, headers: { [userHeader]: value }, ...(endpoint.body ? { raw: '{' } : {}) };
         const answer = await send(app, endpoint, ask);
         expect([endpoint.id, answer.status, answer.body.error]).toEqual([
@@ -111,10 +113,10 @@ onBothDatabases(userHeader, (open) => {
     await app.close();
   });
 
-  test('where no user needs to be signed in it changes nothing', async () => {
+  test('Latchkey-User is ignored by endpoints without a user', async () => {
     const app = await open();
-    const headers = { [userHeader]: 'no id' };
-    for (const endpoint of others) {
+    const headers = { [userHeader]: 'not an id' };
+    for (const endpoint of otherEndpoints) {
       const plain = await send(app, endpoint, {});
       const held = await send(app, endpoint, { headers });
       expect([endpoint.id, held.status, held.body?.error]).toEqual([

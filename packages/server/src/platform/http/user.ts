@@ -1,19 +1,23 @@
 import { userHeader } from '@latchkey/contract/endpoints';
 import { AuthError } from '../errors.ts';
 
-const userId = /^usr_[\w-]{22}$/;
+const userIdPattern = /^usr_[\w-]{22}$/;
 
 /**
- * Holds a request to the user whom its `Latchkey-User` header names. A page shows one person for as long as it is
- * open, while its cookie is of whoever signed in last.
- * @throws {AuthError} `invalid_request` for what is not one user's id; `precondition_failed` for another user's
+ * Requires that the caller is the user in the `Latchkey-User` header, if there is one. An open page shows one user,
+ * but its cookie belongs to whoever signed in last in that browser.
+ * @throws {AuthError} `invalid_request` for a malformed id; `precondition_failed` for another user's
  */
-export function requireExpectedUser(headers: Headers, signedIn: string): void {
-  const meant = headers.get(userHeader);
-  if (meant === null || meant === signedIn) return;
-  if (!userId.test(meant))
-    throw new AuthError('invalid_request', `${userHeader}: must be the id of one user`);
-  throw new AuthError('precondition_failed', `The credential is not of the user that ${userHeader} names.`, {
-    detail: 'another_user',
-  });
+export function requireExpectedUser(headers: Headers, userId: string): void {
+  const expected = headers.get(userHeader);
+  if (expected === null || expected === userId) return;
+  if (!userIdPattern.test(expected))
+    throw new AuthError('invalid_request', `${userHeader}: must be one user id`);
+  throw new AuthError(
+    'precondition_failed',
+    `The credential belongs to another user than the one in ${userHeader}.`,
+    {
+      detail: 'another_user',
+    },
+  );
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
-import pino from 'pino';
-import { logRequest } from './log.ts';
+import { createLoggerTo } from './log.ts';
 
-const facts = {
+const entry = {
   request_id: 'a"b\\c',
   method: 'GET',
   route: '/api/v1/auth/me',
@@ -12,27 +11,26 @@ const facts = {
   duration_ms: 0.125,
 };
 
-function logging(level: string) {
+function startLogger(level: string) {
   const lines: string[] = [];
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  return { lines, log: pino(options, { write: (line) => void lines.push(line) }) };
+  return { lines, log: createLoggerTo({ write: (line) => void lines.push(line) }, level) };
 }
 
 const withoutTime = (line: string | undefined) => line?.replace(/"time":"[\d-]+T[\d:.]+Z"/, '"time":""');
 
-test.each([facts, { ...facts, detail: 'draining' }])(
-  'the line of a request is the one that the logger itself would write',
-  (said) => {
-    const { log, lines } = logging('info');
-    log.info(said, 'request');
-    logRequest(log, said);
+test.each([entry, { ...entry, detail: 'draining' }])(
+  'the line of a request is the one that pino would write',
+  (logged) => {
+    const { log, lines } = startLogger('info');
+    log.info(logged, 'request');
+    log.request(logged);
     expect(lines).toHaveLength(2);
     expect(withoutTime(lines[1])).toBe(withoutTime(lines[0])!);
   },
 );
 
-test('a silent log says nothing of requests either', () => {
-  const { log, lines } = logging('silent');
-  logRequest(log, facts);
+test('a silent logger writes no line for a request', () => {
+  const { log, lines } = startLogger('silent');
+  log.request(entry);
   expect(lines).toEqual([]);
 });

@@ -1,22 +1,22 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Methods that have a name of their own in the metrics; a client may send any word. */
+/** All other methods share the label `other`: a client can send any word as a method. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
-/** From what a cached look-up takes to what nobody waits for. */
+/** From the duration of a cached lookup to one that no client waits for. */
 const durationBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 10];
 
-/** Requests with the same labels, which are counted many at a time: one by one costs several times as much. */
-interface RequestKind {
+/** Requests with the same labels. They are counted in batches: counting each one costs several times as much. */
+interface PendingRequests {
   readonly count: Counter.Internal;
   readonly duration: Histogram.Internal<'route'>;
   readonly seconds: number[];
 }
 
-/** How many requests of one kind wait to be counted at most. */
+/** The size of a batch. A scrape counts incomplete ones. */
 const maxPending = 256;
 
-function flush({ count, duration, seconds }: RequestKind): void {
+function flush({ count, duration, seconds }: PendingRequests): void {
   if (seconds.length === 0) return;
   count.inc(seconds.length);
   for (const value of seconds) duration.observe(value);
@@ -27,7 +27,7 @@ const loginMethods = ['magic_link', 'email_code', 'passkey', 'device_code'];
 const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'over', 'disabled', 'unknown', 'malformed'];
 const mailOutcomes = ['sent', 'failed', 'given_up'];
 
-/** A counter by one label that starts with a 0 for each value: a rate over a series that is not there sees no first hit. */
+/** A counter with one label. Every value starts at 0, because a rate cannot see the first hit of a missing series. */
 function counterBy<Label extends string>(
   registry: Registry,
   [name, help]: readonly [string, string],
@@ -39,23 +39,23 @@ function counterBy<Label extends string>(
   return counter;
 }
 
-/** What the process counts. Labels hold names that the program knows, never what a client sent. */
+/** The service's metrics. Label values are fixed names, never input from a client. */
 export function createMetrics(rateLimitNames: readonly string[]) {
   const registry = new Registry();
   const registers = [registry];
-  /** Requests not counted yet, by what they have in common. Labels are few: none is a client's. */
-  const pending = new Map<string, RequestKind>();
+  /** Requests that are not counted yet, by their labels. */
+  const pending = new Map<string, PendingRequests>();
   const flushAll = () => pending.forEach(flush);
   const requests = new Counter({
     name: 'latchkey_http_requests_total',
-    help: 'Requests by pattern of the route, method and status',
+    help: 'HTTP requests by route pattern, method and status',
     labelNames: ['route', 'method', 'status'],
     registers,
     collect: flushAll,
   });
   const durations = new Histogram({
     name: 'latchkey_http_request_duration_seconds',
-    help: 'Time from a request to its answer, by pattern of the route',
+    help: 'Time from request to response by route pattern',
     labelNames: ['route'],
     buckets: durationBucketsSeconds,
     registers,
@@ -67,38 +67,38 @@ export function createMetrics(rateLimitNames: readonly string[]) {
     countRequest(route: string, method: string, status: number, seconds: number): void {
       const known = methods.has(method) ? method : 'other';
       const key = `${status} ${known} ${route}`;
-      let kind = pending.get(key);
-      if (!kind) {
-        kind = {
+      let batch = pending.get(key);
+      if (!batch) {
+        batch = {
           count: requests.labels(route, known, String(status)),
           duration: durations.labels(route),
           seconds: [],
         };
-        pending.set(key, kind);
+        pending.set(key, batch);
       }
-      kind.seconds.push(seconds);
-      if (kind.seconds.length >= maxPending) flush(kind);
+      batch.seconds.push(seconds);
+      if (batch.seconds.length >= maxPending) flush(batch);
     },
-    /** Starts the counts of a route and method with a 0 for each status. */
+    /** Starts the count of each status of a route and method at 0. */
     expectRequests(route: string, method: string, statuses: Iterable<string>): void {
       for (const status of statuses) requests.labels(route, method, status).inc(0);
       durations.zero({ route });
     },
     logins: counterBy(
       registry,
-      ['latchkey_logins_total', 'Sessions started, by method'],
+      ['latchkey_logins_total', 'Sessions started by method'],
       'method',
       loginMethods,
     ),
     refreshes: counterBy(
       registry,
-      ['latchkey_refreshes_total', `Refreshes of tokens by outcome: ${refreshOutcomes.join(', ')}`],
+      ['latchkey_refreshes_total', `Token refreshes by outcome: ${refreshOutcomes.join(', ')}`],
       'outcome',
       refreshOutcomes,
     ),
     limitsHit: counterBy(
       registry,
-      ['latchkey_limits_hit_total', 'Requests refused by a limit, by its name'],
+      ['latchkey_limits_hit_total', 'Requests refused by rate limit'],
       'limit',
       rateLimitNames,
     ),
@@ -106,20 +106,20 @@ export function createMetrics(rateLimitNames: readonly string[]) {
       registry,
       [
         'latchkey_limiter_failures_total',
-        'Times a limit could not be counted because its store was out of reach',
+        'Requests that could not be counted against a rate limit because its store was unreachable',
       ],
       'limit',
       rateLimitNames,
     ),
     mails: counterBy(
       registry,
-      ['latchkey_mails_total', 'Attempts to deliver a mail by outcome: sent, failed (tried again), given_up'],
+      ['latchkey_mails_total', 'Mail delivery attempts by outcome: sent, failed (will be retried), given_up'],
       'outcome',
       mailOutcomes,
     ),
     mailsWaiting: new Gauge({
       name: 'latchkey_mails_waiting',
-      help: 'Mails in the outbox that wait, counted up to 10000; NaN while the store is out of reach',
+      help: 'Mails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
       registers,
     }),
     untrustedForwards: new Counter({
@@ -129,7 +129,7 @@ export function createMetrics(rateLimitNames: readonly string[]) {
     }),
     build: new Gauge({
       name: 'latchkey_build_info',
-      help: 'Always 1; the labels say what runs',
+      help: 'Always 1; the labels describe the build',
       labelNames: ['version', 'runtime', 'database'],
       registers,
     }),
@@ -138,6 +138,6 @@ export function createMetrics(rateLimitNames: readonly string[]) {
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Adds memory, processor time, event loop and the like of this process. */
+/** Adds memory, CPU time, event loop lag and other metrics of this process. */
 export const observeProcess = (metrics: Metrics): void =>
   collectDefaultMetrics({ register: metrics.registry });

@@ -1,16 +1,16 @@
 import { codeAlphabet } from '@latchkey/contract/codes';
 
-/** Tokens with or without their prefix, and mail addresses, inside a text such as a driver's error message. */
+/** Tokens, with or without their prefix, and email addresses anywhere in a text, such as a driver's error message. */
 const secrets = /lk_[a-z]{2}_[\w-]+|[\w-]{80,}|[^\s"<>()=@]+@[^\s"<>()=@]+/g;
 
-/** What a person types to log in. Only whole texts count: as a part, any two words would. */
+/** A user code or email code. It must be the whole text: within one, any two words would match. */
 const code = new RegExp(`^[${codeAlphabet}]{4}[-._]?[${codeAlphabet}]{4}$`, 'i');
 
-/** A text without what would let its reader in. */
+/** Replaces the secrets and email addresses in a text. */
 export const redact = (text: string): string =>
   code.test(text) ? '[redacted]' : text.replaceAll(secrets, '[redacted]');
 
-/** What the log may say of an error nobody expected: its kind, code and place, with secrets taken out. */
+/** Describes an unexpected error for the log: its name, code, stack and cause, redacted. */
 export const describeError = (error: unknown): Record<string, unknown> =>
   error instanceof Error
     ? {

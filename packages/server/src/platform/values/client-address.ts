@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** An address range: its first address and how many leading bits all of its addresses share. */
+/** A CIDR range: its first address and its prefix length in bits. */
 export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 const ipv4AddressBits = 32;
@@ -9,7 +9,7 @@ const ipv6NetworkBits = 64;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address without port and zone, IPv4 also where it came wrapped in IPv6; undefined for anything else. */
+/** Parses an address without its port and zone; an IPv4-mapped IPv6 address becomes IPv4. */
 const parse = (text: string): Address | undefined => {
   const bare = text
     .trim()
@@ -18,12 +18,17 @@ const parse = (text: string): Address | undefined => {
   return ipaddr.isValid(bare) && /[.:].*[.:]/.test(bare) ? ipaddr.process(bare) : undefined;
 };
 
+const isInRange = (address: Address, [first, bits]: CidrRange): boolean =>
+  address instanceof ipaddr.IPv4
+    ? first instanceof ipaddr.IPv4 && address.match(first, bits)
+    : first instanceof ipaddr.IPv6 && address.match(first, bits);
+
 const isTrusted = (address: Address, proxies: readonly CidrRange[]): boolean =>
-  proxies.some(([range, bits]) => address.kind() === range.kind() && address.match(range as never, bits));
+  proxies.some((range) => isInRange(address, range));
 
 /**
- * The client's address: the peer, or, where the peer is a trusted proxy, the nearest address in
- * `X-Forwarded-For` that is not one. What an untrusted peer says is never believed.
+ * The client's address: that of the peer or, behind trusted proxies, the last address in `X-Forwarded-For` that is not
+ * a trusted proxy. The header of an untrusted peer is ignored.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -41,7 +46,7 @@ export function clientAddress(
   return address.toString();
 }
 
-/** Whether the peer may say on whose behalf it asks. */
+/** Whether the peer is a trusted proxy. */
 export function isTrustedPeer(peer: string | undefined, proxies: readonly CidrRange[]): boolean {
   const address = peer === undefined ? undefined : parse(peer);
   return address !== undefined && isTrusted(address, proxies);
@@ -50,24 +55,24 @@ export function isTrustedPeer(peer: string | undefined, proxies: readonly CidrRa
 const prefixOf = (address: string | null, ipv4Bits: number): string => {
   const parsed = address === null ? undefined : parse(address);
   if (!parsed) return 'unknown';
-  const [bits, ofBits] =
+  const [bits, netmask] =
     parsed.kind() === 'ipv4'
       ? [ipv4Bits, ipaddr.IPv4.subnetMaskFromPrefixLength(ipv4Bits)]
       : [ipv6NetworkBits, ipaddr.IPv6.subnetMaskFromPrefixLength(ipv6NetworkBits)];
-  const mask = ofBits.toByteArray();
+  const mask = netmask.toByteArray();
   return `${ipaddr.fromByteArray(parsed.toByteArray().map((byte, index) => byte & mask[index]!))}/${bits}`;
 };
 
-/** What a client address is counted as: a whole IPv4 address, or the /64 that one IPv6 client has for itself. */
+/** The key to count requests from an address by: the IPv4 address, or the /64 that an IPv6 client typically has. */
 export const addressKey = (address: string | null): string => prefixOf(address, ipv4AddressBits);
 
-/** What a client network is counted as: the /24 (IPv4) or /64 (IPv6) of the address. */
+/** The key to count requests from a network by: the /24 (IPv4) or /64 (IPv6) of the address. */
 export const networkKey = (address: string | null): string => prefixOf(address, ipv4NetworkBits);
 
-/** Whether two addresses lie in one network: the same /24 of IPv4 or the same /64 of IPv6. */
+/** Whether two addresses are in the same network: the same IPv4 /24 or the same IPv6 /64. */
 export function sameNetwork(a: string | null, b: string | null): boolean {
   const one = a === null ? undefined : parse(a);
   const other = b === null ? undefined : parse(b);
-  if (!one || !other || one.kind() !== other.kind()) return false;
-  return one.match(other as never, one.kind() === 'ipv4' ? ipv4NetworkBits : ipv6NetworkBits);
+  if (!one || !other) return false;
+  return isInRange(one, [other, one.kind() === 'ipv4' ? ipv4NetworkBits : ipv6NetworkBits]);
 }

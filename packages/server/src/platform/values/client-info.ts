@@ -1,4 +1,4 @@
-/** Where a request came from, as far as it is known. */
+/** Where a request comes from, as far as that is known. */
 export interface ClientInfo {
   readonly ipAddress: string | null;
   readonly userAgent: string | null;

@@ -1,2 +1,2 @@
-/** How long a browser is remembered as one that signed in to an address: the lifetime of its cookie. */
+/** How long a browser stays known after a sign-in: the lifetime of its cookie. */
 export const knownBrowserTtlSeconds = 180 * 86_400;

@@ -2,8 +2,9 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { introspectionJwtType, keySet, serverMetadata as metadataSchema } from '@latchkey/contract/services';
 import type { Context } from '../../platform/context.ts';
 import { prefers } from '../../platform/http/accept.ts';
-import { documentStaticPath } from '../../platform/http/documents.ts';
-import type { Api, Call } from '../../platform/http/pipeline.ts';
+import type { Call } from '../../platform/http/call.ts';
+import type { Api } from '../../platform/http/pipeline.ts';
+import { documentStaticPath } from '../../platform/http/static-path.ts';
 import { keySetMaxAgeSeconds, type SigningKeys } from '../signing-keys/signing-keys.ts';
 import { keySetPath, serverMetadata } from './metadata.ts';
 import { introspect, signIntrospection } from './service-keys.ts';
@@ -16,7 +17,7 @@ const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
 export function serviceRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   const answer = async ({ body, service, accept }: Introspect) => {
     const found = await introspect(ctx, body.token);
-    const detail = found.active ? found.token_use : 'inactive';
+    const detail = found.active ? found.token_use : ('inactive' as const);
     if (!prefers(accept, introspectionJwtType)) return { body: found, detail };
     const text = await signIntrospection(ctx, keys, service, found);
     return { signed: { type: introspectionJwtType, text }, detail };

@@ -5,7 +5,7 @@ import { type Introspection, introspectionJwtType } from '@latchkey/contract/ser
 import type { CallingService, Context } from '../../platform/context.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/random.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { readBasic, type ServiceCredentials, secretPrefix } from './credentials.ts';
@@ -56,7 +56,7 @@ export async function revokeServiceKey(ctx: Context, id: string): Promise<void> 
   if (!ended) throw new AuthError('not_found', `There is no live service key ${id}.`);
 }
 
-const clientRefused = (detail: string): AuthError =>
+const clientRefused = (detail: ErrorDetail): AuthError =>
   new AuthError('invalid_client', 'A service key is needed: id and secret, by HTTP Basic.', {
     detail,
     headers: { 'WWW-Authenticate': 'Basic realm="latchkey", charset="UTF-8"' },

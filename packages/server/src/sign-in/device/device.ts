@@ -6,7 +6,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { randomCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/by-client.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -73,7 +73,7 @@ export async function startDeviceAuthorization(
   throw new Error('no free user code');
 }
 
-const unknownDeviceCode = (detail: string) =>
+const unknownDeviceCode = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The device code is unknown or was already redeemed.', { detail });
 const expired = () => new AuthError('expired_token', 'The device code has expired. Start again.');
 

@@ -1,7 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import type { Api, Call, Grant } from '../../platform/http/pipeline.ts';
+import type { Call } from '../../platform/http/call.ts';
+import { type Grant, redeemFormGrant } from '../../platform/http/grants.ts';
+import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/by-client.ts';
 import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
 
@@ -28,7 +30,7 @@ export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): 
   api.on(
     endpoints.redeemDeviceCode,
     (call) => deviceCodeGrant.redeem(ctx, call.body.device_code, call),
-    api.formGrants(grants),
+    redeemFormGrant(ctx, grants),
   );
 
   api.on(endpoints.verifyDevice, async ({ body, caller, client }) => ({

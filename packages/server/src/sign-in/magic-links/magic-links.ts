@@ -5,7 +5,7 @@ import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -65,7 +65,7 @@ export async function requestMagicLink(ctx: Context, email: string, asker: Asker
   return { sent, headers: mail.headers };
 }
 
-const refused = (detail: string) =>
+const refused = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The link or code is unknown, expired or already used.', { detail });
 
 type Link = Awaited<ReturnType<typeof store.findMagicLink>>[number];

@@ -6,7 +6,7 @@ import {
   subjectBytes,
 } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
 /** A challenge of ours that has not expired; whether it was spent is not known yet. */
@@ -16,7 +16,7 @@ export interface Challenge {
 }
 
 /** The one answer to a ceremony that fails, whatever the reason; `detail` tells the log. */
-export const ceremonyRefused = (detail: string, cause?: unknown): AuthError =>
+export const ceremonyRefused = (detail: ErrorDetail, cause?: unknown): AuthError =>
   new AuthError(
     'invalid_grant',
     'The passkey response is malformed, expired, already used or not valid here.',

@@ -2,8 +2,8 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { passkeyEndpoints, relatedOriginList } from '@latchkey/contract/passkeys';
 import { limitingChanges, signInResponse } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
-import { documentStaticPath } from '../../platform/http/documents.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
+import { documentStaticPath } from '../../platform/http/static-path.ts';
 import { byClient } from '../../platform/rate-limits/by-client.ts';
 import {
   listPasskeys,

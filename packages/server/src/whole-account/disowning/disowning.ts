@@ -8,7 +8,7 @@ import {
 import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
@@ -23,7 +23,7 @@ const maxDeviceNames = 20;
 /** How long the mail about what was undone is tried; its notice is stored for longer. */
 const outcomeMailTtlSeconds = 86_400;
 
-const refused = (detail: string) =>
+const refused = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The link is unknown or has expired.', { detail });
 
 type Account = Awaited<ReturnType<typeof lockAccount>>;

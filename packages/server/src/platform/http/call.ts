@@ -1,0 +1,101 @@
+import type { Endpoint } from '@latchkey/contract/endpoints';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { z } from 'zod';
+import type { Config } from '../config.ts';
+import type { Caller, CallingService } from '../context.ts';
+import { AuthError } from '../errors.ts';
+import type { ClientInfo } from '../values/client-info.ts';
+import { readKnownBrowserCookie, readSessionCookie } from './cookie.ts';
+import { isFromForeignPage } from './origin.ts';
+
+type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
+type CallerOf<Access> = Access extends 'anyone' | 'service'
+  ? undefined
+  : Access extends 'optional'
+    ? Caller | undefined
+    : Caller;
+type ServiceOf<Access> = Access extends 'service' ? CallingService : undefined;
+type ClientOf<Method> = Method extends 'get' ? undefined : ClientInfo;
+type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name]: string } & ParamsOf<Rest>
+  : unknown;
+
+/** What a handler gets: a request that passed every check of its endpoint. */
+export interface Call<E extends Endpoint> extends CallHeaders {
+  readonly caller: CallerOf<E['access']>;
+  readonly service: ServiceOf<E['access']>;
+  /** Undefined for a GET: reads are not recorded, and asking the socket for its peer would double their cost. */
+  readonly client: ClientOf<E['method']>;
+  readonly params: ParamsOf<E['path']>;
+  readonly query: OutputOf<E['query']>;
+  readonly body: OutputOf<E['body']>;
+}
+
+interface CallHeaders {
+  /** Undefined also for an endpoint that does not declare the header. */
+  readonly idempotencyKey: string | undefined;
+  readonly ifMatch: string | null;
+  readonly ifNoneMatch: string | null;
+  readonly accept: string | null;
+  /** The browser's session cookie, whether or not it authenticated the request. */
+  readonly sessionCookie: string | undefined;
+  /** The cookie of a known browser. Undefined if a page of a foreign origin made the request. */
+  readonly knownBrowserCookie: string | undefined;
+}
+
+/** The form dialect of an endpoint, as an endpoint of its own. It never takes a user's credential. */
+export interface FormOf<E extends Endpoint> extends Endpoint {
+  readonly method: E['method'];
+  readonly path: E['path'];
+  readonly access: E['access'] extends 'service' ? 'service' : 'anyone';
+  readonly query?: never;
+  readonly body: NonNullable<E['form']>;
+}
+
+/** What a handler returns. */
+export interface Reply<Body> {
+  readonly body?: Body;
+  /** Another representation, sent instead of `body`. */
+  readonly signed?: { readonly type: string; readonly text: string };
+  readonly status?: 304;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sets or clears the session cookie. A sign-in also sets the cookie that makes this a known browser. */
+  readonly cookie?: 'clear' | { readonly value: string; readonly knownBrowser?: string };
+  /** For the log. */
+  readonly detail?: ReplyDetail;
+}
+
+/** How a request succeeded, where that is worth a word in the log. */
+export type ReplyDetail = 'redeemed' | 'rotated' | 'retry' | 'access_token' | 'refresh_token' | 'inactive';
+
+export type CallHandler<E extends Endpoint, Response = E['response']> = (
+  call: Call<E>,
+) => Promise<Reply<OutputOf<Response>>>;
+
+/** @throws {AuthError} `invalid_request` for an `Idempotency-Key` that is empty, too long or not printable */
+export function readCallHeaders(config: Config, endpoint: Endpoint, headers: Headers): CallHeaders {
+  const cookies = headers.get('Cookie');
+  return {
+    idempotencyKey:
+      endpoint.headers && 'Idempotency-Key' in endpoint.headers ? readIdempotencyKey(headers) : undefined,
+    ifMatch: headers.get('If-Match'),
+    ifNoneMatch: headers.get('If-None-Match'),
+    accept: headers.get('Accept'),
+    sessionCookie: readSessionCookie(config, cookies),
+    knownBrowserCookie: isFromForeignPage(config, headers)
+      ? undefined
+      : readKnownBrowserCookie(config, cookies),
+  };
+}
+
+function readIdempotencyKey(headers: Headers): string | undefined {
+  const key = headers.get('Idempotency-Key');
+  if (key === null) return undefined;
+  if (key.length === 0 || key.length > fieldLimits.idempotencyKey || !/^[\x20-\x7e]+$/.test(key)) {
+    throw new AuthError(
+      'invalid_request',
+      `Idempotency-Key: must be 1-${fieldLimits.idempotencyKey} printable characters`,
+    );
+  }
+  return key;
+}

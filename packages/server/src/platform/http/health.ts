@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { probe } from '../database/probe.ts';
+import { temporarilyUnavailable } from '../errors.ts';
+import type { Routes } from './routing.ts';
+import type { Lifecycle } from './server.ts';
+import { documentStaticPath } from './static-path.ts';
+
+/** Health checks for load balancers. */
+export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle): void {
+  documentStaticPath(routes, {
+    id: 'healthz',
+    path: '/healthz',
+    summary: 'Liveness: whether the process is running',
+    type: 'application/json',
+    schema: z.object({ status: z.literal('ok') }),
+  });
+  routes.get('/healthz', (exchange) => exchange.json({ status: 'ok' }));
+
+  documentStaticPath(routes, {
+    id: 'readyz',
+    path: '/readyz',
+    summary: 'Readiness: 503 while the database is unreachable or the process drains',
+    type: 'application/json',
+    schema: z.object({ status: z.literal('ready') }),
+  });
+  routes.get('/readyz', async (exchange) => {
+    if (lifecycle.draining) throw temporarilyUnavailable(undefined, 'draining');
+    await probe(ctx.db.read, {}).catch((error: unknown) => {
+      throw temporarilyUnavailable(error);
+    });
+    return exchange.json({ status: 'ready' });
+  });
+}

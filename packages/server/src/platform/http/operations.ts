@@ -1,0 +1,271 @@
+import { type Endpoint, userHeader } from '@latchkey/contract/endpoints';
+import { type ErrorCode, errorStatus } from '@latchkey/contract/errors';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { z } from 'zod';
+
+/** One operation of the API in the terms of OpenAPI, with the schemas that validate it. */
+export interface Operation {
+  readonly id: string;
+  readonly method: Endpoint['method'];
+  /** Parameters are written `{name}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The alternatives, each a list of schemes. Empty if anyone may call. */
+  readonly security: readonly (readonly SecurityScheme[])[];
+  readonly parameters?: readonly Parameter[];
+  readonly body?: { readonly required: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<number, ResponseDescription>>;
+}
+
+export type SecurityScheme = 'bearer' | 'cookie' | 'serviceKey' | 'metricsToken';
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: z.ZodType;
+}
+
+/** Schemas by media type. */
+export type Content = Readonly<Record<string, z.ZodType>>;
+
+/** The response with one status. Its body, if any, is described by either `content` or `errors`. */
+export interface ResponseDescription {
+  readonly description: string;
+  /** Besides those of every response. */
+  readonly headers?: readonly Header[];
+  readonly content?: Content;
+  /** The error codes that have this status. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+export interface Header {
+  readonly name: string;
+  /** Whether every response with this status has it. */
+  readonly required: boolean;
+  readonly description: string;
+  readonly pattern?: string;
+  readonly example?: string;
+}
+
+export const requestId: Header = {
+  name: 'X-Request-Id',
+  required: true,
+  description: 'The id from the request, if that is 1-128 characters of [A-Za-z0-9._-], otherwise a new one',
+  pattern: '^[A-Za-z0-9._-]{1,128}$',
+};
+export const cacheControl: Header = {
+  name: 'Cache-Control',
+  required: true,
+  description: 'no-store, except for the few documents that may be cached',
+};
+export const etag: Header = {
+  name: 'ETag',
+  required: true,
+  description: 'Identifies this version, for If-Match and If-None-Match',
+  pattern: '^(W/)?"[^"]*"$',
+};
+const setCookie: Header = {
+  name: 'Set-Cookie',
+  required: false,
+  description: 'Starts, renews or ends the session of a browser. Never readable by scripts',
+};
+const challenge: Header = {
+  name: 'WWW-Authenticate',
+  required: true,
+  description: 'The credential that is required, and what is wrong with the one that was sent',
+};
+export const allow: Header = {
+  name: 'Allow',
+  required: true,
+  description: 'The methods of this path',
+};
+const retryAfter: Header = {
+  name: 'Retry-After',
+  required: true,
+  description: 'How many seconds to wait before the next attempt',
+  pattern: '^[0-9]+$',
+  example: '42',
+};
+/** @see draft-ietf-httpapi-ratelimit-headers */
+const rateLimitHeaders: readonly Header[] = [
+  {
+    name: 'RateLimit',
+    required: true,
+    description: 'What remains of each rate limit (r), and the seconds until it resets (t)',
+    pattern: '^"[a-z_]+";r=[0-9]+;t=[0-9]+(, "[a-z_]+";r=[0-9]+;t=[0-9]+)*$',
+    example: '"refreshes";r=0;t=42',
+  },
+  {
+    name: 'RateLimit-Policy',
+    required: true,
+    description: 'Each rate limit: how many requests (q) in how many seconds (w)',
+    pattern: '^"[a-z_]+";q=[0-9]+;w=[0-9]+(, "[a-z_]+";q=[0-9]+;w=[0-9]+)*$',
+    example: '"refreshes";q=60;w=60',
+  },
+];
+
+const optional = (header: Header): Header => ({ ...header, required: false });
+
+/** The headers that every error with this code has. */
+const headersOfErrors: Partial<Record<ErrorCode, readonly Header[]>> = {
+  invalid_token: [challenge],
+  insufficient_user_authentication: [challenge],
+  invalid_client: [challenge],
+  method_not_allowed: [allow],
+  rate_limited: [retryAfter, ...rateLimitHeaders],
+  temporarily_unavailable: [retryAfter],
+};
+
+/** Describes the response to errors that share a status. */
+export const errorResponse = (
+  errors: readonly ErrorCode[],
+  description = errors.join(', '),
+): ResponseDescription => ({
+  description,
+  errors,
+  headers: [...new Set(errors.flatMap((code) => headersOfErrors[code] ?? []))],
+});
+
+/** The pattern of a path as the router takes it: `:name` for `{name}`. */
+export const patternOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const reasonPhrases = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content' } satisfies Record<
+  Endpoint['status'],
+  string
+>;
+
+const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' && access !== 'service';
+
+/** Describes an endpoint of the contract. */
+export function describeEndpoint(endpoint: Endpoint): Operation {
+  const { id, method, path, summary, access, form } = endpoint;
+  const formNeedsNoUser = takesUser(endpoint) && form !== undefined;
+  return {
+    id,
+    method,
+    path,
+    summary,
+    description: [
+      accessInWords[access],
+      ...(formNeedsNoUser ? ['As a form, it needs only the token in the body.'] : []),
+      ...(endpoint.notes === undefined ? [] : [endpoint.notes].flat()),
+    ].join(' '),
+    security: formNeedsNoUser ? [...credentialsOf[access], []] : credentialsOf[access],
+    parameters: parametersOf(endpoint),
+    ...bodyOf(endpoint),
+    responses: { ...successResponses(endpoint), ...errorResponses(endpoint) },
+  };
+}
+
+function bodyOf({ method, body, bodyOptional, form }: Endpoint): Pick<Operation, 'body'> {
+  if (!body) return {};
+  const content = {
+    'application/json': body,
+    ...(method === 'patch' ? { 'application/merge-patch+json': body } : {}),
+    ...(form ? { 'application/x-www-form-urlencoded': form } : {}),
+  };
+  return { body: { required: !bodyOptional, content } };
+}
+
+const signedText = z.string();
+
+function successResponses(endpoint: Endpoint): Operation['responses'] {
+  const { status, formStatus, response, signedAs, query } = endpoint;
+  const setsCookie = takesUser(endpoint) || (query !== undefined && 'session' in query.shape);
+  const headers = [
+    ...(endpoint.etag ? [etag] : []),
+    ...(setsCookie ? [setCookie] : []),
+    ...(endpoint.errors.includes('rate_limited') ? rateLimitHeaders.map(optional) : []),
+  ];
+  const content = response && {
+    'application/json': response,
+    ...(signedAs ? { [signedAs]: signedText } : {}),
+  };
+  return {
+    [status]: { description: reasonPhrases[status], headers, ...(content ? { content } : {}) },
+    ...(formStatus ? { [formStatus]: { description: `${reasonPhrases[formStatus]}, for a form` } } : {}),
+    ...(endpoint.headers && 'If-None-Match' in endpoint.headers
+      ? { 304: { description: 'Not Modified', headers } }
+      : {}),
+  };
+}
+
+const byUser = [['bearer'], ['cookie']] as const;
+const credentialsOf = {
+  anyone: [],
+  optional: [...byUser, []],
+  bearer: byUser,
+  browser: byUser,
+  recent: byUser,
+  service: [['serviceKey']],
+} satisfies Record<Endpoint['access'], Operation['security']>;
+
+const accessInWords = {
+  anyone: 'Needs no credential.',
+  optional: 'An access token or session cookie is optional.',
+  bearer: 'Needs an access token or session cookie.',
+  browser: 'Needs the access token or cookie of a browser session.',
+  recent: 'Needs the access token or cookie of a browser session with a recent sign-in.',
+  service: 'Needs a service key, by HTTP Basic authentication.',
+} satisfies Record<Endpoint['access'], string>;
+
+/** The errors of the `Latchkey-User` header. */
+const userErrors: ErrorCode[] = ['invalid_request', 'precondition_failed'];
+
+/** The errors of identifying the caller. */
+const accessErrors = {
+  anyone: [],
+  optional: ['invalid_token', 'origin_not_allowed', ...userErrors],
+  bearer: ['invalid_token', 'origin_not_allowed', ...userErrors],
+  browser: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...userErrors],
+  recent: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...userErrors],
+  service: ['invalid_client'],
+} satisfies Record<Endpoint['access'], ErrorCode[]>;
+
+const bodyErrors: ErrorCode[] = ['invalid_request', 'payload_too_large', 'unsupported_media_type'];
+/** Any endpoint can fail this way. */
+const commonErrors: ErrorCode[] = ['server_error', 'temporarily_unavailable'];
+
+function errorResponses(endpoint: Endpoint): Operation['responses'] {
+  const codes = new Set<ErrorCode>([
+    ...endpoint.errors,
+    ...accessErrors[endpoint.access],
+    ...(endpoint.body ? bodyErrors : []),
+    ...commonErrors,
+  ]);
+  const byStatus = Map.groupBy(codes, (code) => errorStatus[code]);
+  return Object.fromEntries([...byStatus].map(([status, found]) => [status, errorResponse(found)]));
+}
+
+const pathParameter = z.string();
+const userParameter = z.string().meta({
+  pattern: '^usr_[A-Za-z0-9_-]{22}$',
+  description:
+    "A user id. If the credential is another user's, the response is precondition_failed and nothing is done.",
+});
+
+const idempotencyKeyRules = { minLength: 1, maxLength: fieldLimits.idempotencyKey, pattern: '^[ -~]+$' };
+
+function parametersOf(endpoint: Endpoint): Parameter[] {
+  const { path, query, headers = {} } = endpoint;
+  const inHeader = (name: string, schema: z.ZodType) =>
+    ({ name, in: 'header', required: false, schema }) as const;
+  return [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(
+      ([, name]) => ({ name: name!, in: 'path', required: true, schema: pathParameter }) as const,
+    ),
+    ...Object.entries(query?.shape ?? {}).map(
+      ([name, schema]) =>
+        ({ name, in: 'query', required: !schema.safeParse(undefined).success, schema }) as const,
+    ),
+    ...Object.entries(headers).map(([name, description]) =>
+      inHeader(
+        name,
+        z.string().meta({ description, ...(name === 'Idempotency-Key' ? idempotencyKeyRules : {}) }),
+      ),
+    ),
+    ...(takesUser(endpoint) ? [inHeader(userHeader, userParameter)] : []),
+  ];
+}
