@@ -120,7 +120,7 @@ onBothDatabases('service keys', (open) => {
 
   test('a key needs a visible name of at most 100 characters', async () => {
     for (const name of ['', ' ', 'x'.repeat(101), 'a\nb'])
-      await expect(createServiceKey(app.ctx, name)).rejects.toThrow('The name must have');
+      await expect(createServiceKey(app.ctx, name)).rejects.toThrow('The name must be');
     await createServiceKey(app.ctx, 'x'.repeat(100));
   });
 });

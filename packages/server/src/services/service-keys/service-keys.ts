@@ -27,7 +27,7 @@ export async function createServiceKey(ctx: Context, name: string): Promise<Serv
   if (!visibleText(fieldLimits.requesterText).safeParse(name).success) {
     throw new AuthError(
       'invalid_request',
-      `The name must have 1-${fieldLimits.requesterText} characters, all of them printable.`,
+      `The name must be 1-${fieldLimits.requesterText} printable characters.`,
     );
   }
   const id = newId('svc_', ctx.random);

@@ -19,8 +19,8 @@ const states = [
   'swept',
   'unknown',
 ];
-const calls = ['poll', 'verify', 'approve', 'deny'] as const;
-type Call = (typeof calls)[number];
+const actions = ['poll', 'verify', 'approve', 'deny'] as const;
+type Action = (typeof actions)[number];
 
 const pollOutcomes: Record<string, string> = {
   pending: '400 authorization_pending',
@@ -47,7 +47,7 @@ onBothDatabases('device authorization', (open) => {
   }
   const start = async (json?: Record<string, string>): Promise<Codes> =>
     (await app.ask('POST', '/device', json ? { json } : {})).body;
-  const call = (action: Call, { device_code, user_code }: Codes, { access_token: token }: Tokens) =>
+  const call = (action: Action, { device_code, user_code }: Codes, { access_token: token }: Tokens) =>
     action === 'poll'
       ? app.ask('POST', '/token', { json: { device_code } })
       : app.ask('POST', `/device/${action}`, { json: { user_code }, token });
@@ -67,8 +67,8 @@ onBothDatabases('device authorization', (open) => {
     return { device_code: mintHandle(app.ctx.keys, 'deviceCode', handle), user_code: 'ZZZZ-ZZZZ' };
   };
 
-  describe.each(states)('that is %s', (state) => {
-    test.each([...calls])(
+  describe.each(states)('%s', (state) => {
+    test.each([...actions])(
       `${state} codes get the expected answer to %s, and to the poll after it`,
       async (action) => {
         const codes = await inState(state);
