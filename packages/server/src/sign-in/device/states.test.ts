@@ -88,7 +88,7 @@ onBothDatabases('device authorization', (open) => {
     );
   });
 
-  test('starting one returns every member of RFC 8628 section 3.2', async () => {
+  test('starting a device authorization returns every member of RFC 8628 section 3.2', async () => {
     const { status, body } = await app.ask('POST', '/device');
     expect(status).toBe(200);
     deviceAuthorization.strict().parse(body);
@@ -199,7 +199,7 @@ onBothDatabases('device authorization', (open) => {
     }
   });
 
-  test('the session belongs to the user who approved it', async () => {
+  test('the session of a device belongs to the user who approved it', async () => {
     const email = newEmail();
     const codes = await start();
     await call('approve', codes, await app.login(email));
@@ -225,7 +225,7 @@ onBothDatabases('device authorization', (open) => {
     expect(outcome(await refresh(browser.refresh_token))).toBe('200');
   });
 
-  test('neither of its codes is stored in clear', async () => {
+  test('neither the device code nor the user code is stored in clear', async () => {
     const { user_code, device_code } = await start();
     const rows = JSON.stringify(await app.ctx.db.read.run('SELECT * FROM device_authorizations', []));
     expect(rows).not.toContain('lk_dc_');
