@@ -5,11 +5,11 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Session } from '@latchkey/contract/sessions';
-import { isDifferentUser, shownUser } from './shown-user.ts';
+import { otherUserEmail, pageUser } from './page-user.ts';
 
 /** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
-export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
-const apiForAnybody = createApi({ server: location.origin });
+export const api = createApi({ server: location.origin, userId: () => pageUser()?.id });
+const apiForAnyUser = createApi({ server: location.origin });
 
 /**
  * Why something did not succeed. With `unreachable` no answer that can be understood came back, and it is unknown
@@ -35,19 +35,19 @@ export type Result<T> =
  * What comes of it, for pages that go on after either. Where the service refused it because somebody else is signed
  * in by now, `somebodyElse` says who.
  */
-export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
+export async function resultOf<T>(work: Promise<T>): Promise<Result<T>> {
   const result = await settled(work);
   if (result.ok || result.problem.code !== 'precondition_failed') return result;
-  const me = await whoIsSignedIn();
+  const me = await getSignedInUser();
   if (!me.ok) return me;
   // Then it was refused for the state of the profile.
-  if (me.value.id === shownUser()?.id) return result;
-  isDifferentUser.value = me.value.email;
+  if (me.value.id === pageUser()?.id) return result;
+  otherUserEmail.value = me.value.email;
   return { ok: false, problem: { code: 'somebody_else' } };
 }
 
 /** The profile of whoever is signed in in this browser by now, whomever the page shows. */
-export const whoIsSignedIn = (): Promise<Result<Profile>> => settled(apiForAnybody.call('getProfile'));
+export const getSignedInUser = (): Promise<Result<Profile>> => settled(apiForAnyUser.call('getProfile'));
 
 async function settled<T>(work: Promise<T>): Promise<Result<T>> {
   try {
@@ -63,46 +63,46 @@ async function settled<T>(work: Promise<T>): Promise<Result<T>> {
 export const byCookie = { session: 'cookie' } as const;
 
 /** What comes of a step of signing in, which is not taken where it would spend a link or a code for nothing. */
-export const signingIn = async <T>(work: () => Promise<T>): Promise<Result<T>> =>
-  navigator.cookieEnabled ? outcomeOf(work()) : { ok: false, problem: { code: 'cookies_off' } };
+export const requiringCookies = async <T>(work: () => Promise<T>): Promise<Result<T>> =>
+  navigator.cookieEnabled ? resultOf(work()) : { ok: false, problem: { code: 'cookies_off' } };
 
 /** Ask for a mail with a link and a code. The `request` that comes back must not leave this tab. */
 export const requestMagicLink = (email: string) =>
-  signingIn(() => api.call('requestMagicLink', { body: { email } }));
+  requiringCookies(() => api.call('requestMagicLink', { body: { email } }));
 
 /** Sign in. */
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
-  signingIn(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
+  requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
 
 /** See who asks for a device login. Changes nothing. */
 export const verifyDevice = (userCode: string) =>
-  outcomeOf(api.call('verifyDevice', { body: { user_code: userCode } }));
+  resultOf(api.call('verifyDevice', { body: { user_code: userCode } }));
 
 /** Approve or deny the device login, once. */
 export const decideDevice = (decision: 'approve' | 'deny', userCode: string) =>
-  outcomeOf(
+  resultOf(
     api.call(decision === 'approve' ? 'approveDevice' : 'denyDevice', { body: { user_code: userCode } }),
   );
 
 /** The user's passkeys, newest first. */
-export const listPasskeys = () => outcomeOf(api.call('listPasskeys'));
+export const listPasskeys = () => resultOf(api.call('listPasskeys'));
 
 /** Give a passkey another name. */
 export const renamePasskey = (id: string, name: string) =>
-  outcomeOf(api.call('renamePasskey', { params: { id }, body: { name } }));
+  resultOf(api.call('renamePasskey', { params: { id }, body: { name } }));
 
 /** Remove a passkey. Needs a recent login. */
-export const removePasskey = (id: string) => outcomeOf(api.call('removePasskey', { params: { id } }));
+export const removePasskey = (id: string) => resultOf(api.call('removePasskey', { params: { id } }));
 
 /** The profile of the user. */
-export const getProfile = () => outcomeOf(api.call('getProfile'));
+export const getProfile = () => resultOf(api.call('getProfile'));
 
 /** The profile with the tag of this state of it. */
-export const getTaggedProfile = () => outcomeOf(api.callWithHeaders('getProfile').then(tagged));
+export const getTaggedProfile = () => resultOf(api.callWithHeaders('getProfile').then(tagged));
 
 /** Change the profile unless it has been changed since the state with this tag: then `precondition_failed`. */
 export const updateProfile = (body: Body<'updateProfile'>, tag: string) =>
-  outcomeOf(api.callWithHeaders('updateProfile', { body, headers: { 'If-Match': tag } }).then(tagged));
+  resultOf(api.callWithHeaders('updateProfile', { body, headers: { 'If-Match': tag } }).then(tagged));
 
 const tagged = ({ body, headers }: { body: Profile; headers: Headers }) => ({
   profile: body,
@@ -111,29 +111,29 @@ const tagged = ({ body, headers }: { body: Profile; headers: Headers }) => ({
 
 /** Send a link to a new address. Needs a recent login. */
 export const requestEmailChange = (email: string) =>
-  outcomeOf(api.call('requestEmailChange', { body: { email } }));
+  resultOf(api.call('requestEmailChange', { body: { email } }));
 
 /** See what the link to a new address would change, in a session of its account. Changes nothing. */
 export const previewEmailChange = (token: string) =>
-  outcomeOf(api.call('previewEmailChange', { body: { token } }));
+  resultOf(api.call('previewEmailChange', { body: { token } }));
 
 /** Change the address, once, by the token of the link. Needs a session of the account, or its current address. */
 export const verifyEmailChange = (token: string, currentEmail?: string) =>
-  outcomeOf(
+  resultOf(
     api.call('verifyEmailChange', {
       body: { token, ...(currentEmail === undefined ? {} : { current_email: currentEmail }) },
     }),
   );
 
 /** End the login that a notice tells of. Needs no login. */
-export const disownNotice = (token: string) => outcomeOf(api.call('disownNotice', { body: { token } }));
+export const disownNotice = (token: string) => resultOf(api.call('disownNotice', { body: { token } }));
 
 /** End the browser login that approved the device, too. Needs no login. */
 export const disownApprover = (token: string) =>
-  outcomeOf(api.call('disownNotice', { body: { token, approver: true } }));
+  resultOf(api.call('disownNotice', { body: { token, approver: true } }));
 
 /** Delete the account for good. Needs a recent login. */
-export const deleteAccount = () => outcomeOf(api.call('deleteAccount'));
+export const deleteAccount = () => resultOf(api.call('deleteAccount'));
 
 const page = (size: number, cursor: string | undefined) => ({
   query: { limit: String(size), ...(cursor === undefined ? {} : { cursor }) },
@@ -141,17 +141,17 @@ const page = (size: number, cursor: string | undefined) => ({
 
 /** The organizations of the user, a page of them. */
 export const listOrganizations = (cursor?: string) =>
-  outcomeOf(api.call('listOrganizations', page(fieldLimits.defaultPageSize, cursor)));
+  resultOf(api.call('listOrganizations', page(fieldLimits.defaultPageSize, cursor)));
 
 const eventPageSize = 10;
 
 /** The user's security log, newest first, a page of it. */
-export const listEvents = (cursor?: string) => outcomeOf(api.call('listEvents', page(eventPageSize, cursor)));
+export const listEvents = (cursor?: string) => resultOf(api.call('listEvents', page(eventPageSize, cursor)));
 
 const maxEventPages = 10;
 
 /** The user's security log since a moment (milliseconds since 1970) and a little more, newest first. */
-export const listEventsSince = (since: number) => outcomeOf(eventsSince(since));
+export const listEventsSince = (since: number) => resultOf(eventsSince(since));
 
 interface EventsSince {
   readonly events: readonly Event[];
@@ -180,7 +180,7 @@ const sessionPageSize = 100;
 const maxSessionPages = 10;
 
 /** The user's logins, newest first, at most a thousand of them. */
-export const listSessions = () => outcomeOf(allSessions());
+export const listSessions = () => resultOf(allSessions());
 
 async function allSessions(): Promise<Session[]> {
   const sessions: Session[] = [];
@@ -195,8 +195,8 @@ async function allSessions(): Promise<Session[]> {
 }
 
 /** End one login of the user. */
-export const revokeSession = (id: string) => outcomeOf(api.call('revokeSession', { params: { id } }));
+export const revokeSession = (id: string) => resultOf(api.call('revokeSession', { params: { id } }));
 
 /** End this login, or every login of the user. */
 export const logout = (scope: 'session' | 'everywhere') =>
-  outcomeOf(api.call('logout', scope === 'session' ? { query: { scope } } : {}));
+  resultOf(api.call('logout', scope === 'session' ? { query: { scope } } : {}));

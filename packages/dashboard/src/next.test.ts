@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { home, isForOtherLogin, loginPath, otherLoginPath, safeNext } from './next.ts';
+import { home, isSwitchingAccount, loginPath, safeNext, switchAccountPath } from './next.ts';
 
 const origin = 'https://login.example';
 
@@ -41,10 +41,10 @@ test('the login page gets back exactly the path it was given', () => {
   const next = '/device?user_code=BCDF-GHJK';
   for (const [path, isForOther] of [
     [loginPath(next), false],
-    [otherLoginPath(next), true],
+    [switchAccountPath(next), true],
   ] as const) {
     const query = new URL(path, origin).searchParams;
     expect(query.get('next')).toBe(next);
-    expect(isForOtherLogin(query)).toBe(isForOther);
+    expect(isSwitchingAccount(query)).toBe(isForOther);
   }
 });

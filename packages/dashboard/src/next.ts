@@ -20,8 +20,8 @@ export function safeNext(wanted: string | null | undefined, origin: string): str
 export const loginPath = (next: string): string => `/login?${new URLSearchParams({ next })}`;
 
 /** The same for somebody who wants to sign in as somebody else: who is signed in already is not asked about it. */
-export const otherLoginPath = (next: string): string =>
+export const switchAccountPath = (next: string): string =>
   `/login?${new URLSearchParams({ next, prompt: 'login' })}`;
 
-/** Whether the login page was opened by `otherLoginPath`. The parameter is that of OpenID Connect. */
-export const isForOtherLogin = (query: URLSearchParams): boolean => query.get('prompt') === 'login';
+/** Whether the login page was opened by `switchAccountPath`. The parameter is that of OpenID Connect. */
+export const isSwitchingAccount = (query: URLSearchParams): boolean => query.get('prompt') === 'login';

@@ -1,22 +1,22 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { computed, effect, signal, untracked } from '@preact/signals';
-import { whoIsSignedIn } from '../api.ts';
+import { getSignedInUser } from '../api.ts';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
+import { explain } from '../error-messages.ts';
 import { home, loginPath } from '../next.ts';
-import { shownUser } from '../shown-user.ts';
+import { pageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
+import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { Later, Placeholder, WaitingMessage } from '../ui/waiting.tsx';
-import { explain } from '../words.ts';
-import { noticing, SignedOut } from './as-user.tsx';
+import { detectSignOut, SignedOutDialog } from './actions.tsx';
+import { Activity, activityData } from './activity.tsx';
 import { DeleteAccount } from './delete-account.tsx';
-import { eventsPart, SecurityLog } from './events.tsx';
-import { Logins, loginsPart, sessions } from './logins.tsx';
-import { Organizations, organizationsPart } from './organizations.tsx';
-import { afterRecentLogin, Passkeys, passkeysPart } from './passkeys.tsx';
+import { Organizations, organizationsData } from './organizations.tsx';
+import { afterRecentSignIn, Passkeys, passkeysData } from './passkeys.tsx';
 import { loadProfile, ProfileSection } from './profile.tsx';
+import { Sessions, sessions, sessionsData } from './sessions.tsx';
 
 const view = signal<'loading' | 'unavailable' | 'account'>('loading');
 const error = signal('');
@@ -33,7 +33,7 @@ const isRecent = (list: readonly Session[]) =>
       current && kind === 'browser' && Date.now() - Date.parse(created_at) < recentMilliseconds,
   );
 
-const parts = [passkeysPart, loginsPart, organizationsPart, eventsPart];
+const parts = [passkeysData, sessionsData, organizationsData, activityData];
 
 /** Whose account it is comes first, alone: nothing else is asked for where nobody is signed in. */
 const load = () =>
@@ -59,17 +59,17 @@ const load = () =>
 
 let isWelcomed = false;
 effect(() => {
-  if (isWelcomed || passkeysPart.at.value !== 'shown' || sessions.value === undefined) return;
+  if (isWelcomed || passkeysData.at.value !== 'shown' || sessions.value === undefined) return;
   isWelcomed = true;
-  if (isRecent(sessions.value)) untracked(() => void afterRecentLogin());
+  if (isRecent(sessions.value)) untracked(() => void afterRecentSignIn());
 });
 
 // Another tab may have signed out in the meantime, or signed in as somebody else.
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || view.value !== 'account' || busy.now.value) return;
-  void whoIsSignedIn().then((result) => {
-    const me = noticing(result);
-    if (me.ok && me.value.id !== shownUser()?.id) location.reload();
+  void getSignedInUser().then((result) => {
+    const me = detectSignOut(result);
+    if (me.ok && me.value.id !== pageUser()?.id) location.reload();
   });
 });
 
@@ -81,10 +81,10 @@ const isWaiting = computed(
 function AccountView() {
   if (view.value === 'loading') {
     return (
-      <Later>
+      <Delayed>
         <Heading key="account">Your account</Heading>
         <Placeholder entries={3} />
-      </Later>
+      </Delayed>
     );
   }
   if (view.value === 'unavailable') {
@@ -105,19 +105,19 @@ function AccountView() {
       </Heading>
       <ProfileSection />
       <Passkeys />
-      <Logins />
+      <Sessions />
       <Organizations />
-      <SecurityLog sessions={sessions.value} />
+      <Activity sessions={sessions.value} />
       <DeleteAccount />
       <ConfirmDialog />
-      <SignedOut />
+      <SignedOutDialog />
     </>
   );
 }
 
 const AccountPage = () => (
   <>
-    <WaitingMessage isWaiting={isWaiting.value} />
+    <LoadingMessage isWaiting={isWaiting.value} />
     <AccountView />
   </>
 );

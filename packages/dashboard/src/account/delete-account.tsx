@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { deleteAccount } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { explain } from '../words.ts';
-import { asUser } from './as-user.tsx';
+import { runAction } from './actions.tsx';
 
 const isAsking = signal(false);
 const error = signal('');
@@ -19,7 +19,7 @@ const words = {
 const remove = () =>
   busy.run(async () => {
     error.value = '';
-    const result = await asUser(deleteAccount);
+    const result = await runAction(deleteAccount);
     if (result.ok) {
       noteSignOut('deleted');
       location.replace('/login');

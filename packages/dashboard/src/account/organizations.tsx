@@ -2,13 +2,13 @@ import type { Organization } from '@latchkey/contract/organizations';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { listOrganizations, type Problem } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
-import { explain } from '../words.ts';
-import { noticing } from './as-user.tsx';
-import { Fetched, partOf, Section } from './section.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { detectSignOut } from './actions.tsx';
+import { Section, SectionContent, sectionData } from './section.tsx';
 
 const organizations = signal<readonly Organization[]>([]);
 const cursor = signal<string | null>(null);
@@ -21,19 +21,19 @@ const roles = { owner: 'Owner', admin: 'Admin', member: 'Member' } satisfies Rec
 >;
 
 async function loadOrganizations(): Promise<Problem | undefined> {
-  const list = noticing(await listOrganizations());
+  const list = detectSignOut(await listOrganizations());
   if (!list.ok) return list.problem;
   organizations.value = list.value.organizations;
   cursor.value = list.value.next_cursor;
   return undefined;
 }
 
-export const organizationsPart = partOf('organizations', 'Your organizations', loadOrganizations);
+export const organizationsData = sectionData('organizations', 'Your organizations', loadOrganizations);
 
 const showMore = (after: string) =>
   busy.run(async () => {
     error.value = '';
-    const list = noticing(await listOrganizations(after));
+    const list = detectSignOut(await listOrganizations(after));
     if (!list.ok) {
       error.value = explain(list.problem);
       return undefined;
@@ -46,8 +46,8 @@ const showMore = (after: string) =>
 /** The organizations the user belongs to, and as what. */
 export function Organizations() {
   return (
-    <Section of={organizationsPart} title="Your organizations">
-      <Fetched of={organizationsPart} entries={1}>
+    <Section of={organizationsData} title="Your organizations">
+      <SectionContent of={organizationsData} entries={1}>
         {organizations.value.length === 0 ? <p class="quiet">None.</p> : null}
         <ul id="organizations" class="plain-list">
           {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
@@ -60,7 +60,7 @@ export function Organizations() {
                 {personal ? <span class="badge">personal</span> : null}
               </p>
               <p class="quiet">
-                <bdi>{slug}</bdi>. Since <Moment at={joined_at} />.
+                <bdi>{slug}</bdi>. Since <Timestamp at={joined_at} />.
               </p>
             </li>
           ))}
@@ -72,7 +72,7 @@ export function Organizations() {
           isBusy={busy.now.value}
           onMore={(after) => void showMore(after)}
         />
-      </Fetched>
+      </SectionContent>
     </Section>
   );
 }

@@ -6,17 +6,17 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { api, listPasskeys, outcomeOf, type Problem, removePasskey, renamePasskey } from '../api.ts';
-import { cameByMail, forgetMailLogin } from '../passkeys/after-mail.ts';
+import { api, listPasskeys, type Problem, removePasskey, renamePasskey, resultOf } from '../api.ts';
+import { explain } from '../error-messages.ts';
+import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
-import { explain } from '../words.ts';
-import { asUser, noticing } from './as-user.tsx';
-import { storageWords } from './passkey-words.ts';
-import { Fetched, focusHeading, partOf, Section } from './section.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { detectSignOut, runAction } from './actions.tsx';
+import { describeStorage } from './passkey-storage.ts';
+import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 /** The one passkey that is being changed, or asked about. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
@@ -27,7 +27,7 @@ const newName = signal('');
 /** The message is about the name that was typed. */
 const nameError = signal('');
 /** Known before any list is, so that no button takes another one's place under somebody's finger. */
-const offered = signal(passkeysSupported && cameByMail());
+const offered = signal(passkeysSupported && signedInByEmail());
 const error = signal('');
 const status = signal('');
 const busy = busyState<'add'>();
@@ -54,18 +54,18 @@ const change = (work: () => Promise<'leaving' | undefined>, action?: 'add') =>
   }, action);
 
 async function loadPasskeys(): Promise<Problem | undefined> {
-  const list = noticing(await listPasskeys());
+  const list = detectSignOut(await listPasskeys());
   if (!list.ok) return list.problem;
   passkeys.value = list.value.passkeys;
   if (passkeys.value.length >= fieldLimits.passkeys) offered.value = false;
   return undefined;
 }
 
-export const passkeysPart = partOf('passkeys', 'Your passkeys', loadPasskeys);
+export const passkeysData = sectionData('passkeys', 'Your passkeys', loadPasskeys);
 
 /** Once the page is shown after a recent login: the offer has been made, and the browser learns which passkeys exist. */
-export async function afterRecentLogin(): Promise<void> {
-  forgetMailLogin();
+export async function afterRecentSignIn(): Promise<void> {
+  forgetEmailSignIn();
   await inTurn(() => signalAccount(api));
 }
 
@@ -81,7 +81,7 @@ const add = () =>
       error.value = words.too_many;
       return undefined;
     }
-    const added = await asUser(() => outcomeOf(addPasskey(api)));
+    const added = await runAction(() => resultOf(addPasskey(api)));
     if (!added.ok) {
       if (added.problem.code === 'conflict' && (await isFull())) {
         error.value = words.too_many;
@@ -105,7 +105,7 @@ const rename = ({ id }: Passkey) =>
       nameError.value = 'Type a name first.';
       return undefined;
     }
-    const renamed = await asUser(() => renamePasskey(id, name));
+    const renamed = await runAction(() => renamePasskey(id, name));
     if (!renamed.ok) {
       if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
       nameError.value = 'That name cannot be used. Try another one.';
@@ -120,7 +120,7 @@ const rename = ({ id }: Passkey) =>
 
 const remove = (removed: Passkey) =>
   change(async () => {
-    const result = await asUser(() => removePasskey(removed.id));
+    const result = await runAction(() => removePasskey(removed.id));
     // One that is gone already is as removed as it can be.
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
@@ -212,7 +212,7 @@ function Actions({ passkey, title }: { passkey: Passkey; title: string }) {
 function Item({ passkey }: { passkey: Passkey }) {
   const title = `passkey-${passkey.id}`;
   const now = open.value?.id === passkey.id ? open.value : undefined;
-  const storage = storageWords(passkey);
+  const storage = describeStorage(passkey);
   return (
     <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
       <p id={title}>
@@ -222,12 +222,12 @@ function Item({ passkey }: { passkey: Passkey }) {
         <span class="badge">{storage.badge}</span>
       </p>
       <p class="quiet">
-        {storage.sentence} Added <Moment at={passkey.created_at} />.{' '}
+        {storage.sentence} Added <Timestamp at={passkey.created_at} />.{' '}
         {passkey.last_used_at === null ? (
           'Not used yet.'
         ) : (
           <>
-            Last used <Moment at={passkey.last_used_at} />.
+            Last used <Timestamp at={passkey.last_used_at} />.
           </>
         )}
       </p>
@@ -278,10 +278,10 @@ function Offer() {
 /** The passkeys of the account: see, add, rename, remove. */
 export function Passkeys() {
   return (
-    <Section of={passkeysPart} title="Your passkeys">
+    <Section of={passkeysData} title="Your passkeys">
       <ErrorMessage id="passkeys-error" text={error.value} />
       <StatusMessage id="passkeys-status">{status.value}</StatusMessage>
-      <Fetched of={passkeysPart} entries={2}>
+      <SectionContent of={passkeysData} entries={2}>
         {offered.value ? <Offer /> : null}
         {passkeys.value.length === 0 && !offered.value ? (
           <p class="quiet">None yet. A passkey signs you in without waiting for a mail.</p>
@@ -295,7 +295,7 @@ export function Passkeys() {
         )}
         {passkeysSupported ? null : <p class="quiet">This browser cannot make passkeys.</p>}
         {passkeysSupported && !offered.value ? <AddButton /> : null}
-      </Fetched>
+      </SectionContent>
     </Section>
   );
 }

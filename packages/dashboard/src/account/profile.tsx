@@ -3,14 +3,14 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { type Signal, signal } from '@preact/signals';
 import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
-import { showUser } from '../shown-user.ts';
+import { explain } from '../error-messages.ts';
+import { setPageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField, PlainField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { explain } from '../words.ts';
-import { asUser } from './as-user.tsx';
-import { ChangeAddress } from './change-address.tsx';
+import { runAction } from './actions.tsx';
+import { ChangeEmail } from './change-email.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
 
 const profile = signal<Profile | undefined>(undefined);
@@ -34,7 +34,7 @@ const words = {
   precondition_failed:
     'The profile was changed somewhere else in the meantime, so nothing was saved yet. What you typed is still here, with what is stored now below it. Save again to keep yours.',
 };
-const fieldWords: Texts = {
+const fieldErrors: Texts = {
   name: 'That name cannot be used. It needs at least one visible character.',
   avatar_url: 'That is not the address of a picture. It has to begin with https://.',
   locale: 'That is not a language tag. It should look like en or de-CH.',
@@ -46,7 +46,7 @@ export async function loadProfile(): Promise<Problem | undefined> {
   const result = await getTaggedProfile();
   if (!result.ok) return result.problem;
   ({ profile: profile.value, tag } = result.value);
-  showUser(result.value.profile);
+  setPageUser(result.value.profile);
   return undefined;
 }
 
@@ -88,23 +88,23 @@ const save = () =>
       close('');
       return undefined;
     }
-    const saved = await asUser(() => updateProfile(patch, tag));
+    const saved = await runAction(() => updateProfile(patch, tag));
     if (saved.ok) {
       ({ profile: profile.value, tag } = saved.value);
       close('Your profile is saved.');
     } else if (saved.problem.code === 'precondition_failed') {
-      await takeIn(texts);
+      await mergeStored(texts);
     } else {
       const { code, message } = saved.problem;
       wrongField.value =
         code === 'invalid_request' ? fields.find((field) => message?.startsWith(`${field}:`)) : undefined;
-      error.value = wrongField.value ? fieldWords[wrongField.value] : explain(saved.problem, words);
+      error.value = wrongField.value ? fieldErrors[wrongField.value] : explain(saved.problem, words);
     }
     return undefined;
   });
 
 /** Somebody else was faster: what they changed and this person did not is taken over, the rest is asked about. */
-async function takeIn(texts: Texts): Promise<void> {
+async function mergeStored(texts: Texts): Promise<void> {
   const problem = await loadProfile();
   if (problem || !profile.value) {
     error.value = explain(problem ?? { code: 'server_error' });
@@ -219,7 +219,7 @@ export function ProfileSection() {
           </button>
         </div>
       )}
-      <ChangeAddress />
+      <ChangeEmail />
     </section>
   );
 }

@@ -1,13 +1,13 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
+import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Placeholder } from '../ui/waiting.tsx';
-import { explain } from '../words.ts';
 
 /** A list of the account that is fetched by itself: where it fails, the rest of the page still works. */
-export interface Part {
+export interface SectionData {
   readonly id: string;
   readonly at: ReadonlySignal<'loading' | 'failed' | 'shown'>;
   readonly error: ReadonlySignal<string>;
@@ -20,7 +20,7 @@ export interface Part {
  * @param name begins the sentence that says it could not be loaded
  * @param ask puts what it gets where it is shown from; what goes wrong comes back
  */
-export function partOf(id: string, name: string, ask: () => Promise<Problem | undefined>): Part {
+export function sectionData(id: string, name: string, ask: () => Promise<Problem | undefined>): SectionData {
   const at = signal<'loading' | 'failed' | 'shown'>('loading');
   const error = signal('');
   const busy = busyState();
@@ -48,7 +48,7 @@ const words = { unreachable: 'Latchkey could not be reached. Check your connecti
 export const focusHeading = (id: string): void => document.getElementById(`${id}-heading`)?.focus();
 
 interface SectionProps {
-  readonly of: Part;
+  readonly of: SectionData;
   readonly title: string;
   readonly children: ComponentChildren;
 }
@@ -63,15 +63,19 @@ export const Section = ({ of: { id, at }, title, children }: SectionProps) => (
   </section>
 );
 
-interface FetchedProps {
-  readonly of: Part;
+interface SectionContentProps {
+  readonly of: SectionData;
   /** How many its placeholder stands for. */
   readonly entries: number;
   readonly children: ComponentChildren;
 }
 
 /** What is fetched of a part: a placeholder until it is there, or what went wrong and another try. */
-export function Fetched({ of: { id, at, error, isBusy, load }, entries, children }: FetchedProps) {
+export function SectionContent({
+  of: { id, at, error, isBusy, load },
+  entries,
+  children,
+}: SectionContentProps) {
   return (
     <>
       <ErrorMessage id={`${id}-failure`} text={error.value} />

@@ -8,19 +8,19 @@ import {
   byCookie,
   getProfile,
   listPasskeys,
-  outcomeOf,
   type Result,
   requestMagicLink,
+  resultOf,
   verifyMagicLink,
 } from '../api.ts';
-import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
-import { isDifferentUser, shownUser } from '../shown-user.ts';
+import { duration, emailErrors, explain } from '../error-messages.ts';
+import { otherUserEmail, pageUser } from '../page-user.ts';
+import { forgetSentEmail, rememberSentEmail, sentEmailKey } from '../sign-in-emails.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { duration, explain, mailWords } from '../words.ts';
 
 /** Who is asked to confirm, and with what they can. */
 interface Person {
@@ -44,7 +44,7 @@ const aboutCode = signal(false);
 const busy = busyState<'passkey' | 'mail' | 'code'>();
 
 /** How often this page's login was replaced by a fresh one. */
-export const renewals = signal(0);
+export const reauthentications = signal(0);
 
 const words = {
   unreachable: 'Latchkey could not be reached. Check your connection and try again.',
@@ -55,7 +55,7 @@ const words = {
   unknown_credential: 'That passkey is not registered here any more. Use another one, or have a mail sent.',
   invalid_grant: 'That passkey did not work. Try again, or have a mail sent to you.',
 };
-const codeWords = {
+const codeErrors = {
   unreachable: words.unreachable,
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
@@ -67,7 +67,7 @@ const codeWords = {
  * confirms right here that it is them, and it is done again; whoever cancels gets the refusal back, and what was
  * typed is where it was. The page must show `ConfirmDialog`.
  */
-export async function withRecentLogin<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
+export async function withRecentSignIn<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
   const result = await work();
   if (result.ok || result.problem.code !== 'insufficient_user_authentication') return result;
   const [me, passkeys] = await Promise.all([getProfile(), listPasskeys()]);
@@ -86,7 +86,7 @@ async function confirm(person: Person): Promise<boolean> {
     asked.value = { person, end };
   });
   asked.value = undefined;
-  if (isConfirmed) renewals.value++;
+  if (isConfirmed) reauthentications.value++;
   return isConfirmed;
 }
 
@@ -104,7 +104,7 @@ const usePasskey = (person: Person) =>
   busy.run(async () => {
     error.value = '';
     aboutCode.value = false;
-    const assertion = await outcomeOf(askForPasskey(api));
+    const assertion = await resultOf(askForPasskey(api));
     if (!assertion.ok) {
       error.value = explain(assertion.problem, words);
       return undefined;
@@ -113,7 +113,7 @@ const usePasskey = (person: Person) =>
       error.value = `That passkey is none of ${person.email}. Choose another one, or have a mail sent to you.`;
       return undefined;
     }
-    const login = await outcomeOf(redeemPasskey(api, assertion.value, byCookie));
+    const login = await resultOf(redeemPasskey(api, assertion.value, byCookie));
     if (login.ok) return accept(login.value, person);
     error.value = explain(login.problem, words);
     return undefined;
@@ -125,12 +125,12 @@ const sendMail = ({ email }: Person) =>
     aboutCode.value = false;
     const result = await requestMagicLink(email);
     if (!result.ok) {
-      error.value = explain(result.problem, { ...words, ...mailWords });
+      error.value = explain(result.problem, { ...words, ...emailErrors });
       return undefined;
     }
     const { request, expires_in } = result.value;
     const next = location.pathname + location.search;
-    rememberAsked({ email, until: Date.now() + expires_in * 1000, next });
+    rememberSentEmail({ email, until: Date.now() + expires_in * 1000, next });
     code.value = '';
     sent.value = { request, expiresInSeconds: expires_in };
     return undefined;
@@ -147,17 +147,17 @@ const enter = (person: Person, { request }: SentMail) =>
     }
     const login = await verifyMagicLink({ request, code: typed });
     if (!login.ok) {
-      error.value = explain(login.problem, codeWords);
+      error.value = explain(login.problem, codeErrors);
       return undefined;
     }
-    forgetAsked();
+    forgetSentEmail();
     return accept(login.value, person);
   }, 'code');
 
 // The page behind the mail's link takes the marker away when it has signed in, in this very browser.
 window.addEventListener('storage', (event) => {
   const now = asked.value;
-  if (event.key !== askedKey || event.newValue !== null || !now || !sent.value || busy.now.value) return;
+  if (event.key !== sentEmailKey || event.newValue !== null || !now || !sent.value || busy.now.value) return;
   void getProfile().then((me) => {
     if (me.ok && me.value.id === now.person.id) now.end(true);
   });
@@ -165,7 +165,7 @@ window.addEventListener('storage', (event) => {
 
 function SomebodyElse({ email }: { email: string }) {
   const dismiss = () => {
-    isDifferentUser.value = undefined;
+    otherUserEmail.value = undefined;
   };
   return (
     <Dialog id="somebody-else" title="Somebody else is signed in now" onClose={dismiss}>
@@ -174,8 +174,7 @@ function SomebodyElse({ email }: { email: string }) {
         <strong>
           <bdi>{email}</bdi>
         </strong>
-        . This page still shows the account of <bdi>{shownUser()?.email}</bdi>. What you did last was not
-        done.
+        . This page still shows the account of <bdi>{pageUser()?.email}</bdi>. What you did last was not done.
       </p>
       <div class="row">
         <button type="button" class="primary" onClick={() => location.reload()}>
@@ -218,9 +217,9 @@ function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
   );
 }
 
-/** Asks for a fresh login in place when `withRecentLogin` needs it, or says who is signed in instead by now. */
+/** Asks for a fresh login in place when `withRecentSignIn` needs it, or says who is signed in instead by now. */
 export function ConfirmDialog() {
-  if (isDifferentUser.value !== undefined) return <SomebodyElse email={isDifferentUser.value} />;
+  if (otherUserEmail.value !== undefined) return <SomebodyElse email={otherUserEmail.value} />;
   const now = asked.value;
   if (now === undefined) return null;
   const { person } = now;

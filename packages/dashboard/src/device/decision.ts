@@ -1,4 +1,4 @@
-import type { Approval } from './pick-up.ts';
+import type { Approval } from './approval-status.ts';
 
 /** What was decided on this page, and by whom. */
 export type Decision =
@@ -10,7 +10,7 @@ export type Decision =
  * back, is told what they were told before. It holds no secret, only ids. The entry gets the address of the code
  * that was decided about: without it, the address is that of a page for any other code.
  */
-export const noteDecision = (made: Decision, address: string): void =>
+export const saveDecision = (made: Decision, address: string): void =>
   history.replaceState(made, '', address);
 
 /** The decision kept with the page's entry, if it is of this user. */

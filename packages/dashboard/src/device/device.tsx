@@ -3,29 +3,29 @@ import type { PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
-import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
-import { loginPath, otherLoginPath } from '../next.ts';
-import { showUser } from '../shown-user.ts';
+import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
+import { clock, explain } from '../error-messages.ts';
+import { loginPath, switchAccountPath } from '../next.ts';
+import { setPageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
-import { Claimed } from '../ui/claimed.tsx';
 import { CodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
 import { mount } from '../ui/mount.tsx';
-import { clock, explain } from '../words.ts';
-import { Approved, Denied } from './decided.tsx';
-import { type Decision, noteDecision, recallDecision } from './decision.ts';
-import { type ReviewTimer, reviewTimer } from './looked-at.ts';
-import { type PickUp, watchPickUp } from './pick-up.ts';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { Untrusted } from '../ui/untrusted.tsx';
+import { type ApprovalStatus, watchApproval } from './approval-status.ts';
+import { type Decision, recallDecision, saveDecision } from './decision.ts';
+import { Approved, Denied } from './outcome.tsx';
+import { type ReviewTimer, reviewTimer } from './review-timer.ts';
 
 type Step =
   | { at: 'loading' }
   | { at: 'unavailable' }
-  | { at: 'code'; nothingWaits?: boolean }
+  | { at: 'code'; isUnknownCode?: boolean }
   | Review
-  | { at: 'approved'; pickUp: PickUp; sessionId: string | null }
+  | { at: 'approved'; status: ApprovalStatus; sessionId: string | null }
   | { at: 'denied' };
 
 interface Review {
@@ -44,7 +44,7 @@ const busy = busyState();
 /** An approval was sent and no answer came: it may have taken effect. */
 let approvalInDoubt = false;
 
-const codeWords = {
+const codeErrors = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
     'No login is waiting with this code. If you have just approved or denied it, you are done here. Otherwise compare it with your terminal; if it is the same, start the login again there.',
@@ -57,7 +57,7 @@ const here = () => {
 };
 
 /** Goes to the login page when that is what the problem asks for. */
-function leftToSignIn({ code: problem }: Problem): boolean {
+function redirectedToSignIn({ code: problem }: Problem): boolean {
   if (problem !== 'invalid_token') return false;
   location.assign(loginPath(here()));
   return true;
@@ -68,15 +68,15 @@ async function lookUp(): Promise<'leaving' | undefined> {
   error.value = '';
   const typed = normalizeCode(code.value);
   if (typed === undefined) {
-    error.value = code.value.trim() === '' ? 'Type the code first.' : codeWords.invalid_request;
+    error.value = code.value.trim() === '' ? 'Type the code first.' : codeErrors.invalid_request;
     step.value = { at: 'code' };
     return undefined;
   }
   const result = await verifyDevice(formatCode(typed));
   if (!result.ok) {
-    if (leftToSignIn(result.problem)) return 'leaving';
-    error.value = explain(result.problem, codeWords);
-    step.value = { at: 'code', nothingWaits: result.problem.code === 'invalid_grant' };
+    if (redirectedToSignIn(result.problem)) return 'leaving';
+    error.value = explain(result.problem, codeErrors);
+    step.value = { at: 'code', isUnknownCode: result.problem.code === 'invalid_grant' };
     return undefined;
   }
   // A code that was typed is there again after a reload.
@@ -94,26 +94,26 @@ async function lookUp(): Promise<'leaving' | undefined> {
 
 function backToCode(message: string): void {
   error.value = message;
-  step.value = { at: 'code', nothingWaits: true };
+  step.value = { at: 'code', isUnknownCode: true };
 }
 
 const decide = (decision: Decision['decision'], device: PendingDevice, until: Date) =>
   busy.run(async () => {
     error.value = '';
-    const result = await withRecentLogin(() => decideDevice(decision, device.user_code));
+    const result = await withRecentSignIn(() => decideDevice(decision, device.user_code));
     if (!result.ok) {
       const { problem } = result;
-      if (leftToSignIn(problem)) return 'leaving';
+      if (redirectedToSignIn(problem)) return 'leaving';
       if (problem.code === 'invalid_grant') {
         backToCode(
           approvalInDoubt
             ? 'This code is no longer waiting. Look at your terminal: it may be signed in already.'
-            : codeWords.invalid_grant,
+            : codeErrors.invalid_grant,
         );
       } else {
         approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
         error.value = explain(problem, {
-          ...codeWords,
+          ...codeErrors,
           unreachable: 'Latchkey could not be reached. Check your connection and try again.',
         });
       }
@@ -130,7 +130,7 @@ const decide = (decision: Decision['decision'], device: PendingDevice, until: Da
             requestedAt: device.requested_at,
             until: until.getTime(),
           };
-    noteDecision(made, here());
+    saveDecision(made, here());
     goOnAfter(made);
     return undefined;
   });
@@ -141,10 +141,10 @@ function goOnAfter(made: Decision): void {
     step.value = { at: 'denied' };
     return;
   }
-  void watchPickUp(made, (pickUp) => {
+  void watchApproval(made, (status) => {
     const now = step.value;
-    if (now.at === 'approved' && now.pickUp === 'takenBack') return;
-    step.value = { at: 'approved', pickUp, sessionId: made.sessionId };
+    if (now.at === 'approved' && now.status === 'takenBack') return;
+    step.value = { at: 'approved', status, sessionId: made.sessionId };
   });
 }
 
@@ -154,10 +154,10 @@ const takeBack = (sessionId: string | null) =>
     if (sessionId === null) return undefined;
     error.value = '';
     const result = await revokeSession(sessionId);
-    if (result.ok) step.value = { at: 'approved', pickUp: 'takenBack', sessionId };
+    if (result.ok) step.value = { at: 'approved', status: 'takenBack', sessionId };
     // What is gone already is told by the log.
     else if (result.problem.code !== 'not_found') {
-      if (leftToSignIn(result.problem)) return 'leaving';
+      if (redirectedToSignIn(result.problem)) return 'leaving';
       error.value = explain(result.problem);
     }
     return undefined;
@@ -180,7 +180,7 @@ async function start(): Promise<void> {
   }
   account.value = me.value.email;
   userId = me.value.id;
-  showUser(me.value);
+  setPageUser(me.value);
   const made = recallDecision(userId);
   if (made !== undefined) goOnAfter(made);
   else if (code.value === '') step.value = { at: 'code' };
@@ -189,11 +189,11 @@ async function start(): Promise<void> {
 
 const SignedInAs = () => (
   <p class="quiet">
-    Signed in as <bdi>{account.value}</bdi>. <a href={otherLoginPath(here())}>Use another account</a>
+    Signed in as <bdi>{account.value}</bdi>. <a href={switchAccountPath(here())}>Use another account</a>
   </p>
 );
 
-function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined }) {
+function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefined }) {
   return (
     <>
       <Heading key="code">Sign in a terminal</Heading>
@@ -213,7 +213,7 @@ function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined
           {busy.now.value ? 'One moment…' : 'Continue'}
         </button>
       </Form>
-      {nothingWaits ? (
+      {isUnknownCode ? (
         <p>
           <a href="/account">See all your logins</a>
         </p>
@@ -258,9 +258,9 @@ function ReviewStep({ review: { device, until, looked } }: { review: Review }) {
         </dd>
         <dt>Address</dt>
         <dd id="ip-address">{device.ip_address ?? <span class="missing">unknown</span>}</dd>
-        <dt>Asked</dt>
+        <dt>SentEmail</dt>
         <dd id="requested-at">
-          <Moment at={device.requested_at} />
+          <Timestamp at={device.requested_at} />
         </dd>
         <dt>Good until</dt>
         <dd id="expires">
@@ -268,15 +268,15 @@ function ReviewStep({ review: { device, until, looked } }: { review: Review }) {
         </dd>
         <dt>Program</dt>
         <dd id="client-name">
-          <Claimed text={device.client_name} />
+          <Untrusted text={device.client_name} />
         </dd>
         <dt>Device</dt>
         <dd id="device-name">
-          <Claimed text={device.device_name} />
+          <Untrusted text={device.device_name} />
         </dd>
         <dt>User agent</dt>
         <dd id="user-agent">
-          <Claimed text={device.user_agent} />
+          <Untrusted text={device.user_agent} />
         </dd>
       </dl>
       <p class="hint">Text in quotes is what the program says of itself. Nobody has checked it.</p>
@@ -322,13 +322,13 @@ function DevicePage() {
         </>
       );
     case 'code':
-      return <CodeStep nothingWaits={now.nothingWaits} />;
+      return <CodeStep isUnknownCode={now.isUnknownCode} />;
     case 'review':
       return <ReviewStep review={now} />;
     case 'approved':
       return (
         <Approved
-          pickUp={now.pickUp}
+          status={now.status}
           error={error.value}
           isBusy={busy.now.value}
           onTakeBack={() => void takeBack(now.sessionId)}

@@ -3,27 +3,34 @@ import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/p
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { api, byCookie, requestMagicLink, signingIn, verifyMagicLink, whoIsSignedIn } from '../api.ts';
 import {
-  askedKey,
-  forgetAsked,
-  forgetWaiting,
-  recallAsked,
-  recallWaiting,
-  rememberWaiting,
-  type Waiting,
-} from '../asked.ts';
-import { isForOtherLogin, safeNext } from '../next.ts';
-import { noteMailLogin } from '../passkeys/after-mail.ts';
+  api,
+  byCookie,
+  getSignedInUser,
+  requestMagicLink,
+  requiringCookies,
+  verifyMagicLink,
+} from '../api.ts';
+import { duration, emailErrors, explain } from '../error-messages.ts';
+import { isSwitchingAccount, safeNext } from '../next.ts';
+import { noteEmailSignIn } from '../passkey-offer.ts';
+import {
+  forgetPendingSignIn,
+  forgetSentEmail,
+  type PendingSignIn,
+  recallPendingSignIn,
+  recallSentEmail,
+  rememberPendingSignIn,
+  sentEmailKey,
+} from '../sign-in-emails.ts';
 import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { CodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
+import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { Later, Placeholder, WaitingMessage } from '../ui/waiting.tsx';
-import { duration, explain, mailWords } from '../words.ts';
 
 type Step =
   | { at: 'loading' }
@@ -33,12 +40,12 @@ type Step =
 
 const query = new URLSearchParams(location.search);
 /** A mail that this tab asked for before it was reloaded: its code can still be typed. */
-const waiting = recallWaiting(Date.now());
+const waiting = recallPendingSignIn(Date.now());
 /** A mail that this browser asked for, perhaps in another tab: its link is still good here. */
-const earlier = recallAsked(Date.now());
+const earlier = recallSentEmail(Date.now());
 const next = safeNext(query.get('next') ?? waiting?.next, location.origin);
 
-const sentStep = ({ email, request, until }: Waiting): Step => ({
+const sentStep = ({ email, request, until }: PendingSignIn): Step => ({
   at: 'sent',
   email,
   request,
@@ -56,11 +63,11 @@ const notice = signal('');
 const aboutField = signal(false);
 const busy = busyState<'mail' | 'code' | 'passkey'>();
 
-const askWords = {
-  ...mailWords,
+const emailFormErrors = {
+  ...emailErrors,
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
 };
-const passkeyWords = {
+const passkeyErrors = {
   passkeys_unsupported: 'This browser cannot use passkeys. Have a mail sent to you instead.',
   no_authenticator:
     'This device has no passkey that it could use here. Use a phone or a security key, or have a mail sent to you.',
@@ -70,13 +77,13 @@ const passkeyWords = {
   unknown_credential:
     'That passkey is not registered here any more. Use another one, or have a mail sent to you.',
 };
-const codeWords = {
+const codeErrors = {
   invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
   invalid_grant:
     'That code did not work. Check it against the newest mail; if it still fails, its time may be over: send a new mail.',
 };
 
-const signOutWords = {
+const signOutMessages = {
   session: 'You are signed out in this browser.',
   everywhere: 'You are signed out everywhere. Every browser and terminal has to sign in again.',
   deleted: 'Your account has been deleted.',
@@ -99,12 +106,12 @@ const ask = (address: string) =>
     }
     const result = await requestMagicLink(address);
     if (!result.ok) {
-      error.value = explain(result.problem, askWords);
+      error.value = explain(result.problem, emailFormErrors);
       return undefined;
     }
     const { request, expires_in } = result.value;
     const sent = { email: address, until: Date.now() + expires_in * 1000, next, request };
-    rememberWaiting(sent);
+    rememberPendingSignIn(sent);
     code.value = '';
     step.value = sentStep(sent);
     status.value = again ? 'A new mail is on its way. Use the code of the newest one.' : '';
@@ -123,11 +130,11 @@ const enter = (request: string) =>
     }
     const result = await verifyMagicLink({ request, code: typed });
     if (!result.ok) {
-      error.value = explain(result.problem, codeWords);
+      error.value = explain(result.problem, codeErrors);
       return undefined;
     }
-    forgetAsked();
-    noteMailLogin();
+    forgetSentEmail();
+    noteEmailSignIn();
     status.value = 'Signed in.';
     location.replace(next);
     return 'leaving';
@@ -135,13 +142,13 @@ const enter = (request: string) =>
 
 async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
   error.value = '';
-  const result = await signingIn(() => redeemPasskey(api, assertion, byCookie));
+  const result = await requiringCookies(() => redeemPasskey(api, assertion, byCookie));
   if (!result.ok) {
     aboutField.value = false;
-    error.value = explain(result.problem, passkeyWords);
+    error.value = explain(result.problem, passkeyErrors);
     return undefined;
   }
-  forgetWaiting();
+  forgetPendingSignIn();
   status.value = 'Signed in.';
   location.replace(next);
   return 'leaving';
@@ -161,11 +168,11 @@ const usePasskey = () =>
     error.value = '';
     notice.value = '';
     await autofill.stop();
-    const asked = await signingIn(() => askForPasskey(api));
+    const asked = await requiringCookies(() => askForPasskey(api));
     if (asked.ok && (await redeem(asked.value)) === 'leaving') return 'leaving';
     if (!asked.ok) {
       aboutField.value = false;
-      error.value = explain(asked.problem, passkeyWords);
+      error.value = explain(asked.problem, passkeyErrors);
     }
     autofill.start();
     return undefined;
@@ -180,7 +187,7 @@ function AddressStep() {
   // Put into a region that is there already, so that it is read out.
   useEffect(() => {
     const signOut = takeSignOut();
-    if (signOut !== undefined) notice.value = signOutWords[signOut];
+    if (signOut !== undefined) notice.value = signOutMessages[signOut];
   }, []);
   return (
     <>
@@ -253,7 +260,7 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
           onClick={() => {
             error.value = '';
             status.value = '';
-            forgetWaiting();
+            forgetPendingSignIn();
             showForm();
           }}
         >
@@ -297,9 +304,9 @@ function CurrentStep() {
   switch (now.at) {
     case 'loading':
       return (
-        <Later>
+        <Delayed>
           <Placeholder entries={1} />
-        </Later>
+        </Delayed>
       );
     case 'address':
       return <AddressStep />;
@@ -312,17 +319,18 @@ function CurrentStep() {
 
 const LoginPage = () => (
   <>
-    <WaitingMessage isWaiting={step.value.at === 'loading'} />
+    <LoadingMessage isWaiting={step.value.at === 'loading'} />
     <CurrentStep />
   </>
 );
 
 // The page behind the mail's link takes the marker away when it has signed in.
 window.addEventListener('storage', (event) => {
-  if (event.key !== askedKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value) return;
-  void whoIsSignedIn().then((me) => {
+  if (event.key !== sentEmailKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value)
+    return;
+  void getSignedInUser().then((me) => {
     if (!me.ok || step.value.at !== 'sent') return;
-    forgetWaiting();
+    forgetPendingSignIn();
     step.value = { at: 'signedIn', as: me.value.email, inAnotherTab: true };
   });
 });
@@ -333,7 +341,7 @@ const patienceMilliseconds = 2_000;
 /** Somebody who is signed in is told so, and goes on with one click. */
 async function start(): Promise<void> {
   const patience = new Promise<undefined>((resolve) => setTimeout(resolve, patienceMilliseconds));
-  const me = isForOtherLogin(query) ? undefined : await Promise.race([whoIsSignedIn(), patience]);
+  const me = isSwitchingAccount(query) ? undefined : await Promise.race([getSignedInUser(), patience]);
   if (me?.ok) step.value = { at: 'signedIn', as: me.value.email, inAnotherTab: false };
   else showForm();
 }

@@ -1,16 +1,16 @@
 import { signal } from '@preact/signals';
 import { type Problem, verifyMagicLink } from '../api.ts';
-import { forgetAsked, recallAsked } from '../asked.ts';
-import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
+import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
+import { explain } from '../error-messages.ts';
 import { home, loginPath, safeNext } from '../next.ts';
-import { noteMailLogin } from '../passkeys/after-mail.ts';
+import { noteEmailSignIn } from '../passkey-offer.ts';
+import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { explain } from '../words.ts';
 
 /**
  * A person who asked in this browser clicks once; anybody else shows by typing the address that the link is
@@ -19,8 +19,8 @@ import { explain } from '../words.ts';
 type Step = Outcome | { at: 'incomplete' } | { at: 'oneClick'; email: string } | { at: 'address' };
 type Outcome = { at: 'used'; next: string };
 
-const token = tokenOfLink('lk_ml_') ?? '';
-const asked = recallAsked(Date.now());
+const token = tokenFromLink('lk_ml_') ?? '';
+const asked = recallSentEmail(Date.now());
 const next = asked?.next ?? home;
 
 const step = signal<Step>(firstStep());
@@ -36,7 +36,7 @@ function firstStep(): Step {
 }
 
 function outcomeBefore(): Outcome | undefined {
-  const kept = outcomeOfLink();
+  const kept = linkOutcome();
   if (kept['at'] !== 'used' || typeof kept['next'] !== 'string') return undefined;
   return { at: 'used', next: safeNext(kept['next'], location.origin) };
 }
@@ -63,8 +63,8 @@ const signIn = (address: string) =>
       return undefined;
     }
     closeLink({ at: 'used', next } satisfies Outcome);
-    forgetAsked();
-    noteMailLogin();
+    forgetSentEmail();
+    noteEmailSignIn();
     status.value = 'Signed in.';
     location.replace(next);
     return 'leaving';

@@ -1,24 +1,24 @@
 import type { DisownedNotice } from '@latchkey/contract/notices';
 import { signal } from '@preact/signals';
 import { disownApprover, disownNotice } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { busyState } from '../ui/busy.ts';
-import { Claimed } from '../ui/claimed.tsx';
+import { type DoneProps, mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { type DoneProps, mountMailQuestion } from '../ui/mail-question.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { Untrusted } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
-import { explain } from '../words.ts';
 import {
-  browsersWords,
-  devicesWords,
-  doneWords,
-  failureWords,
+  browsersText,
+  devicesText,
+  doneText,
+  errorMessages,
   isDisownedNotice,
-  passkeysWords,
-} from './words.ts';
+  passkeysText,
+} from './messages.ts';
 
 const error = signal('');
 const status = signal('');
@@ -31,7 +31,7 @@ const Named = ({ words, names }: { words: string; names: readonly string[] }) =>
     {names.map((name, index) => (
       <>
         {index === 0 ? ': ' : ', '}
-        <Claimed text={name} />
+        <Untrusted text={name} />
       </>
     ))}
     {names.length === 0 ? '.' : null}
@@ -57,10 +57,10 @@ function Undone({ value }: { value: DisownedNotice }) {
               again.
             </li>
           )}
-          {sessions_ended === 0 ? null : <li>{browsersWords(sessions_ended)}</li>}
-          {devices_ended === 0 ? null : <Named words={devicesWords(devices_ended)} names={device_names} />}
+          {sessions_ended === 0 ? null : <li>{browsersText(sessions_ended)}</li>}
+          {devices_ended === 0 ? null : <Named words={devicesText(devices_ended)} names={device_names} />}
           {passkeys_removed.length === 0 ? null : (
-            <Named words={passkeysWords(passkeys_removed.length)} names={passkeys_removed} />
+            <Named words={passkeysText(passkeys_removed.length)} names={passkeys_removed} />
           )}
         </ul>
       )}
@@ -82,7 +82,7 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
         status.value = 'The login that approved the device has ended, too, and everything it added is gone.';
         onChange(result.value);
         document.querySelector('h1')?.focus();
-      } else error.value = explain(result.problem, failureWords);
+      } else error.value = explain(result.problem, errorMessages);
       return undefined;
     });
   return (
@@ -92,7 +92,7 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
       <dl>
         <dt>Signed in</dt>
         <dd>
-          <Moment at={approver.created_at} />
+          <Timestamp at={approver.created_at} />
         </dd>
         <dt>IP address</dt>
         <dd>{approver.ip_address ?? 'an unknown address'}</dd>
@@ -127,7 +127,7 @@ const Done = (props: DoneProps<DisownedNotice>) => (
     <Heading key="done" takesFocus>
       Taken care of
     </Heading>
-    <p>{doneWords(props.value)}</p>
+    <p>{doneText(props.value)}</p>
     <StatusMessage>{status.value}</StatusMessage>
     <Undone value={props.value} />
     <Approver {...props} />
@@ -146,7 +146,7 @@ const Done = (props: DoneProps<DisownedNotice>) => (
   </>
 );
 
-mountMailQuestion({
+mountEmailLinkPage({
   prefix: 'lk_nm_',
   heading: 'Was this not you?',
   text: 'Then say so. That ends the login that the mail told you of, and undoes everything it added: passkeys, approved devices, a changed address, and the logins that came of them. Your other logins stay, unless an address has to be put back: then all of them end.',
@@ -155,6 +155,6 @@ mountMailQuestion({
   act: 'This was not me',
   carryOut: disownNotice,
   isValue: isDisownedNotice,
-  failureWords: () => failureWords,
+  errorMessages: () => errorMessages,
   Done,
 });

@@ -1,13 +1,13 @@
 import type { Answer } from '@latchkey/client/operations';
 import { computed, signal } from '@preact/signals';
-import { previewEmailChange, type Result, verifyEmailChange, whoIsSignedIn } from '../api.ts';
-import { tokenOfLink } from '../mail-link.ts';
+import { getSignedInUser, previewEmailChange, type Result, verifyEmailChange } from '../api.ts';
+import { tokenFromLink } from '../email-link.ts';
+import type { ErrorMessages } from '../error-messages.ts';
 import { home } from '../next.ts';
-import { showUser } from '../shown-user.ts';
+import { setPageUser } from '../page-user.ts';
+import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { mountMailQuestion } from '../ui/mail-question.tsx';
-import type { Words } from '../words.ts';
 
 /**
  * Who has opened the link. Somebody who is signed in here to its account sees both addresses and needs one click.
@@ -21,11 +21,11 @@ const isReady = computed(() => visitor.value.is !== 'unknown');
 const currentEmail = signal('');
 
 async function recognizeVisitor(token: string): Promise<Visitor> {
-  const me = await whoIsSignedIn();
+  const me = await getSignedInUser();
   if (!me.ok) return { is: 'anybody' };
   const change = await previewEmailChange(token);
   if (!change.ok) return { is: 'anybody' };
-  showUser(me.value);
+  setPageUser(me.value);
   return { is: 'owner', change: change.value };
 }
 
@@ -90,24 +90,24 @@ const Done = ({ value: email }: { value: string }) => (
   </>
 );
 
-const failureWords: Words = {
+const errorMessages: ErrorMessages = {
   conflict: 'Another Latchkey account has this address, so nothing was changed.',
   unreachable: 'Latchkey could not be reached. Check your connection and try again.',
   rate_limited: 'Links were tried too often from your network.',
 };
-const ownerWords: Words = {
-  ...failureWords,
+const ownerErrors: ErrorMessages = {
+  ...errorMessages,
   invalid_grant:
     'This link no longer works: it has been used or has expired, a newer link has replaced it, or you have been signed out. Your account page shows your current address.',
 };
-const anybodyWords: Words = {
-  ...failureWords,
+const visitorErrors: ErrorMessages = {
+  ...errorMessages,
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
   invalid_grant:
     'This did not work. Check the address: it must be the current one of the account. If it is, the link has been used, has expired or was replaced by a newer one, or the session that asked for it has ended. A link stops working after 5 wrong addresses.',
 };
 
-mountMailQuestion({
+mountEmailLinkPage({
   prefix,
   heading: 'Use this address for Latchkey?',
   text: <Question />,
@@ -119,11 +119,11 @@ mountMailQuestion({
   act: 'Yes, use this address',
   carryOut: changeAddress,
   isValue: (kept) => typeof kept === 'string',
-  failureWords: () => (visitor.value.is === 'owner' ? ownerWords : anybodyWords),
+  errorMessages: () => (visitor.value.is === 'owner' ? ownerErrors : visitorErrors),
   Done,
 });
 
-const token = tokenOfLink(prefix);
+const token = tokenFromLink(prefix);
 if (token !== undefined) {
   recognizeVisitor(token).then(
     (found) => {

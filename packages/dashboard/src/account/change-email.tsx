@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals';
 import { requestEmailChange } from '../api.ts';
+import { duration, emailErrors, explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { duration, explain, mailWords } from '../words.ts';
-import { asUser } from './as-user.tsx';
+import { runAction } from './actions.tsx';
 
 const isOpen = signal(false);
 const email = signal('');
@@ -14,7 +14,7 @@ const status = signal('');
 const busy = busyState();
 
 const words = {
-  ...mailWords,
+  ...emailErrors,
   invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
   signup_disabled: 'This service does not take addresses of this domain.',
 };
@@ -33,7 +33,7 @@ const send = () =>
       error.value = 'Type the new mail address first.';
       return undefined;
     }
-    const result = await asUser(() => requestEmailChange(address));
+    const result = await runAction(() => requestEmailChange(address));
     if (!result.ok) {
       error.value = explain(result.problem, words);
       return undefined;
@@ -45,7 +45,7 @@ const send = () =>
   });
 
 /** Another address for the account: it counts once the link that is sent there has been used. */
-export function ChangeAddress() {
+export function ChangeEmail() {
   return (
     <section aria-label="Change the mail address">
       <StatusMessage id="address-status">{status.value}</StatusMessage>

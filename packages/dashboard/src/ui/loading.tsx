@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 const patienceMilliseconds = 150;
 
 /** Shows what is in it only once it is worth saying that this takes a while. */
-export function Later({ children }: { children: ComponentChildren }): ComponentChildren {
+export function Delayed({ children }: { children: ComponentChildren }): ComponentChildren {
   const [isDue, setIsDue] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setIsDue(true), patienceMilliseconds);
@@ -15,10 +15,10 @@ export function Later({ children }: { children: ComponentChildren }): ComponentC
 }
 
 /** Tells who cannot see the placeholders that something is still to come. Stays in the page, as all such regions. */
-export function WaitingMessage({ isWaiting }: { isWaiting: boolean }) {
+export function LoadingMessage({ isWaiting }: { isWaiting: boolean }) {
   return (
     <p id="waiting" class="unseen" role="status">
-      {isWaiting ? <Later>One moment…</Later> : null}
+      {isWaiting ? <Delayed>One moment…</Delayed> : null}
     </p>
   );
 }

@@ -1,14 +1,14 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import type { Result } from '../api.ts';
-import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
-import { explain, type Words } from '../words.ts';
+import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
+import { type ErrorMessages, explain } from '../error-messages.ts';
 import { busyState } from './busy.ts';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
+import { Delayed } from './loading.tsx';
 import { ErrorMessage, StatusMessage } from './messages.tsx';
 import { mount } from './mount.tsx';
-import { Later } from './waiting.tsx';
 
 type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
 type Step<T> =
@@ -26,7 +26,7 @@ export interface DoneProps<T> {
   readonly onChange: (value: T) => void;
 }
 
-interface MailQuestion<T> {
+interface EmailLinkPage<T> {
   /** Of the tokens that the link may hold. */
   readonly prefix: string;
   readonly heading: string;
@@ -44,12 +44,12 @@ interface MailQuestion<T> {
   /** Whether something kept for a reload is what `carryOut` comes to. */
   readonly isValue: (kept: unknown) => kept is T;
   /** Looked up when something fails. */
-  readonly failureWords: () => Words;
+  readonly errorMessages: () => ErrorMessages;
   readonly Done: ComponentType<DoneProps<T>>;
 }
 
 function outcomeBefore<T>(isValue: (kept: unknown) => kept is T): Step<T> {
-  const { at, value } = outcomeOfLink();
+  const { at, value } = linkOutcome();
   if (at === 'kept') return { at };
   return at === 'done' && isValue(value) ? { at, value } : { at: 'incomplete' };
 }
@@ -59,8 +59,8 @@ function outcomeBefore<T>(isValue: (kept: unknown) => kept is T): Step<T> {
  * the token leaves only with a click, and the harmless answer comes first, so that a mail scanner that presses the
  * first button it finds changes nothing either.
  */
-export function mountMailQuestion<T>(question: MailQuestion<T>): void {
-  const token = tokenOfLink(question.prefix);
+export function mountEmailLinkPage<T>(question: EmailLinkPage<T>): void {
+  const token = tokenFromLink(question.prefix);
   const step = signal<Step<T>>(
     token === undefined ? outcomeBefore(question.isValue) : { at: 'question', token },
   );
@@ -77,7 +77,7 @@ export function mountMailQuestion<T>(question: MailQuestion<T>): void {
       error.value = '';
       const result = await question.carryOut(spent);
       if (result.ok) end({ at: 'done', value: result.value }, spent);
-      else error.value = explain(result.problem, question.failureWords());
+      else error.value = explain(result.problem, question.errorMessages());
       return undefined;
     });
 
@@ -118,7 +118,7 @@ export function mountMailQuestion<T>(question: MailQuestion<T>): void {
           <>
             <Heading key="question">{question.heading}</Heading>
             <StatusMessage>
-              <Later>One moment…</Later>
+              <Delayed>One moment…</Delayed>
             </StatusMessage>
           </>
         ) : (

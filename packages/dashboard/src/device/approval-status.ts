@@ -22,7 +22,7 @@ export interface Approval {
 }
 
 /** What this browser knows of what has become of an approval. */
-export type PickUp =
+export type ApprovalStatus =
   | 'waiting'
   | 'noAnswer'
   | 'pickedUp'
@@ -38,11 +38,11 @@ export type PickUp =
  * the code is over, or this browser is no longer signed in as who approved. A lost answer or a full server is only
  * a reason to ask again. Nothing is asked while nobody sees the page.
  */
-export async function watchPickUp(approval: Approval, show: (now: PickUp) => void): Promise<void> {
+export async function watchApproval(approval: Approval, show: (now: ApprovalStatus) => void): Promise<void> {
   const { sessionId, until } = approval;
   if (sessionId === null) return show('unseen');
   show('waiting');
-  let before: PickUp | undefined;
+  let before: ApprovalStatus | undefined;
   for (let looksLeft = looksAfterEnd; looksLeft > 0; ) {
     await untilVisible();
     const isOver = Date.now() >= until;
@@ -59,10 +59,10 @@ export async function watchPickUp(approval: Approval, show: (now: PickUp) => voi
   show('unseen');
 }
 
-const isFinal = (sees: PickUp) => ['pickedUp', 'endedSince', 'takenBack', 'unseen'].includes(sees);
+const isFinal = (sees: ApprovalStatus) => ['pickedUp', 'endedSince', 'takenBack', 'unseen'].includes(sees);
 
 interface Look {
-  readonly sees: PickUp;
+  readonly sees: ApprovalStatus;
   readonly retryAfterSeconds?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { parseAsked, parseWaiting } from './asked.ts';
-import { explain } from './words.ts';
+import { explain } from './error-messages.ts';
+import { parsePendingSignIn, parseSentEmail } from './sign-in-emails.ts';
 
 test('a refusal that names a time says when to try again', () => {
   const now = new Date('2026-01-02T03:04:05Z');
@@ -16,25 +16,25 @@ test('a refusal that names a time says when to try again', () => {
 test('a marker that is stale, foreign or leads elsewhere is not believed', () => {
   const origin = 'https://login.example';
   const marker = { email: 'ada@example.com', until: 2000, next: '/device?user_code=BCDF-GHJK' };
-  expect(parseAsked(JSON.stringify(marker), origin, 1000)).toEqual(marker);
-  expect(parseAsked(JSON.stringify(marker), origin, 2000)).toBeUndefined();
-  expect(parseAsked(JSON.stringify({ ...marker, next: '//evil.example' }), origin, 1000)?.next).toBe(
+  expect(parseSentEmail(JSON.stringify(marker), origin, 1000)).toEqual(marker);
+  expect(parseSentEmail(JSON.stringify(marker), origin, 2000)).toBeUndefined();
+  expect(parseSentEmail(JSON.stringify({ ...marker, next: '//evil.example' }), origin, 1000)?.next).toBe(
     '/account',
   );
   for (const stored of [null, 'null', '7', '{}', '{"email":"a@b.c"}', '{"email":1,"until":9e9}']) {
-    expect(parseAsked(stored, origin, 1000)).toBeUndefined();
+    expect(parseSentEmail(stored, origin, 1000)).toBeUndefined();
   }
 });
 
 test('a tab waits for a code only with a whole entry of its own storage that has not expired', () => {
   const origin = 'https://login.example';
   const waiting = { email: 'ada@example.com', until: 2000, next: '/device', request: 'lk_mr_x' };
-  expect(parseWaiting(JSON.stringify(waiting), origin, 1999)).toEqual(waiting);
-  expect(parseWaiting(JSON.stringify(waiting), origin, 2000)).toBeUndefined();
-  expect(parseWaiting(JSON.stringify({ ...waiting, next: '//evil.example' }), origin, 0)?.next).toBe(
+  expect(parsePendingSignIn(JSON.stringify(waiting), origin, 1999)).toEqual(waiting);
+  expect(parsePendingSignIn(JSON.stringify(waiting), origin, 2000)).toBeUndefined();
+  expect(parsePendingSignIn(JSON.stringify({ ...waiting, next: '//evil.example' }), origin, 0)?.next).toBe(
     '/account',
   );
   for (const request of [undefined, null, '', 7])
-    expect(parseWaiting(JSON.stringify({ ...waiting, request }), origin, 0)).toBeUndefined();
-  expect(parseWaiting(null, origin, 0)).toBeUndefined();
+    expect(parsePendingSignIn(JSON.stringify({ ...waiting, request }), origin, 0)).toBeUndefined();
+  expect(parsePendingSignIn(null, origin, 0)).toBeUndefined();
 });

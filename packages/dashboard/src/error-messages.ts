@@ -1,9 +1,9 @@
 import type { Problem } from './api.ts';
 
 /** What one page says differently about a code. */
-export type Words = Partial<Record<Problem['code'], string>>;
+export type ErrorMessages = Partial<Record<Problem['code'], string>>;
 
-const common: Words = {
+const common: ErrorMessages = {
   unreachable:
     'Latchkey could not be reached. Check your connection and try again; what you typed is still here.',
   temporarily_unavailable: 'Latchkey is not available right now.',
@@ -32,12 +32,12 @@ const common: Words = {
 };
 
 /** What is different where a mail was asked for. */
-export const mailWords = {
+export const emailErrors = {
   rate_limited: 'Too many mails were asked for, so no more are sent for now. Those that came still work.',
-} satisfies Words;
+} satisfies ErrorMessages;
 
 /** A sentence for a person about what went wrong, and when to try again if the server said so. */
-export function explain(problem: Problem, words: Words = {}, now: Date = new Date()): string {
+export function explain(problem: Problem, words: ErrorMessages = {}, now: Date = new Date()): string {
   const sentence =
     words[problem.code] ?? common[problem.code] ?? 'Something went wrong on our side. Try again in a moment.';
   const { retryAfterSeconds } = problem;

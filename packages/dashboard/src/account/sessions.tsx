@@ -2,16 +2,16 @@ import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
-import { renewals } from '../confirm/confirm.tsx';
+import { reauthentications } from '../confirm/confirm.tsx';
+import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
-import { Claimed } from '../ui/claimed.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { Untrusted } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
-import { explain } from '../words.ts';
-import { asUser, noticing } from './as-user.tsx';
-import { Fetched, focusHeading, partOf, Section } from './section.tsx';
+import { detectSignOut, runAction } from './actions.tsx';
+import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 /** The user's logins, newest first, once they are known. */
 export const sessions = signal<readonly Session[] | undefined>(undefined);
@@ -34,18 +34,18 @@ const methods = {
   passkey: 'with a passkey',
 } satisfies Record<Session['method'], string>;
 
-async function loadLogins(): Promise<Problem | undefined> {
-  const list = noticing(await listSessions());
+async function loadSessions(): Promise<Problem | undefined> {
+  const list = detectSignOut(await listSessions());
   if (!list.ok) return list.problem;
   sessions.value = list.value;
   return undefined;
 }
 
-export const loginsPart = partOf('logins', 'Your logins', loadLogins);
+export const sessionsData = sectionData('logins', 'Your logins', loadSessions);
 
 // A fresh login takes the place of the one before.
 effect(() => {
-  if (renewals.value > 0) void loadLogins();
+  if (reauthentications.value > 0) void loadSessions();
 });
 
 const change = (work: () => Promise<'leaving' | undefined>, action?: 'everywhere') =>
@@ -58,7 +58,7 @@ const change = (work: () => Promise<'leaving' | undefined>, action?: 'everywhere
 const signOut = (scope: 'session' | 'everywhere') =>
   change(
     async () => {
-      const result = await asUser(() => logout(scope));
+      const result = await runAction(() => logout(scope));
       if (!result.ok) {
         error.value = explain(result.problem);
         return undefined;
@@ -72,13 +72,13 @@ const signOut = (scope: 'session' | 'everywhere') =>
 
 /** Ends a login; one that is gone already is as signed out as it can be. */
 async function end(ended: Session): Promise<Problem | undefined> {
-  const result = await asUser(() => revokeSession(ended.id));
+  const result = await runAction(() => revokeSession(ended.id));
   if (!result.ok && result.problem.code !== 'not_found') return result.problem;
   sessions.value = sessions.value?.filter(({ id }) => id !== ended.id);
   return undefined;
 }
 
-const endOne = (session: Session) =>
+const endOneSession = (session: Session) =>
   change(async () => {
     const problem = await end(session);
     if (problem) {
@@ -91,9 +91,9 @@ const endOne = (session: Session) =>
   });
 
 /** Ends all but this one, also those that began since the page was opened. */
-const endOthers = () =>
+const endOtherSessions = () =>
   change(async () => {
-    let problem = await loadLogins();
+    let problem = await loadSessions();
     for (const session of sessions.value?.filter(({ current }) => !current) ?? []) {
       problem ??= await end(session);
     }
@@ -109,20 +109,20 @@ const endOthers = () =>
     return undefined;
   });
 
-function Login({ session }: { session: Session }) {
+function SessionItem({ session }: { session: Session }) {
   const title = `login-${session.id}`;
   return (
     <li class="login" data-session={session.id} aria-labelledby={title}>
       <div>
         <p id={title}>
           <strong>{kinds[session.kind]}</strong>{' '}
-          {session.device_name === null ? null : <Claimed text={session.device_name} />}{' '}
-          {session.client_name === null ? null : <Claimed text={session.client_name} />}{' '}
+          {session.device_name === null ? null : <Untrusted text={session.device_name} />}{' '}
+          {session.client_name === null ? null : <Untrusted text={session.client_name} />}{' '}
           {session.current ? <span class="badge">this one</span> : null}
         </p>
         <p class="quiet">
-          Signed in <Moment at={session.created_at} /> {methods[session.method]}, from{' '}
-          {session.ip_address ?? 'an unknown address'}. Last used <Moment at={session.last_used_at} />.
+          Signed in <Timestamp at={session.created_at} /> {methods[session.method]}, from{' '}
+          {session.ip_address ?? 'an unknown address'}. Last used <Timestamp at={session.last_used_at} />.
         </p>
         {session.user_agent === null ? null : <UserAgent text={session.user_agent} />}
       </div>
@@ -131,7 +131,7 @@ function Login({ session }: { session: Session }) {
           type="button"
           disabled={busy.now.value}
           aria-describedby={title}
-          onClick={() => void endOne(session)}
+          onClick={() => void endOneSession(session)}
         >
           Sign out
         </button>
@@ -140,7 +140,7 @@ function Login({ session }: { session: Session }) {
   );
 }
 
-function EverywhereQuestion() {
+function SignOutEverywhereQuestion() {
   const question = useRef<HTMLParagraphElement>(null);
   useEffect(() => question.current?.focus(), []);
   return (
@@ -173,8 +173,8 @@ function EverywhereQuestion() {
   );
 }
 
-function Endings() {
-  if (isAskingEverywhere.value) return <EverywhereQuestion />;
+function SignOutButtons() {
+  if (isAskingEverywhere.value) return <SignOutEverywhereQuestion />;
   const hasOthers = sessions.value?.some(({ current }) => !current);
   return (
     <div class="row">
@@ -182,7 +182,12 @@ function Endings() {
         Sign out here
       </button>
       {hasOthers ? (
-        <button type="button" id="sign-out-others" disabled={busy.now.value} onClick={() => void endOthers()}>
+        <button
+          type="button"
+          id="sign-out-others"
+          disabled={busy.now.value}
+          onClick={() => void endOtherSessions()}
+        >
           Sign out all others
         </button>
       ) : null}
@@ -216,7 +221,7 @@ function List({ all }: { all: readonly Session[] }) {
     <>
       <ul id="logins" class="plain-list" aria-labelledby="logins-heading">
         {shown.map((session) => (
-          <Login key={session.id} session={session} />
+          <SessionItem key={session.id} session={session} />
         ))}
       </ul>
       {shown.length < all.length ? (
@@ -230,15 +235,15 @@ function List({ all }: { all: readonly Session[] }) {
 }
 
 /** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
-export function Logins() {
+export function Sessions() {
   return (
-    <Section of={loginsPart} title="Where you are signed in">
+    <Section of={sessionsData} title="Where you are signed in">
       <ErrorMessage text={error.value} />
       <StatusMessage>{status.value}</StatusMessage>
-      <Fetched of={loginsPart} entries={2}>
+      <SectionContent of={sessionsData} entries={2}>
         <List all={sessions.value ?? []} />
-      </Fetched>
-      <Endings />
+      </SectionContent>
+      <SignOutButtons />
     </Section>
   );
 }

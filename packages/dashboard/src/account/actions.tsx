@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { Result } from '../api.ts';
-import { withRecentLogin } from '../confirm/confirm.tsx';
+import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
 import { Dialog } from '../ui/dialog.tsx';
 
@@ -11,7 +11,7 @@ const isDismissed = signal(false);
 export const changes = signal(0);
 
 /** Hands on what came of a request; a login that is over is told once, for the whole page. */
-export function noticing<T>(result: Result<T>): Result<T> {
+export function detectSignOut<T>(result: Result<T>): Result<T> {
   if (!result.ok && result.problem.code === 'invalid_token') {
     isOver.value = true;
     isDismissed.value = false;
@@ -20,14 +20,14 @@ export function noticing<T>(result: Result<T>): Result<T> {
 }
 
 /** Changes something of the account, with a confirmation in place where it needs one. */
-export async function asUser<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
-  const result = noticing(await withRecentLogin(work));
+export async function runAction<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
+  const result = detectSignOut(await withRecentSignIn(work));
   if (result.ok) changes.value++;
   return result;
 }
 
 /** Says that the login has ended while the page was open, and leads back in; what was typed can still be read. */
-export function SignedOut() {
+export function SignedOutDialog() {
   if (!isOver.value || isDismissed.value) return null;
   const dismiss = () => {
     isDismissed.value = true;

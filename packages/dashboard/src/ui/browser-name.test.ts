@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { programWords } from './program-words.ts';
+import { browserName } from './browser-name.ts';
 
 test.each([
   [
@@ -19,10 +19,10 @@ test.each([
   ['curl/8.5.0', undefined],
   ['', undefined],
 ])('%p is shown as %p', (userAgent, words) => {
-  expect(programWords(userAgent)).toEqual(words);
+  expect(browserName(userAgent)).toEqual(words);
 });
 
 test('a hostile user agent takes no time and is no words of its own', () => {
   const hostile = `Mozilla/5.0 ${'('.repeat(500)}${'a'.repeat(20_000)} <b>Your bank</b>`;
-  expect(programWords(hostile) ?? '').not.toContain('bank');
+  expect(browserName(hostile) ?? '').not.toContain('bank');
 });

@@ -1,6 +1,6 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
 
-export const failureWords = {
+export const errorMessages = {
   invalid_grant: 'This link has expired or is incomplete. Sign in and look at your account.',
   conflict:
     'Another account has your former address by now, so it could not be put back, and nothing was changed. Ask whoever runs this service.',
@@ -21,19 +21,19 @@ const ended: Record<NoticeKind, string> = {
 };
 
 /** What pressing the button did. */
-export const doneWords = ({ kind, email }: DisownedNotice): string =>
+export const doneText = ({ kind, email }: DisownedNotice): string =>
   email === null ? ended[kind] : `${ended[kind]} Every other login of your account has ended, too.`;
 
 const count = (number: number, one: string, many: string): string =>
   number === 1 ? `1 ${one}` : `${number} ${many}`;
 
-export const browsersWords = (number: number): string =>
+export const browsersText = (number: number): string =>
   `${count(number, 'browser login was', 'browser logins were')} ended.`;
 
-export const devicesWords = (number: number): string =>
+export const devicesText = (number: number): string =>
   `${count(number, 'device was', 'devices were')} signed out`;
 
-export const passkeysWords = (number: number): string =>
+export const passkeysText = (number: number): string =>
   `${count(number, 'passkey was', 'passkeys were')} removed`;
 
 const isTexts = (value: unknown): boolean =>

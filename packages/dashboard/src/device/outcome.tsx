@@ -1,12 +1,12 @@
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
-import { cameByMail } from '../passkeys/after-mail.ts';
+import { signedInByEmail } from '../passkey-offer.ts';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import type { PickUp } from './pick-up.ts';
+import type { ApprovalStatus } from './approval-status.ts';
 
 const lookThere = 'Look at your terminal: if it is not signed in, start the login again there.';
 
-const sentences: Record<PickUp, string> = {
+const sentences: Record<ApprovalStatus, string> = {
   waiting: 'Waiting for your terminal to pick this up…',
   noAnswer:
     'Waiting for your terminal to pick this up… Latchkey does not answer right now; this page keeps asking.',
@@ -21,26 +21,27 @@ const sentences: Record<PickUp, string> = {
 };
 
 interface ApprovedProps {
-  readonly pickUp: PickUp;
+  readonly status: ApprovalStatus;
   readonly error: string;
   readonly isBusy: boolean;
   readonly onTakeBack: () => void;
 }
 
-const canBeTakenBack = (pickUp: PickUp) => pickUp === 'waiting' || pickUp === 'noAnswer';
+const canBeTakenBack = (status: ApprovalStatus) => status === 'waiting' || status === 'noAnswer';
 
-const isGoodNews = (pickUp: PickUp) => ['waiting', 'noAnswer', 'pickedUp', 'takenBack'].includes(pickUp);
+const isGoodNews = (status: ApprovalStatus) =>
+  ['waiting', 'noAnswer', 'pickedUp', 'takenBack'].includes(status);
 
 /** After an approval: what has become of it. */
-export function Approved({ pickUp, error, isBusy, onTakeBack }: ApprovedProps) {
+export function Approved({ status, error, isBusy, onTakeBack }: ApprovedProps) {
   return (
     <>
-      <Heading key={pickUp === 'takenBack' ? 'takenBack' : 'approved'} takesFocus>
-        {pickUp === 'takenBack' ? 'Taken back' : 'Approved'}
+      <Heading key={status === 'takenBack' ? 'takenBack' : 'approved'} takesFocus>
+        {status === 'takenBack' ? 'Taken back' : 'Approved'}
       </Heading>
-      <StatusMessage isCaution={!isGoodNews(pickUp)}>{sentences[pickUp]}</StatusMessage>
+      <StatusMessage isCaution={!isGoodNews(status)}>{sentences[status]}</StatusMessage>
       <ErrorMessage text={error} />
-      {canBeTakenBack(pickUp) ? (
+      {canBeTakenBack(status) ? (
         <p>
           Approved by mistake?{' '}
           <button type="button" id="take-back" class="plain" disabled={isBusy} onClick={onTakeBack}>
@@ -51,7 +52,7 @@ export function Approved({ pickUp, error, isBusy, onTakeBack }: ApprovedProps) {
       <p>
         <a href="/account">See all your logins</a>
       </p>
-      {cameByMail() && passkeysSupported ? (
+      {signedInByEmail() && passkeysSupported ? (
         <p class="quiet">
           Next time without a mail: <a href="/account">add a passkey</a>.
         </p>

@@ -1,7 +1,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 
 /** The token in the fragment of this page's address; none where it is not a whole one of the kind of `prefix`. */
-export function tokenOfLink(prefix: string): string | undefined {
+export function tokenFromLink(prefix: string): string | undefined {
   const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
   const isWhole =
     token.startsWith(prefix) && token.length > prefix.length && token.length <= fieldLimits.token;
@@ -15,7 +15,7 @@ export function tokenOfLink(prefix: string): string | undefined {
 export const closeLink = (outcome: object): void => history.replaceState(outcome, '', location.pathname);
 
 /** What `closeLink` has left, perhaps in an earlier release of the same page: nothing is sure of it. */
-export const outcomeOfLink = (): Readonly<Record<string, unknown>> =>
+export const linkOutcome = (): Readonly<Record<string, unknown>> =>
   typeof history.state === 'object' && history.state !== null ? history.state : {};
 
 // A second link opened in the same tab changes nothing but the fragment.

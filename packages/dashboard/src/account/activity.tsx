@@ -2,15 +2,15 @@ import type { Event } from '@latchkey/contract/events';
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal, untracked } from '@preact/signals';
 import { listEvents, type Problem } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
-import { Claimed } from '../ui/claimed.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
-import { explain } from '../words.ts';
-import { changes, noticing } from './as-user.tsx';
-import { eventWords, isAlarming } from './event-words.ts';
-import { Fetched, partOf, Section } from './section.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { Untrusted } from '../ui/untrusted.tsx';
+import { changes, detectSignOut } from './actions.tsx';
+import { eventText, isAlarming } from './event-text.ts';
+import { Section, SectionContent, sectionData } from './section.tsx';
 
 const events = signal<readonly Event[]>([]);
 const cursor = signal<string | null>(null);
@@ -19,18 +19,18 @@ const busy = busyState();
 
 /** Fetches the newest events, and forgets the older ones. */
 async function loadEvents(): Promise<Problem | undefined> {
-  const list = noticing(await listEvents());
+  const list = detectSignOut(await listEvents());
   if (!list.ok) return list.problem;
   events.value = list.value.events;
   cursor.value = list.value.next_cursor;
   return undefined;
 }
 
-export const eventsPart = partOf('events', 'The security log', loadEvents);
+export const activityData = sectionData('events', 'The security log', loadEvents);
 
 /** Puts what is new on top. Where more has happened than one page holds, the list begins anew. */
 async function catchUp(): Promise<void> {
-  if (eventsPart.at.value !== 'shown') return;
+  if (activityData.at.value !== 'shown') return;
   const list = await listEvents();
   if (!list.ok) return;
   const known = new Set(events.value.map(({ id }) => id));
@@ -50,7 +50,7 @@ effect(() => {
 const showMore = (after: string) =>
   busy.run(async () => {
     error.value = '';
-    const list = noticing(await listEvents(after));
+    const list = detectSignOut(await listEvents(after));
     if (!list.ok) {
       error.value = explain(list.problem);
       return undefined;
@@ -64,7 +64,7 @@ const showMore = (after: string) =>
 type KnownSessions = readonly Session[] | undefined;
 
 /** The login an event belongs to, as far as this page knows it. */
-function InLogin({ id, sessions }: { id: string | null; sessions: KnownSessions }) {
+function InSession({ id, sessions }: { id: string | null; sessions: KnownSessions }) {
   if (id === null || sessions === undefined) return null;
   const session = sessions.find((one) => one.id === id);
   if (session === undefined) return <>, in a login that has ended</>;
@@ -72,7 +72,7 @@ function InLogin({ id, sessions }: { id: string | null; sessions: KnownSessions 
   if (session.device_name === null) return <>, in another login</>;
   return (
     <>
-      , in the login of <Claimed text={session.device_name} />
+      , in the login of <Untrusted text={session.device_name} />
     </>
   );
 }
@@ -80,8 +80,8 @@ function InLogin({ id, sessions }: { id: string | null; sessions: KnownSessions 
 function Where({ event, sessions }: { event: Event; sessions: KnownSessions }) {
   const where = (
     <>
-      <Moment at={event.created_at} />, from {event.ip_address ?? 'an unknown address'}
-      <InLogin id={event.session_id} sessions={sessions} />
+      <Timestamp at={event.created_at} />, from {event.ip_address ?? 'an unknown address'}
+      <InSession id={event.session_id} sessions={sessions} />
     </>
   );
   if (event.user_agent === null) return <p class="quiet">{where}</p>;
@@ -89,25 +89,25 @@ function Where({ event, sessions }: { event: Event; sessions: KnownSessions }) {
     <details class="quiet">
       <summary>{where}</summary>
       <p>
-        The program called itself <Claimed text={event.user_agent} />.
+        The program called itself <Untrusted text={event.user_agent} />.
       </p>
     </details>
   );
 }
 
 /** What happened in the account, newest first. */
-export function SecurityLog({ sessions }: { sessions: KnownSessions }) {
+export function Activity({ sessions }: { sessions: KnownSessions }) {
   return (
-    <Section of={eventsPart} title="Security log">
+    <Section of={activityData} title="Security log">
       <p class="quiet">
         What happened in your account, newest first. If you do not recognize a login, sign it out.
       </p>
-      <Fetched of={eventsPart} entries={4}>
+      <SectionContent of={activityData} entries={4}>
         <ul id="events" class="plain-list">
           {events.value.map((event) => (
             <li key={event.id}>
               <p class={isAlarming(event) ? 'caution' : ''}>
-                <strong>{eventWords(event)}</strong>
+                <strong>{eventText(event)}</strong>
               </p>
               <Where event={event} sessions={sessions} />
             </li>
@@ -120,7 +120,7 @@ export function SecurityLog({ sessions }: { sessions: KnownSessions }) {
           isBusy={busy.now.value}
           onMore={(after) => void showMore(after)}
         />
-      </Fetched>
+      </SectionContent>
     </Section>
   );
 }

@@ -3,7 +3,7 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 type Storage = Pick<Passkey, 'device_type' | 'backed_up' | 'transports'>;
 
 /** What a person should know of where a passkey is kept: whether it is lost together with a device. */
-export function storageWords({ device_type, backed_up, transports }: Storage): {
+export function describeStorage({ device_type, backed_up, transports }: Storage): {
   badge: string;
   sentence: string;
 } {

@@ -81,7 +81,7 @@ const alarming: ReadonlySet<Event['type']> = new Set([
 export const isAlarming = ({ type }: Event): boolean => alarming.has(type);
 
 /** What happened, in a sentence without its full stop; names in it are harmless. */
-export function eventWords({ type, detail }: Event): string {
+export function eventText({ type, detail }: Event): string {
   // A service that is newer than this page knows more types.
   if (!Object.hasOwn(sentences, type)) return escapeInvisible(type.replaceAll('_', ' '));
   const sentence: string | ((detail: Detail) => string) = sentences[type];
