@@ -23,9 +23,9 @@ const linkIn = ({ text }: { text: string }) => /^http\S+#token=\S+$/m.exec(text)
 
 async function signIn(page: Page, email: string, seen = 0): Promise<void> {
   await page.goto(`${service.url}/login`);
-  await page.getByLabel('Mail address').fill(email);
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
-  await page.getByLabel('Code from the mail').fill(codeIn(await mailTo(service.url, email, seen)));
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('button', { name: 'Email me a link' }).click();
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
   await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();
@@ -39,13 +39,13 @@ function letLoginsAge(): void {
   store.close();
 }
 
-const confirmation = (page: Page) => page.getByRole('dialog', { name: 'Confirm it is you' });
+const confirmation = (page: Page) => page.getByRole('dialog', { name: "Confirm it's you" });
 
 async function confirmByCode(page: Page, email: string, seen: number): Promise<void> {
   const dialog = confirmation(page);
-  await dialog.getByRole('button', { name: 'Send me a mail with a code' }).click();
-  await dialog.getByLabel('Code from the mail').fill(codeIn(await mailTo(service.url, email, seen)));
-  await dialog.getByLabel('Code from the mail').press('Enter');
+  await dialog.getByRole('button', { name: 'Email me a code' }).click();
+  await dialog.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
+  await dialog.getByLabel('Code from the email').press('Enter');
   await dialog.waitFor({ state: 'detached' });
 }
 
@@ -55,13 +55,13 @@ const rows = (page: Page) => page.locator('#events > li');
 test('a profile is edited; what cannot be used is told at its field, and nothing typed is lost', async () => {
   const page = await newPage();
   await signIn(page, 'profile@example.com');
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
   await page.getByLabel('Language').fill('de-CH');
   await page.getByLabel('Time zone').fill('Nowhere/Town');
-  await page.getByLabel('Picture').fill('https://pictures.example/ada.png');
+  await page.getByLabel('Picture URL').fill('https://pictures.example/ada.png');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('That is not the name of a time zone').waitFor();
+  await page.getByRole('alert').getByText("That isn't a valid time zone").waitFor();
   const zone = page.getByLabel('Time zone');
   expect(await zone.evaluate((input) => input === document.activeElement)).toBe(true);
   expect(await zone.getAttribute('aria-invalid')).toBe('true');
@@ -69,47 +69,47 @@ test('a profile is edited; what cannot be used is told at its field, and nothing
   await page.context().setOffline(true);
   await zone.fill('Europe/Zurich');
   await zone.press('Enter');
-  await page.getByRole('alert').getByText('what you typed is still here').waitFor();
+  await page.getByRole('alert').getByText('What you entered is still here').waitFor();
   await page.context().setOffline(false);
   await zone.press('Enter');
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   await page.reload();
   expect(await page.locator('#profile-name').innerText()).toBe('Ada Lovelace');
   expect(await page.locator('#profile-locale').innerText()).toBe('de-CH');
   expect(await page.locator('#profile-time_zone').innerText()).toBe('Europe/Zurich');
   expect(await page.locator('#profile-avatar_url').innerText()).toBe('https://pictures.example/ada.png');
 
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Language').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
-  expect(await page.locator('#profile-locale').innerText()).toBe('not given');
-  await rows(page).getByText('The profile was changed: language').waitFor();
+  await page.getByText('Profile saved.').waitFor();
+  expect(await page.locator('#profile-locale').innerText()).toBe('Not set');
+  await rows(page).getByText('Profile updated: language').waitFor();
 });
 
 test('a profile that was changed elsewhere is not overwritten unasked, and what was typed stays', async () => {
   const page = await newPage();
   await signIn(page, 'two-places@example.com');
   const { access_token: token } = await loginByMail(service.url, 'two-places@example.com');
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Typed here');
   const json = { name: 'Stored elsewhere', locale: 'fr' };
   await request(service.url, 'PATCH', '/me', { token, json });
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('changed somewhere else in the meantime').waitFor();
-  await page.getByText('Stored now: Stored elsewhere').waitFor();
+  await page.getByRole('alert').getByText('changed somewhere else').waitFor();
+  await page.getByText('Current value: Stored elsewhere').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed here');
   expect(await page.getByLabel('Language').inputValue()).toBe('fr');
   expect((await profileOf(token)).name).toBe('Stored elsewhere');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   expect(await profileOf(token)).toMatchObject({ name: 'Typed here', locale: 'fr' });
 });
 
 test('a save whose answer got lost is done once, and the next try says that it is saved', async () => {
   const page = await newPage();
   await signIn(page, 'lost@example.com');
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Stored all the same');
   const lose = async (route: Route) => {
     if (route.request().method() !== 'PATCH') return route.fallback();
@@ -118,10 +118,10 @@ test('a save whose answer got lost is done once, and the next try says that it i
   };
   await page.route('**/auth/me', lose);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   await page.unroute('**/auth/me', lose);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   expect(await page.locator('#profile-name').innerText()).toBe('Stored all the same');
 });
 
@@ -167,26 +167,24 @@ test('the security log tells in words what happened, newest first, and more of i
   await page.reload();
   await rows(page).first().waitFor();
   expect(await rows(page).count()).toBe(10);
-  expect(await rows(page).first().innerText()).toMatch(
-    /^The profile was changed: name\n[\s\S]*in another login/,
-  );
-  expect(await rows(page).first().locator('q.claimed').isVisible()).toBe(false);
+  expect(await rows(page).first().innerText()).toMatch(/^Profile updated: name\n[\s\S]*Another session/);
+  expect(await rows(page).first().locator('q.untrusted').isVisible()).toBe(false);
   await rows(page).first().locator('summary').press('Enter');
-  expect(await rows(page).first().locator('q.claimed').innerText()).toContain("<b>'ok'</b>");
+  expect(await rows(page).first().locator('q.untrusted').innerText()).toContain("<b>'ok'</b>");
   await page.locator('#more-events').dblclick();
-  await rows(page).getByText('The account was made').waitFor();
+  await rows(page).getByText('Account created').waitFor();
   const texts = await rows(page).allInnerTexts();
   expect(texts).toHaveLength(15);
-  expect(texts.at(-1)).toContain('The account was made');
-  expect(texts.at(-2)).toContain('Signed in by a code in a mail');
-  expect(texts.at(-2)).toContain('in this login');
+  expect(texts.at(-1)).toContain('Account created');
+  expect(texts.at(-2)).toContain('Signed in with an email code');
+  expect(texts.at(-2)).toContain('This session');
   expect(await page.locator('#more-events').count()).toBe(0);
   // What is done on the page appears on top, and nothing that was shown goes away.
-  await page.locator('#logins > li').filter({ hasNotText: 'this one' }).getByRole('button').click();
-  await page.getByText('That login has been signed out.').waitFor();
-  await rows(page).getByText('A login was signed out from another one').waitFor();
+  await page.locator('#sessions > li').filter({ hasNotText: 'This session' }).getByRole('button').click();
+  await page.getByText('Session signed out.').waitFor();
+  await rows(page).getByText('Session signed out from another session').waitFor();
   expect(await rows(page).count()).toBe(16);
-  expect(await rows(page).first().innerText()).toContain('A login was signed out from another one');
+  expect(await rows(page).first().innerText()).toContain('Session signed out from another session');
 });
 
 test('all other logins are signed out, also those that the page did not show yet; this one stays', async () => {
@@ -195,17 +193,17 @@ test('all other logins are signed out, also those that the page did not show yet
   await signIn(page, email);
   const first = await loginByMail(service.url, email);
   await page.reload();
-  await page.locator('#logins > li').nth(1).waitFor();
+  await page.locator('#sessions > li').nth(1).waitFor();
   const later = await loginByMail(service.url, email);
-  await page.getByRole('button', { name: 'Sign out all others' }).dblclick();
-  await page.getByText('Only this one is left').waitFor();
-  expect(await page.locator('#logins > li').count()).toBe(1);
-  expect(await page.getByRole('button', { name: 'Sign out all others' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Sign out all other sessions' }).dblclick();
+  await page.getByText('All other sessions signed out').waitFor();
+  expect(await page.locator('#sessions > li').count()).toBe(1);
+  expect(await page.getByRole('button', { name: 'Sign out all other sessions' }).count()).toBe(0);
   for (const { access_token: token } of [first, later]) {
     expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   }
   await page.reload();
-  await page.getByText('this one').waitFor();
+  await page.getByText('This session').waitFor();
 });
 
 test('a login that is not recent is confirmed in place by a code, keeps what was typed, and is then done', async () => {
@@ -213,29 +211,29 @@ test('a login that is not recent is confirmed in place by a code, keeps what was
   const page = await newPage();
   await signIn(page, email);
   letLoginsAge();
-  await page.getByRole('button', { name: 'Change the address' }).click();
-  await page.getByLabel('New mail address').fill('fresh@example.com');
-  await page.getByRole('button', { name: 'Send a link there' }).dblclick();
+  await page.getByRole('button', { name: 'Change email' }).click();
+  await page.getByLabel('New email address').fill('fresh@example.com');
+  await page.getByRole('button', { name: 'Send confirmation link' }).dblclick();
   await confirmation(page).waitFor();
   // Whoever cancels keeps what was typed and is told that nothing was done.
   await page.keyboard.press('Escape');
   await page.getByRole('alert').getByText('Nothing was changed').waitFor();
-  expect(await page.getByLabel('New mail address').inputValue()).toBe('fresh@example.com');
-  await page.getByRole('button', { name: 'Send a link there' }).click();
-  await confirmation(page).getByRole('button', { name: 'Send me a mail with a code' }).click();
-  await confirmation(page).getByLabel('Code from the mail').fill('BBBB-BBBB');
+  expect(await page.getByLabel('New email address').inputValue()).toBe('fresh@example.com');
+  await page.getByRole('button', { name: 'Send confirmation link' }).click();
+  await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
+  await confirmation(page).getByLabel('Code from the email').fill('BBBB-BBBB');
   await confirmation(page).getByRole('button', { name: 'Confirm', exact: true }).click();
-  await confirmation(page).getByRole('alert').getByText('That code did not work').waitFor();
+  await confirmation(page).getByRole('alert').getByText("That code didn't work").waitFor();
   await confirmation(page)
-    .getByLabel('Code from the mail')
+    .getByLabel('Code from the email')
     .fill(codeIn(await mailTo(service.url, email, 1)));
-  await confirmation(page).getByLabel('Code from the mail').press('Enter');
-  await page.getByText('We sent a mail to fresh@example.com').waitFor();
+  await confirmation(page).getByLabel('Code from the email').press('Enter');
+  await page.getByText('We sent a link to fresh@example.com').waitFor();
   expect(page.url()).toBe(`${service.url}/account`);
   // The fresh login took the place of the old one.
-  await rows(page).getByText('took the place of the one before').waitFor();
-  expect(await page.locator('#logins > li').count()).toBe(1);
-  await page.locator('#logins').getByText('this one').waitFor();
+  await rows(page).getByText('Session replaced by a new sign-in').waitFor();
+  expect(await page.locator('#sessions > li').count()).toBe(1);
+  await page.locator('#sessions').getByText('This session').waitFor();
 });
 
 test('the link of the mail, opened in the same browser, confirms what waits in the other tab', async () => {
@@ -243,9 +241,9 @@ test('the link of the mail, opened in the same browser, confirms what waits in t
   const page = await newPage();
   await signIn(page, email);
   letLoginsAge();
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
-  await confirmation(page).getByRole('button', { name: 'Send me a mail with a code' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Permanently delete account' }).click();
+  await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
   const link = linkIn(await mailTo(service.url, email, 1));
   const tab = await page.context().newPage();
   await tab.goto(link);
@@ -270,9 +268,9 @@ test('a confirmation as somebody else does nothing in their account', async () =
   await signIn(page, 'mine@example.com');
   letLoginsAge();
   const other = await loginByMail(service.url, 'theirs@example.com');
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
-  await confirmation(page).getByRole('button', { name: 'Send me a mail with a code' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Permanently delete account' }).click();
+  await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
   const { body } = await request(service.url, 'POST', '/magic_link', {
     json: { email: 'theirs@example.com' },
   });
@@ -280,8 +278,8 @@ test('a confirmation as somebody else does nothing in their account', async () =
   await page.route('**/magic_link/verify?*', (route) =>
     route.continue({ postData: JSON.stringify({ request: body.request, code }) }),
   );
-  await confirmation(page).getByLabel('Code from the mail').fill(code);
-  await confirmation(page).getByLabel('Code from the mail').press('Enter');
+  await confirmation(page).getByLabel('Code from the email').fill(code);
+  await confirmation(page).getByLabel('Code from the email').press('Enter');
   await page.locator('#profile-email').getByText('theirs@example.com').waitFor();
   expect((await profileOf(other.access_token)).email).toBe('theirs@example.com');
 });
@@ -291,12 +289,12 @@ test('a login that ended in the meantime is told over the page, which keeps what
   const page = await newPage();
   await signIn(page, email);
   const { access_token: token } = await loginByMail(service.url, email);
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Typed in vain');
   await request(service.url, 'POST', '/revoke', { token });
   await page.getByRole('button', { name: 'Save' }).click();
-  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
-  await dialog.getByRole('button', { name: 'Look at this page first' }).click();
+  const dialog = page.getByRole('dialog', { name: "You're signed out" });
+  await dialog.getByRole('button', { name: 'Stay on this page' }).click();
   await dialog.waitFor({ state: 'detached' });
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed in vain');
   await page.getByRole('button', { name: 'Save' }).click();

@@ -21,7 +21,7 @@ afterAll(async () => {
 const lists = ['passkeys', 'sessions', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
 const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-const partNames = ['Your passkeys', 'Where you are signed in', 'Your organizations', 'Security log'];
+const partNames = ['Passkeys', 'Sessions', 'Organizations', 'Activity'];
 
 /** About five lines: nobody knows yet how many entries there will be. */
 const maxMovePixels = 120;
@@ -65,17 +65,17 @@ test('a list that fails says so in its place and is tried again alone, while the
   const page = await signedIn('one-fails@example.com');
   await page.route(addressOf('passkeys'), (route) => route.abort());
   await page.reload();
-  const passkeys = part(page, 'Your passkeys');
-  const alert = passkeys.getByRole('alert').getByText('Your passkeys could not be loaded');
+  const passkeys = part(page, 'Passkeys');
+  const alert = passkeys.getByRole('alert').getByText("Your passkeys couldn't be loaded");
   await alert.waitFor();
-  expect(await passkeys.getByText('None yet').count()).toBe(0);
-  await page.locator('#logins > li').getByText('this one').waitFor();
+  expect(await passkeys.getByText('No passkeys yet').count()).toBe(0);
+  await page.locator('#sessions > li').getByText('This session').waitFor();
   await page.locator('#organizations > li').first().waitFor();
-  await page.locator('#events > li').getByText('The account was made').waitFor();
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.locator('#events > li').getByText('Account created').waitFor();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Works all the same');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   await page.waitForLoadState('networkidle');
   expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(1);
 
@@ -88,7 +88,7 @@ test('a list that fails says so in its place and is tried again alone, while the
   await page.unroute(addressOf('passkeys'));
   await again.click();
   await passkeys.getByRole('button', { name: 'Add a passkey' }).waitFor();
-  expect(await focusedText(page)).toBe('Your passkeys');
+  expect(await focusedText(page)).toBe('Passkeys');
   expect(await passkeys.getByRole('alert').filter({ hasText: /./ }).count()).toBe(0);
   expect(asked.filter((one) => one === 'GET /passkeys').length).toBeGreaterThanOrEqual(2);
   expect(asked.filter((one) => !/passkey/.test(one))).toEqual([]);
@@ -102,7 +102,7 @@ test('whoever can see no list can still sign out everywhere', async () => {
   for (const list of lists) await page.route(addressOf(list), (route) => route.abort());
   await page.reload();
   for (const name of partNames) await part(page, name).getByRole('button', { name: 'Try again' }).waitFor();
-  expect(await page.getByRole('button', { name: 'Sign out all others' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Sign out all other sessions' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);
@@ -115,10 +115,10 @@ test('where the logins are not known, the log does not call a login ended', asyn
   await page.route(addressOf('sessions'), (route) => route.abort());
   await page.reload();
   await page.locator('#events > li').first().waitFor();
-  expect(await page.locator('#events').innerText()).not.toContain('login');
+  expect(await page.locator('#events').innerText()).not.toContain('session');
   await page.unroute(addressOf('sessions'));
-  await part(page, 'Where you are signed in').getByRole('button', { name: 'Try again' }).click();
-  await page.locator('#events').getByText('in this login').first().waitFor();
+  await part(page, 'Sessions').getByRole('button', { name: 'Try again' }).click();
+  await page.locator('#events').getByText('This session').first().waitFor();
   await page.context().close();
 });
 
@@ -132,21 +132,21 @@ test('what takes a while is said to, by role and by placeholder, and only after 
   const profile = Promise.withResolvers<void>();
   await page.route(addressOf('me'), (route) => profile.promise.then(() => route.continue()));
   await page.reload();
-  await page.locator('#waiting').waitFor({ state: 'attached' });
-  const said = () => page.locator('#waiting').innerText();
+  await page.locator('#loading').waitFor({ state: 'attached' });
+  const said = () => page.locator('#loading').innerText();
   await page.clock.runFor(140);
   expect(await said()).toBe('');
   expect(await page.getByRole('heading').count()).toBe(0);
   await page.clock.runFor(100);
-  await page.getByRole('status').getByText('One moment…').waitFor();
+  await page.getByRole('status').getByText('Loading…').waitFor();
   await page.getByRole('heading', { name: 'Your account' }).waitFor();
   profile.resolve();
 
   await page.locator('#profile-email').getByText('slow@example.com').waitFor();
   for (const name of partNames) expect(await part(page, name).getAttribute('aria-busy')).toBe('true');
-  expect(await page.locator('#waiting').getAttribute('role')).toBe('status');
+  expect(await page.locator('#loading').getAttribute('role')).toBe('status');
   await page.clock.runFor(260);
-  expect(await said()).toBe('One moment…');
+  expect(await said()).toBe('Loading…');
   const blank = page.locator('.placeholder').first();
   expect(await blank.evaluate((element) => getComputedStyle(element).animationDelay)).toBe('0.15s');
   expect(await page.getByText('None').count()).toBe(0);
@@ -173,8 +173,8 @@ test.each([0, 1])('what stands below %d passkeys hardly moves when they come', a
     await page.route(addressOf('passkeys'), (route) => held.promise.then(() => route.continue()));
     await page.setViewportSize(viewport);
     await page.reload();
-    await page.locator('#logins > li').first().waitFor();
-    const logins = page.getByRole('heading', { name: 'Where you are signed in' });
+    await page.locator('#sessions > li').first().waitFor();
+    const logins = page.getByRole('heading', { name: 'Sessions' });
     const before = await logins.boundingBox();
     held.resolve();
     await page.locator('#add-passkey').waitFor();
@@ -190,10 +190,10 @@ test('the offer of a passkey after a mail does not wait for another list, and ke
   const held = Promise.withResolvers<void>();
   await page.route(addressOf('sessions'), (route) => held.promise.then(() => route.continue()));
   await signIn(page, service.url, 'offered@example.com');
-  await page.getByText('Next time without a mail').waitFor();
+  await page.getByText('Skip the email next time').waitFor();
   const button = await page.locator('#add-passkey').elementHandle();
   held.resolve();
-  await page.locator('#logins > li').waitFor();
+  await page.locator('#sessions > li').waitFor();
   expect(await button?.evaluate((element) => element.isConnected)).toBe(true);
   await page.context().close();
 });
@@ -203,7 +203,7 @@ test('where the profile cannot be had nothing else is asked for, and another try
   await page.route(addressOf('me'), (route) => route.abort());
   const asked = requestsOf(page);
   await page.reload();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   expect(asked).toEqual(['GET /me']);
   await page.unroute(addressOf('me'));
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -222,9 +222,9 @@ test('a login that ends between the profile and the lists is told once, over the
     await route.fulfill({ response: answer });
   });
   await page.reload();
-  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
-  await dialog.getByRole('button', { name: 'Look at this page first' }).click();
+  const dialog = page.getByRole('dialog', { name: "You're signed out" });
+  await dialog.getByRole('button', { name: 'Stay on this page' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await part(page, 'Your passkeys').getByRole('alert').getByText('You are signed out').waitFor();
+  await part(page, 'Passkeys').getByRole('alert').getByText("You're signed out").waitFor();
   await page.context().close();
 });

@@ -38,10 +38,10 @@ const linkIn = ({ text }: AnyMail): string => /^http\S+#token=\S+$/m.exec(text)?
 
 async function signIn(page: Page, email: string): Promise<void> {
   await page.goto(`${service.url}/login`);
-  await page.getByLabel('Mail address').fill(email);
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('button', { name: 'Email me a link' }).click();
   const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
-  await page.getByLabel('Code from the mail').fill(code);
+  await page.getByLabel('Code from the email').fill(code);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
 }
@@ -56,27 +56,27 @@ async function loginOfDevice(access_token: string, names: object = {}) {
 test('a person changes the address on the pages, and takes it back by the notice', async () => {
   const page = await newPage();
   await signIn(page, 'before@example.com');
-  await page.getByRole('button', { name: 'Change the address' }).click();
-  await page.getByLabel('New mail address').fill('nonsense');
-  await page.getByRole('button', { name: 'Send a link there' }).click();
-  await page.getByText('That does not look like a mail address').waitFor();
-  await page.getByLabel('New mail address').fill('after@example.com');
-  await page.getByRole('button', { name: 'Send a link there' }).click();
-  await page.getByText('We sent a mail to after@example.com').waitFor();
+  await page.getByRole('button', { name: 'Change email' }).click();
+  await page.getByLabel('New email address').fill('nonsense');
+  await page.getByRole('button', { name: 'Send confirmation link' }).click();
+  await page.getByText("That doesn't look like an email address").waitFor();
+  await page.getByLabel('New email address').fill('after@example.com');
+  await page.getByRole('button', { name: 'Send confirmation link' }).click();
+  await page.getByText('We sent a link to after@example.com').waitFor();
   const link = linkIn(await mailAbout('after@example.com', 'Confirm your new address'));
   const elsewhere = await newPage();
   await elsewhere.goto(link);
   const confirm = async (address: string) => {
-    await elsewhere.getByLabel('Current mail address').fill(address);
-    await elsewhere.getByRole('button', { name: 'Yes, use this address' }).click();
+    await elsewhere.getByLabel('Current email address').fill(address);
+    await elsewhere.getByRole('button', { name: 'Change email' }).click();
   };
   await confirm('');
-  await elsewhere.getByText('That does not look like a mail address').waitFor();
+  await elsewhere.getByText("That doesn't look like an email address").waitFor();
   await confirm('stranger@example.com');
-  await elsewhere.getByText('it must be the current one of the account').waitFor();
+  await elsewhere.getByText("Check that you entered the account's current email").waitFor();
   expect(await elsewhere.locator('main').innerText()).not.toMatch(/before@|after@/);
   await confirm('BEFORE@example.com');
-  await elsewhere.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await elsewhere.getByRole('heading', { name: 'Email changed' }).waitFor();
   expect(await elsewhere.locator('#new-email').innerText()).toBe('after@example.com');
   expect(elsewhere.url()).toBe(`${service.url}/verify-email`);
   await page.reload();
@@ -87,8 +87,8 @@ test('a person changes the address on the pages, and takes it back by the notice
 
   const undo = linkIn(await mailAbout('before@example.com', 'address of your Latchkey account was changed'));
   await elsewhere.goto(undo);
-  await elsewhere.getByRole('button', { name: 'This was not me' }).click();
-  await elsewhere.getByRole('heading', { name: 'Taken care of' }).waitFor();
+  await elsewhere.getByRole('button', { name: "This wasn't me" }).click();
+  await elsewhere.getByRole('heading', { name: 'Thanks for letting us know' }).waitFor();
   expect(await elsewhere.locator('#restored-email').innerText()).toBe('before@example.com');
   await page.reload();
   await page.waitForURL(/\/login/);
@@ -104,23 +104,23 @@ test('who is signed in sees both addresses and needs one click; who is signed in
   const stranger = await newPage();
   await signIn(stranger, 'somebody.else@example.com');
   await stranger.goto(link);
-  await stranger.getByLabel('Current mail address').fill('somebody.else@example.com');
-  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
-  await stranger.getByText('it must be the current one of the account').waitFor();
+  await stranger.getByLabel('Current email address').fill('somebody.else@example.com');
+  await stranger.getByRole('button', { name: 'Change email' }).click();
+  await stranger.getByText("Check that you entered the account's current email").waitFor();
   expect(await stranger.locator('main').innerText()).not.toContain('mine@');
   await page.goto(link);
-  await page.getByText('changes from mine@example.com to mine@new.example').waitFor();
+  await page.getByText('will change from mine@example.com to mine@new.example').waitFor();
   expect(await page.getByRole('textbox').count()).toBe(0);
-  await page.getByRole('button', { name: 'Yes, use this address' }).click();
-  await page.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await page.getByRole('button', { name: 'Change email' }).click();
+  await page.getByRole('heading', { name: 'Email changed' }).waitFor();
   expect(await page.locator('#new-email').innerText()).toBe('mine@new.example');
   await ask('mine@third.example');
   const third = linkIn(await mailAbout('mine@third.example', 'Confirm your new address'));
   await stranger.goto('about:blank');
   await stranger.goto(third);
-  await stranger.getByLabel('Current mail address').fill('mine@new.example');
-  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
-  await stranger.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await stranger.getByLabel('Current email address').fill('mine@new.example');
+  await stranger.getByRole('button', { name: 'Change email' }).click();
+  await stranger.getByRole('heading', { name: 'Email changed' }).waitFor();
   await stranger.goto(`${service.url}/account`);
   expect(await stranger.locator('#profile-email').innerText()).toBe('somebody.else@example.com');
 });
@@ -133,8 +133,8 @@ test('"this was not me" ends a device with one click, without signing in', async
   const me = (token: string) => request(service.url, 'GET', '/me', { token });
   const page = await newPage();
   await page.goto(linkIn(mail));
-  await page.getByRole('button', { name: 'This was not me' }).click();
-  await page.getByText('The device is signed out').waitFor();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
+  await page.getByText('The device has been signed out').waitFor();
   expect(await page.locator('#undone').innerText()).toContain('strange laptop');
   expect((await me(device.access_token)).status).toBe(401);
   expect((await me(own.access_token)).status).toBe(200);
@@ -148,22 +148,22 @@ test('the login that approved the device ends with one more click; after a reloa
   const page = await newPage();
   const me = () => request(service.url, 'GET', '/me', { token: own.access_token });
   await page.goto(link);
-  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
   await page.getByRole('heading', { name: 'Who approved the device?' }).waitFor();
   await page.reload();
   await page.getByText('open the link in the mail again').waitFor();
-  expect(await page.getByRole('button', { name: 'End that login, too' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'End this session too' }).count()).toBe(0);
   expect((await me()).status).toBe(200);
 
   await page.goto('about:blank');
   await page.goto(link);
-  await page.getByRole('button', { name: 'This was not me' }).click();
-  await page.getByRole('button', { name: 'End that login, too' }).click();
-  await page.getByText('The login that approved the device has ended, too').waitFor();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
+  await page.getByRole('button', { name: 'End this session too' }).click();
+  await page.getByText('The session that approved the device has ended too').waitFor();
   expect((await me()).status).toBe(401);
-  expect(await page.locator('#undone').innerText()).toContain('1 browser login was ended');
+  expect(await page.locator('#undone').innerText()).toContain('1 browser session ended');
   await page.reload();
-  await page.getByRole('heading', { name: 'Taken care of' }).waitFor();
+  await page.getByRole('heading', { name: 'Thanks for letting us know' }).waitFor();
   expect(await page.locator('#approver').count()).toBe(0);
   await mailAbout(email, 'What was undone in your Latchkey account');
 });
@@ -176,17 +176,17 @@ test('a link that lost a part, or that nobody made, says so and leaves a way on'
     await page.getByRole('heading', { name: 'This link is incomplete' }).waitFor();
   }
   await page.goto(`${service.url}/not-me#token=lk_nm_nobody`);
-  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
   await page.getByText('This link has expired or is incomplete').waitFor();
 });
 
 test('a person deletes the account on the page after a question, and is signed out', async () => {
   const page = await newPage();
   await signIn(page, 'leaver@example.com');
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Keep it' }).click();
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Permanently delete account' }).click();
   await page.waitForURL(/\/login/);
   await mailAbout('leaver@example.com', 'has been deleted');
   await page.goto(`${service.url}/account`);
@@ -207,9 +207,9 @@ test('hostile names stay inside their quotes on every page, and move nothing aro
     headers: { 'User-Agent': userAgent },
   });
   await page.goto(start.body.verification_uri_complete);
-  await page.getByRole('heading', { name: 'Let this terminal sign in as you?' }).waitFor();
+  await page.getByRole('heading', { name: 'Let this device sign in as you?' }).waitFor();
   const isHarmless = async () => {
-    const texts = await page.locator('q.claimed').allInnerTexts();
+    const texts = await page.locator('q.untrusted').allInnerTexts();
     expect(texts.length).toBeGreaterThan(0);
     for (const text of texts) {
       expect(text.replace(/^[“"]|[”"]$/g, '')).not.toMatch(/["“”\u202A-\u202E\u2066-\u2069\u200B\u3164]/u);
@@ -223,6 +223,6 @@ test('hostile names stay inside their quotes on every page, and move nothing aro
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
   await request(service.url, 'POST', '/token', { json: { device_code: start.body.device_code } });
   await page.goto(`${service.url}/account`);
-  await page.locator('#logins li').first().waitFor();
+  await page.locator('#sessions li').first().waitFor();
   await isHarmless();
 });

@@ -35,8 +35,8 @@ async function pickUp({ device_code }: Device): Promise<string> {
 }
 
 const says = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor();
-const waiting = 'Waiting for your terminal';
-const done = 'Done. You can close this window';
+const waiting = 'Waiting for your device';
+const done = 'Your device is signed in. You can close this window';
 
 async function press(page: Page, button: 'Approve' | 'Deny', device: Device): Promise<void> {
   await page.goto(device.verification_uri_complete);
@@ -94,30 +94,30 @@ test('a click that was meant for the window over it approves nothing; one in a w
 test('whoever approved by mistake takes it back before the terminal comes, and is told so after a reload', async () => {
   const { page, device } = await waitingPage('mistaken@example.com');
   await page.route('**/auth/sessions/*', (route) => route.abort());
-  await page.getByRole('button', { name: 'Take it back' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.getByRole('button', { name: 'Withdraw approval' }).click();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   await page.unrouteAll();
-  await page.getByRole('button', { name: 'Take it back' }).click();
-  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
-  await says(page, 'Your terminal is not signed in.');
-  expect(await page.getByRole('button', { name: 'Take it back' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Withdraw approval' }).click();
+  await page.getByRole('heading', { name: 'Approval withdrawn' }).waitFor();
+  await says(page, "Your device isn't signed in.");
+  expect(await page.getByRole('button', { name: 'Withdraw approval' }).count()).toBe(0);
   const { status, body } = await request(service.url, 'POST', '/token', {
     json: { device_code: device.device_code },
   });
   expect([status, body.error]).toEqual([400, 'access_denied']);
   await page.reload();
-  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
-  await says(page, 'Your terminal is not signed in.');
-  await page.getByRole('link', { name: 'See all your logins' }).click();
-  await page.getByText('The approval of a terminal was taken back').waitFor();
+  await page.getByRole('heading', { name: 'Approval withdrawn' }).waitFor();
+  await says(page, "Your device isn't signed in.");
+  await page.getByRole('link', { name: 'View your sessions' }).click();
+  await page.getByText('Device approval withdrawn').waitFor();
   await page.context().close();
 });
 
 test('signing out everywhere takes back what no terminal has picked up', async () => {
   const { page, device } = await waitingPage('everywhere@example.com');
-  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
-  await page.getByText('Approvals that no terminal has picked up yet are taken back').waitFor();
+  await page.getByText("Approvals for devices that haven't finished signing in are withdrawn").waitFor();
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);
   const { status } = await request(service.url, 'POST', '/token', {
@@ -150,7 +150,7 @@ test('whoever reloads after an approval, or goes on and back, is told what came 
   });
   await page.reload();
   await says(page, waiting);
-  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.waitForURL(`${service.url}/account`);
   await page.goBack();
   await says(page, waiting);
@@ -166,16 +166,16 @@ test('the same link opened anew frightens nobody, and the page still takes anoth
   const { page, device } = await waitingPage('anew@example.com');
   const anew = await page.context().newPage();
   await anew.goto(device.verification_uri_complete);
-  await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
-  await anew.getByRole('link', { name: 'See all your logins' }).waitFor();
+  await anew.getByRole('alert').getByText('If you just approved or denied it').waitFor();
+  await anew.getByRole('link', { name: 'View your sessions' }).waitFor();
   await page.goto(`${service.url}/device`);
   const next = await startDevice();
-  await page.getByLabel('Code from your terminal').fill(next.user_code);
+  await page.getByLabel('Code from your device').fill(next.user_code);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Approve' }).click();
   await says(page, waiting);
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your terminal').waitFor();
+  await page.getByLabel('Code from your device').waitFor();
   await page.context().close();
 });
 
@@ -185,10 +185,10 @@ test('whoever reloads after denying is told so, and the link opened anew says no
   const device = await startDevice();
   await press(page, 'Deny', device);
   await page.reload();
-  await says(page, 'Denied. Nothing was signed in.');
+  await says(page, 'You denied this request.');
   const anew = await page.context().newPage();
   await anew.goto(device.verification_uri_complete);
-  await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
+  await anew.getByRole('alert').getByText('If you just approved or denied it').waitFor();
   await page.context().close();
 });
 
@@ -197,9 +197,9 @@ test('what one person decided is told to nobody who signs in after them', async 
   const url = page.url();
   const other = await page.context().newPage();
   await signIn(other, service.url, 'next@example.com');
-  await says(page, 'Somebody else is signed in in this browser now');
+  await says(page, 'This browser is now signed in to a different account');
   await page.reload();
-  await page.getByRole('alert').getByText('No login is waiting with this code').waitFor();
+  await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
   expect(page.url()).toBe(url);
   await page.context().close();
 });
@@ -210,7 +210,7 @@ test('who is signed out while waiting is told that the page sees no more, and it
   await page.reload();
   await says(page, waiting);
   await page.context().clearCookies();
-  await says(page, 'You have been signed out in this browser');
+  await says(page, "You've been signed out in this browser");
   const asked: string[] = [];
   page.on('request', (sent) => void asked.push(sent.url()));
   await page.clock.runFor(60_000);
@@ -274,7 +274,7 @@ test('a page that nobody sees asks nothing, and looks at once when it is seen: a
   await setVisibility(page, 'visible');
   await says(page, done);
   await setVisibility(quick, 'visible');
-  await says(quick, 'Your terminal picked this up, and that login has been signed out since.');
+  await says(quick, 'Your device signed in, but has since been signed out.');
   await page.context().close();
 });
 
@@ -300,7 +300,7 @@ test('where the log is too long to be read to its end, the page does not say tha
   );
   await page.clock.fastForward('11:00');
   await page.reload();
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });
 
@@ -309,12 +309,12 @@ test('a lost connection is told while it lasts; at the end of the code the page 
   await page.clock.install();
   await waitingPage('end@example.com', page);
   await page.context().setOffline(true);
-  await says(page, 'Latchkey does not answer right now; this page keeps asking.');
+  await says(page, "Latchkey isn't responding right now. This page will keep trying.");
   await page.context().setOffline(false);
-  await page.getByText('Latchkey does not answer right now').waitFor({ state: 'detached' });
+  await page.getByText("Latchkey isn't responding right now").waitFor({ state: 'detached' });
   await says(page, waiting);
   await page.clock.fastForward(601_000);
-  await says(page, 'Your terminal has not picked this up in time');
+  await says(page, "Your device didn't finish signing in before the code expired");
 
   await page.context().setOffline(false);
   const next = await startDevice();
@@ -322,7 +322,7 @@ test('a lost connection is told while it lasts; at the end of the code the page 
   await page.context().setOffline(true);
   await page.clock.fastForward(601_000);
   for (let looks = 0; looks < 10; looks++) await page.clock.runFor(2_000);
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });
 
@@ -336,10 +336,10 @@ test('when the answer to an approval is lost, a second try says that it may have
   });
   await page.goto(device.verification_uri_complete);
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText('it may be signed in already').waitFor();
+  await page.getByRole('alert').getByText('it may already be signed in').waitFor();
   await pickUp(device);
   await page.context().close();
 });
@@ -352,9 +352,9 @@ test('of a device that asked an earlier release the page says that it cannot see
   store.run("UPDATE device_authorizations SET session_id = NULL WHERE status = 'pending'");
   store.close();
   await press(page, 'Approve', device);
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await says(page, "This page can't tell whether your device signed in.");
   await pickUp(device);
   await page.reload();
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });

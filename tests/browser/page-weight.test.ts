@@ -109,7 +109,7 @@ test('every file of a page comes compressed, under a name made of its content, t
 
 test('a page whose script cannot be had says so after a while, and a page that works never does', async () => {
   const page = await newPage();
-  const notice = page.getByText('A part of this page does not come. Load it again.');
+  const notice = page.getByText("This page couldn't load completely. Try reloading it.");
   await page.goto(`${service.url}/login`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(await notice.count()).toBe(0);

@@ -22,11 +22,11 @@ const tap = (page: Page, name: string) => page.getByRole('button', { name, exact
 
 const codeIn = ({ text }: { text: string }) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
 const question = (page: Page) =>
-  page.getByRole('heading', { name: 'Let this terminal sign in as you?', level: 1 });
+  page.getByRole('heading', { name: 'Let this device sign in as you?', level: 1 });
 
 async function askForMail(page: Page, email: string) {
-  await page.getByLabel('Mail address').fill(email);
-  await tap(page, 'Send me a mail');
+  await page.getByLabel('Email address').fill(email);
+  await tap(page, 'Email me a link');
   return mailTo(service.url, email);
 }
 
@@ -43,7 +43,7 @@ const ways: Way[] = [
     name: 'the code of the mail',
     signIn: async (page, email) => {
       const code = codeIn(await askForMail(page, email));
-      await page.getByLabel('Code from the mail').fill(code);
+      await page.getByLabel('Code from the email').fill(code);
       await tap(page, 'Sign in');
     },
   },
@@ -99,11 +99,11 @@ test('a link opened in another browser points to the first screen, which takes t
   const mail = await askForMail(page, email);
   const elsewhere = await newPage(phone);
   await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(mail)}`);
-  await elsewhere.getByText('type the code of the same mail there').waitFor();
-  await page.getByLabel('Code from the mail').fill(codeIn(mail));
+  await elsewhere.getByText('enter the code from the email there').waitFor();
+  await page.getByLabel('Code from the email').fill(codeIn(mail));
   await tap(page, 'Sign in');
   await question(page).waitFor();
-  await elsewhere.getByLabel('Mail address').fill(email);
+  await elsewhere.getByLabel('Email address').fill(email);
   await tap(elsewhere, 'Sign in');
   await elsewhere.getByRole('alert').getByText('it has been used').waitFor();
   await Promise.all([page.context().close(), elsewhere.context().close()]);

@@ -23,12 +23,12 @@ afterAll(async () => {
 const newAddress = () => `${crypto.randomUUID()}@example.com`;
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
-const unreachable = (page: Page) => page.getByRole('alert').getByText('could not be reached').first();
+const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
 const passkeys = (page: Page) => page.locator('#passkeys > li');
-const logins = (page: Page) => page.locator('#logins > li');
+const logins = (page: Page) => page.locator('#sessions > li');
 
 async function onlyThisOne(page: Page): Promise<void> {
-  await logins(page).getByText('this one').waitFor();
+  await logins(page).getByText('This session').waitFor();
   expect(await logins(page).count()).toBe(1);
 }
 
@@ -57,23 +57,23 @@ const actions: Action[] = [
   {
     name: 'a change of the profile',
     begin: async (page) => {
-      await button(page, 'Edit the profile').click();
+      await button(page, 'Edit profile').click();
       await page.getByLabel('Name', { exact: true }).fill('Typed once');
     },
     button: 'Save',
     call: 'PATCH /me',
-    done: (page) => page.getByText('Your profile is saved.').waitFor(),
+    done: (page) => page.getByText('Profile saved.').waitFor(),
     lasts: (page) => page.locator('#profile-name').getByText('Typed once').waitFor(),
   },
   {
     name: 'a change of the address',
     begin: async (page) => {
-      await button(page, 'Change the address').click();
-      await page.getByLabel('New mail address').fill('disturbed@example.com');
+      await button(page, 'Change email').click();
+      await page.getByLabel('New email address').fill('disturbed@example.com');
     },
-    button: 'Send a link there',
+    button: 'Send confirmation link',
     call: 'POST /me/email',
-    done: (page) => page.getByText('We sent a mail to disturbed@example.com').waitFor(),
+    done: (page) => page.getByText('We sent a link to disturbed@example.com').waitFor(),
   },
   {
     name: 'adding a passkey',
@@ -91,38 +91,38 @@ const actions: Action[] = [
     },
     button: 'Save',
     call: 'PATCH /passkeys/',
-    done: (page) => page.getByText('That passkey is now called New key.').waitFor(),
+    done: (page) => page.getByText('Passkey renamed to New key.').waitFor(),
     lasts: (page) => passkeys(page).getByText('New key').waitFor(),
   },
   {
     name: 'removing a passkey',
     // The second click of the first button must not answer the question.
     begin: (page) => button(page, 'Remove').dblclick(),
-    button: 'Yes, remove it',
+    button: 'Remove passkey',
     call: 'DELETE /passkeys/',
-    done: (page) => page.getByText('Old key has been removed.').waitFor(),
-    lasts: (page) => page.getByText('None yet.').waitFor(),
+    done: (page) => page.getByText('Passkey removed: Old key.').waitFor(),
+    lasts: (page) => page.getByText('No passkeys yet.').waitFor(),
   },
   {
     name: 'signing one login out',
     begin: async () => undefined,
     button: 'Sign out',
     call: 'DELETE /sessions/',
-    done: (page) => page.getByText('That login has been signed out.').waitFor(),
+    done: (page) => page.getByText('Session signed out.').waitFor(),
     lasts: onlyThisOne,
   },
   {
     name: 'signing all others out',
     begin: async () => undefined,
-    button: 'Sign out all others',
+    button: 'Sign out all other sessions',
     call: 'DELETE /sessions/',
-    done: (page) => page.getByText('Only this one is left').waitFor(),
+    done: (page) => page.getByText('All other sessions signed out').waitFor(),
     lasts: onlyThisOne,
   },
   {
     name: 'signing out here',
     begin: async () => undefined,
-    button: 'Sign out here',
+    button: 'Sign out of this browser',
     call: 'DELETE /logout',
     done: atLogin,
   },
@@ -135,8 +135,8 @@ const actions: Action[] = [
   },
   {
     name: 'deleting the account',
-    begin: (page) => button(page, 'Delete my account').dblclick(),
-    button: 'Yes, delete it for good',
+    begin: (page) => button(page, 'Delete account').dblclick(),
+    button: 'Permanently delete account',
     call: 'DELETE /me',
     done: atLogin,
   },
@@ -192,7 +192,7 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
 
 /** Puts away what an action has opened, so that the next one finds its buttons. */
 async function putAway(page: Page): Promise<void> {
-  for (const name of ['Cancel', 'Keep it', 'Stay signed in']) {
+  for (const name of ['Cancel']) {
     if (await button(page, name).isVisible()) await button(page, name).click();
   }
 }
@@ -203,7 +203,7 @@ const typedIn = (page: Page) =>
 test('after the login has ended each action says so over the page, keeps what was typed, and leads back in', async () => {
   const { page, token } = await openAccount();
   await request(service.url, 'POST', '/revoke', { token });
-  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
+  const dialog = page.getByRole('dialog', { name: "You're signed out" });
   for (const action of actions) {
     await action.begin(page);
     const typed = await typedIn(page);
@@ -214,7 +214,7 @@ test('after the login has ended each action says so over the page, keeps what wa
     expect([action.name, await typedIn(page)]).toEqual([action.name, typed]);
     await putAway(page);
   }
-  await button(page, 'Sign out here').click();
+  await button(page, 'Sign out of this browser').click();
   await dialog.getByRole('link', { name: 'Sign in again' }).click();
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
   await page.context().close();
@@ -244,7 +244,7 @@ test('the second click of a slow double click does not sign out the login that h
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
   // Whatever that second click has begun is done before this one is.
-  await button(page, 'Sign out here').click();
+  await button(page, 'Sign out of this browser').click();
   await atLogin(page);
   expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
   await page.context().close();
@@ -268,14 +268,14 @@ describe.each([
     const { page, device } = await openDevice();
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/device`);
-    await page.getByLabel('Code from your terminal').fill(device.user_code);
+    await page.getByLabel('Code from your device').fill(device.user_code);
     await page.context().setOffline(true);
     await button(page, 'Continue').click();
     await unreachable(page).waitFor();
-    expect(await page.getByLabel('Code from your terminal').inputValue()).toBe(device.user_code);
+    expect(await page.getByLabel('Code from your device').inputValue()).toBe(device.user_code);
     await page.context().setOffline(false);
     await clickTwice(page, 'Continue');
-    await headed(page, 'Let this terminal sign in as you?');
+    await headed(page, 'Let this device sign in as you?');
     await page.context().setOffline(true);
     await button(page, decision).click();
     await unreachable(page).waitFor();
@@ -296,10 +296,10 @@ test('a device at its link survives reloading and going back, and nothing is don
   const changes = changesBy(page.context());
   await page.goto(device.verification_uri_complete);
   await page.reload();
-  await headed(page, 'Let this terminal sign in as you?');
+  await headed(page, 'Let this device sign in as you?');
   await page.goto(`${service.url}/account`);
   await page.goBack();
-  await headed(page, 'Let this terminal sign in as you?');
+  await headed(page, 'Let this device sign in as you?');
   expect(changes.filter((one) => /approve|deny/.test(one))).toEqual([]);
   expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
   await button(page, 'Approve').click();
@@ -310,17 +310,17 @@ test('a device at its link survives reloading and going back, and nothing is don
 test('a login that ended before a code was looked up, or before the decision, leads to a new one and back to the code', async () => {
   const { page, token, device } = await openDevice();
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your terminal').fill(device.user_code);
+  await page.getByLabel('Code from your device').fill(device.user_code);
   await request(service.url, 'POST', '/revoke', { token });
   await button(page, 'Continue').click();
   await page.waitForURL(/\/login\?next=/);
   const email = newAddress();
-  await page.getByLabel('Mail address').fill(email);
-  await button(page, 'Send me a mail').click();
+  await page.getByLabel('Email address').fill(email);
+  await button(page, 'Email me a link').click();
   const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
-  await page.getByLabel('Code from the mail').fill(code);
+  await page.getByLabel('Code from the email').fill(code);
   await button(page, 'Sign in').click();
-  await headed(page, 'Let this terminal sign in as you?');
+  await headed(page, 'Let this device sign in as you?');
   const { access_token } = await loginByMail(service.url, email);
   await request(service.url, 'POST', '/revoke', { token: access_token });
   await button(page, 'Approve').click();

@@ -25,9 +25,9 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 
 async function askForMail(page: Page, email: string, path = '/login'): Promise<void> {
   await page.goto(`${service.url}${path}`);
-  await page.getByLabel('Mail address').fill(email);
-  await button(page, 'Send me a mail').click();
-  await headed(page, 'Check your mail');
+  await page.getByLabel('Email address').fill(email);
+  await button(page, 'Email me a link').click();
+  await headed(page, 'Check your email');
 }
 
 const signInLink = async (email: string, seen = 0) =>
@@ -64,11 +64,11 @@ const questions: Question[] = [
   {
     path: '/not-me',
     call: 'POST /notices/disown',
-    asked: 'Was this not you?',
-    harmless: 'It was me',
-    act: 'This was not me',
-    done: 'Taken care of',
-    again: 'Taken care of',
+    asked: 'Was this you?',
+    harmless: 'This was me',
+    act: "This wasn't me",
+    done: 'Thanks for letting us know',
+    again: 'Thanks for letting us know',
     makeLink: async () => {
       const email = newAddress();
       const { access_token: token } = await loginByMail(service.url, email);
@@ -81,10 +81,10 @@ const questions: Question[] = [
   {
     path: '/verify-email',
     call: 'POST /me/email/verify',
-    asked: 'Use this address for Latchkey?',
-    harmless: 'No, leave it',
-    act: 'Yes, use this address',
-    done: 'Your address is changed',
+    asked: 'Confirm your new email',
+    harmless: "Don't change",
+    act: 'Change email',
+    done: 'Email changed',
     again: 'the link has been used',
     makeLink: async () => {
       const email = newAddress();
@@ -93,7 +93,7 @@ const questions: Question[] = [
       await request(service.url, 'POST', '/me/email', { token, json: { email } });
       return linkTo(service.url, email, 'Confirm your new address');
     },
-    fill: (page) => page.getByLabel('Current mail address').fill(currentEmail),
+    fill: (page) => page.getByLabel('Current email address').fill(currentEmail),
   },
 ];
 
@@ -115,7 +115,7 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     await headed(page, question.asked);
     await page.context().setOffline(true);
     await act(page, question);
-    await page.getByRole('alert').getByText('could not be reached').waitFor();
+    await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
     expect(page.url()).toBe(link);
     await page.context().setOffline(false);
     await page.reload();
@@ -141,10 +141,10 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     const link = await question.makeLink();
     await page.goto(link);
     await button(page, question.harmless).dblclick();
-    await headed(page, 'Nothing has changed');
+    await headed(page, 'Nothing was changed');
     expect(page.url()).toBe(`${service.url}${path}`);
     await page.reload();
-    await headed(page, 'Nothing has changed');
+    await headed(page, 'Nothing was changed');
     expect(changes).toEqual([]);
     // In the same tab only the fragment changes.
     await page.goto(link);
@@ -178,7 +178,7 @@ describe('/magic-link', () => {
     const signInButton = button(page, `Sign in as ${email}`);
     await page.context().setOffline(true);
     await signInButton.click();
-    await page.getByRole('alert').getByText('could not be reached').waitFor();
+    await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
     expect(page.url()).toContain('#token=lk_ml_');
     await page.context().setOffline(false);
     // The next page never comes, and the person reloads.
@@ -188,11 +188,11 @@ describe('/magic-link', () => {
     await page.getByText('Signed in.').waitFor();
     expect(changes).toEqual(['POST /magic_link/verify']);
     await page.reload();
-    await headed(page, 'This link has been used');
+    await headed(page, "You've already used this link");
     expect(page.url()).toBe(`${service.url}/magic-link`);
     await page.unroute('**/device');
     await page.getByRole('link', { name: 'Continue' }).click();
-    await headed(page, 'Sign in a terminal');
+    await headed(page, 'Device sign-in');
     await page.context().close();
   });
 
@@ -207,10 +207,10 @@ describe('/magic-link', () => {
     await page.goBack();
     await page.waitForURL(/\/login/);
     await page.goto(link);
-    await page.getByLabel('Mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await button(page, 'Sign in').click();
     await page.getByRole('alert').getByText('it has been used').waitFor();
-    await page.getByRole('link', { name: 'Ask for a new link' }).click();
+    await page.getByRole('link', { name: 'Request a new link' }).click();
     await page.waitForURL(/\/login\?next=/);
     await page.context().close();
   });
@@ -221,11 +221,11 @@ describe('/magic-link', () => {
     const page = await newPage(phone);
     const changes = changesBy(page.context());
     await page.goto(await signInLink(email));
-    await page.getByLabel('Mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await page.context().setOffline(true);
-    await page.getByLabel('Mail address').press('Enter');
-    await page.getByRole('alert').getByText('what you typed is still here').waitFor();
-    expect(await page.getByLabel('Mail address').inputValue()).toBe(email);
+    await page.getByLabel('Email address').press('Enter');
+    await page.getByRole('alert').getByText('What you entered is still here').waitFor();
+    expect(await page.getByLabel('Email address').inputValue()).toBe(email);
     await page.context().setOffline(false);
     changes.length = 0;
     await button(page, 'Sign in').dblclick();
@@ -241,10 +241,10 @@ describe('/magic-link', () => {
     const other = await page.context().newPage();
     await other.goto(await signInLink(email));
     await button(other, `Sign in as ${email}`).click();
-    await headed(page, 'You are signed in');
+    await headed(page, "You're signed in");
     await page.getByText(`You signed in as ${email} in another tab`).waitFor();
     await page.getByRole('link', { name: 'Continue' }).click();
-    await headed(page, 'Sign in a terminal');
+    await headed(page, 'Device sign-in');
     await page.context().close();
   });
 });
@@ -274,15 +274,15 @@ async function switchCookiesOff(page: Page): Promise<void> {
 }
 
 describe('a browser that keeps no cookies', () => {
-  const explanation = 'This browser keeps no cookies of this page, and a login needs one';
+  const explanation = 'Your browser is blocking cookies';
 
   test('says so before it asks for a mail or a passkey', async () => {
     const page = await newPage(phone);
     await switchCookiesOff(page);
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/login`);
-    await page.getByLabel('Mail address').fill(newAddress());
-    await button(page, 'Send me a mail').click();
+    await page.getByLabel('Email address').fill(newAddress());
+    await button(page, 'Email me a link').click();
     await page.getByRole('alert').getByText(explanation).waitFor();
     await page.reload();
     await button(page, 'Sign in with a passkey').click();
@@ -299,14 +299,14 @@ describe('a browser that keeps no cookies', () => {
     await request(service.url, 'POST', '/magic_link', { json: { email } });
     await switchCookiesOff(page);
     await page.goto(await signInLink(email));
-    await page.getByLabel('Mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await button(page, 'Sign in').click();
     await page.getByRole('alert').getByText(explanation).waitFor();
     expect(changes).toEqual([]);
     expect(page.url()).toContain('#token=lk_ml_');
     const allowed = await page.context().newPage();
     await allowed.goto(page.url());
-    await allowed.getByLabel('Mail address').fill(email);
+    await allowed.getByLabel('Email address').fill(email);
     await button(allowed, 'Sign in').click();
     await allowed.waitForURL(`${service.url}/account`);
     await page.context().close();
@@ -318,10 +318,10 @@ describe('/login', () => {
     const page = await newPage(phone);
     await page.goto(`${service.url}/login`);
     const tooLong = `${'a'.repeat(60)}@${`${'b'.repeat(60)}.`.repeat(3)}example.com`;
-    await page.getByLabel('Mail address').fill(tooLong);
-    await button(page, 'Send me a mail').click();
-    await page.getByRole('alert').getByText('does not look like a mail address').waitFor();
-    expect(await page.getByLabel('Mail address').inputValue()).toBe(tooLong);
+    await page.getByLabel('Email address').fill(tooLong);
+    await button(page, 'Email me a link').click();
+    await page.getByRole('alert').getByText("doesn't look like an email address").waitFor();
+    expect(await page.getByLabel('Email address').inputValue()).toBe(tooLong);
     await page.context().close();
   });
 
@@ -331,9 +331,9 @@ describe('/login', () => {
     const json = { error: 'rate_limited', error_description: '.', request_id: 'r' };
     const headers = { 'X-Request-Id': 'r', 'Retry-After': '600' };
     await page.route('**/auth/magic_link', (route) => route.fulfill({ status: 429, headers, json }));
-    await button(page, 'Send a new mail').click();
-    await page.getByRole('alert').getByText('Those that came still work. Try again in 10 minutes').waitFor();
-    expect(await page.getByLabel('Code from the mail').getAttribute('aria-invalid')).toBe('false');
+    await button(page, 'Send a new email').click();
+    await page.getByRole('alert').getByText('Earlier emails still work. Try again in 10 minutes').waitFor();
+    expect(await page.getByLabel('Code from the email').getAttribute('aria-invalid')).toBe('false');
     await page.context().close();
   });
 
@@ -342,19 +342,19 @@ describe('/login', () => {
     const page = await newPage(phone);
     await askForMail(page, email, '/login?next=%2Fdevice');
     await page.reload();
-    await headed(page, 'Check your mail');
-    await page.getByText(`We sent a mail to ${email}`).waitFor();
+    await headed(page, 'Check your email');
+    await page.getByText(`We sent an email to ${email}`).waitFor();
     await page.goto(`${service.url}/docs`);
     await page.goBack();
-    await headed(page, 'Check your mail');
+    await headed(page, 'Check your email');
     await page.goto(`${service.url}/login`);
-    await page.getByLabel('Code from the mail').fill(await codeFor(email));
+    await page.getByLabel('Code from the email').fill(await codeFor(email));
     await button(page, 'Sign in').click();
     await page.waitForURL(`${service.url}/device`);
     expect(await stored(page)).not.toContain('lk_');
     await page.context().clearCookies();
     await page.goto(`${service.url}/login`);
-    expect(await page.getByLabel('Mail address').inputValue()).toBe('');
+    expect(await page.getByLabel('Email address').inputValue()).toBe('');
     await page.context().close();
   });
 
@@ -363,14 +363,14 @@ describe('/login', () => {
     const page = await newPage(phone);
     await page.clock.install();
     await askForMail(page, email);
-    await page.getByText('Both work for 15 minutes').waitFor();
+    await page.getByText('Both expire in 15 minutes').waitFor();
     await signInLink(email);
-    await button(page, 'Send a new mail').click();
-    await page.getByText('A new mail is on its way').waitFor();
+    await button(page, 'Send a new email').click();
+    await page.getByText('We sent a new email').waitFor();
     await page.clock.fastForward('05:00');
     await page.reload();
-    await page.getByText('Both work for 10 minutes').waitFor();
-    await page.getByLabel('Code from the mail').fill(await codeFor(email, 1));
+    await page.getByText('Both expire in 10 minutes').waitFor();
+    await page.getByLabel('Code from the email').fill(await codeFor(email, 1));
     await button(page, 'Sign in').click();
     await page.waitForURL(`${service.url}/account`);
     await page.context().close();
@@ -384,14 +384,14 @@ describe('/login', () => {
     await page.clock.fastForward('15:01');
     await page.reload();
     await headed(page, 'Sign in');
-    expect(await page.getByLabel('Mail address').inputValue()).toBe('');
+    expect(await page.getByLabel('Email address').inputValue()).toBe('');
     expect(await stored(page)).not.toContain('lk_');
     const email = newAddress();
     await askForMail(page, email);
-    await button(page, 'Use another address').click();
+    await button(page, 'Use a different email address').click();
     expect(await stored(page)).not.toContain('lk_');
     await page.reload();
-    await page.getByText(`We sent a mail to ${email} already`).waitFor();
+    await page.getByText(`We already sent an email to ${email}`).waitFor();
     await page.context().close();
   });
 
@@ -401,8 +401,8 @@ describe('/login', () => {
     await askForMail(page, email);
     const other = await page.context().newPage();
     await other.goto(`${service.url}/login`);
-    await other.getByText(`We sent a mail to ${email} already`).waitFor();
-    expect(await other.getByLabel('Mail address').inputValue()).toBe(email);
+    await other.getByText(`We already sent an email to ${email}`).waitFor();
+    expect(await other.getByLabel('Email address').inputValue()).toBe(email);
     expect(await stored(other)).not.toContain('lk_');
     await other.goto(await signInLink(email));
     await button(other, `Sign in as ${email}`).click();
@@ -422,7 +422,7 @@ describe('/login', () => {
     await button(other, `Sign in as ${email}`).click();
     await other.waitForURL(`${service.url}/account`);
     await page.goto(`${service.url}/login`);
-    await page.getByText(`This browser is signed in as ${email}`).waitFor();
+    await page.getByText(`You're signed in as ${email}`).waitFor();
     expect(await stored(page)).not.toContain('lk_');
     await page.context().close();
   });
@@ -433,17 +433,17 @@ describe('/login', () => {
     await signIn(page, service.url, email);
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/login?next=%2Fdevice%3Fuser_code%3DBBBB-BBBB`);
-    await headed(page, 'You are signed in');
-    await page.getByText(`This browser is signed in as ${email}`).waitFor();
+    await headed(page, "You're signed in");
+    await page.getByText(`You're signed in as ${email}`).waitFor();
     await page.getByRole('link', { name: 'Continue' }).click();
     await page.waitForURL(`${service.url}/device?user_code=BBBB-BBBB`);
     // From there the form is one click away, not two.
-    await page.getByRole('link', { name: 'Use another account' }).click();
-    await page.getByLabel('Mail address').waitFor();
+    await page.getByRole('link', { name: 'Use a different account' }).click();
+    await page.getByLabel('Email address').waitFor();
     await page.goto(`${service.url}/login`);
     expect(await page.getByRole('link', { name: 'Continue' }).getAttribute('href')).toBe('/account');
-    await button(page, 'Use another account').click();
-    await page.getByLabel('Mail address').waitFor();
+    await button(page, 'Use a different account').click();
+    await page.getByLabel('Email address').waitFor();
     expect(changes.filter((one) => !one.endsWith('/challenge') && !one.endsWith('/device/verify'))).toEqual(
       [],
     );
@@ -457,11 +457,11 @@ describe('/login', () => {
     const page = await newPage(phone);
     await page.route('**/auth/me', () => {});
     await page.goto(`${service.url}/login`);
-    await page.getByLabel('Mail address').waitFor();
+    await page.getByLabel('Email address').waitFor();
     await page.unrouteAll();
     await page.route('**/auth/me', (route) => route.abort());
     await page.reload();
-    await page.getByLabel('Mail address').waitFor();
+    await page.getByLabel('Email address').waitFor();
     await page.context().close();
   });
 
@@ -470,11 +470,11 @@ describe('/login', () => {
     await page.route('**/passkey/login/challenge', () => {});
     await page.route('**/auth/magic_link', () => {});
     for (const [pressed, other] of [
-      ['Sign in with a passkey', 'Send me a mail'],
-      ['Send me a mail', 'Sign in with a passkey'],
+      ['Sign in with a passkey', 'Email me a link'],
+      ['Email me a link', 'Sign in with a passkey'],
     ] as const) {
       await page.goto(`${service.url}/login`);
-      await page.getByLabel('Mail address').fill(newAddress());
+      await page.getByLabel('Email address').fill(newAddress());
       await button(page, pressed).click();
       await button(page, 'One moment…').waitFor();
       expect(await button(page, other).isDisabled()).toBe(true);
@@ -487,16 +487,16 @@ describe('/login', () => {
   test('says after signing out what has ended, once', async () => {
     const page = await newPage(phone);
     for (const [presses, said] of [
-      [['Sign out here'], 'You are signed out in this browser.'],
-      [['Sign out everywhere', 'Yes, sign out everywhere'], 'You are signed out everywhere.'],
-      [['Delete my account', 'Yes, delete it for good'], 'Your account has been deleted.'],
+      [['Sign out of this browser'], "You're signed out."],
+      [['Sign out everywhere', 'Yes, sign out everywhere'], "You're signed out everywhere"],
+      [['Delete account', 'Permanently delete account'], 'Your account has been deleted.'],
     ] as const) {
       await signIn(page, service.url, newAddress());
       for (const name of presses) await button(page, name).click();
       await page.waitForURL(`${service.url}/login`);
       await page.getByRole('status').getByText(said).waitFor();
       await page.reload();
-      await page.getByLabel('Mail address').waitFor();
+      await page.getByLabel('Email address').waitFor();
       expect(await page.getByText(said).count()).toBe(0);
     }
     await page.context().close();

@@ -18,7 +18,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const mailButton = 'Send me a mail';
+const mailButton = 'Email me a link';
 const passkeyButton = 'Sign in with a passkey';
 
 interface Device {
@@ -111,14 +111,14 @@ async function toldBy(
 
 async function signInByMail(page: Page, email: string, path = '/login'): Promise<void> {
   await page.goto(`${service.url}${path}`);
-  await page.getByLabel('Mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByRole('button', { name: mailButton }).click();
-  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
   const { text } = await mailTo(service.url, email);
-  await page.getByLabel('Code from the mail').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
+  await page.getByLabel('Code from the email').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
-  await page.getByRole('heading', { name: 'Your passkeys' }).waitFor();
+  await page.getByRole('heading', { name: 'Passkeys' }).waitFor();
 }
 
 async function signUpWithPasskey(device: Device, email: string): Promise<void> {
@@ -128,7 +128,7 @@ async function signUpWithPasskey(device: Device, email: string): Promise<void> {
 }
 
 async function signOut(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Sign out here' }).click();
+  await page.getByRole('button', { name: 'Sign out of this browser' }).click();
   await page.waitForURL(`${service.url}/login`);
 }
 
@@ -141,11 +141,11 @@ test('after a mail login a passkey is offered, added, told to the browser, and s
   const device = await newDevice();
   const { page } = device;
   await signInByMail(page, 'button@example.com');
-  await page.getByText('Next time without a mail').waitFor();
+  await page.getByText('Skip the email next time').waitFor();
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('Passkey added').waitFor();
   expect(await items(page).count()).toBe(1);
-  expect(await page.getByText('Next time without a mail').count()).toBe(0);
+  expect(await page.getByText('Skip the email next time').count()).toBe(0);
   expect(
     (
       await toldBy(
@@ -161,9 +161,9 @@ test('after a mail login a passkey is offered, added, told to the browser, and s
   await signOut(page);
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.waitForURL(`${service.url}/account`);
-  await page.getByText('with a passkey, from').waitFor();
+  await page.getByText('Signed in with a passkey on').waitFor();
   expect(await items(page).innerText()).toContain('Last used');
-  expect(await page.getByText('Next time without a mail').count()).toBe(0);
+  expect(await page.getByText('Skip the email next time').count()).toBe(0);
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}');
 });
 
@@ -173,10 +173,10 @@ test('autofill signs in without a click, and goes on to where the person was goi
   await signUpWithPasskey(device, 'autofill@example.com');
   await signOut(page);
   await page.waitForURL(`${service.url}/account`);
-  await page.getByText('with a passkey, from').waitFor();
+  await page.getByText('Signed in with a passkey on').waitFor();
   await page.context().clearCookies();
   await page.goto(`${service.url}/device`);
-  await page.getByRole('heading', { name: 'Sign in a terminal' }).waitFor();
+  await page.getByRole('heading', { name: 'Device sign-in' }).waitFor();
 });
 
 test('the button takes over from a waiting autofill', async () => {
@@ -187,7 +187,7 @@ test('the button takes over from a waiting autofill', async () => {
   const asked = page.waitForResponse((response) => response.url().endsWith('/passkey/login/challenge'));
   await signOut(page);
   await asked;
-  expect(await page.getByLabel('Mail address').getAttribute('autocomplete')).toBe('username webauthn');
+  expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
   await Bun.sleep(300);
   await device.answers(true);
   expect(page.url()).toBe(`${service.url}/login`);
@@ -204,19 +204,19 @@ test('a passkey is renamed and removed by keyboard, and the browser hears that i
   expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
   await field.fill('');
   await field.press('Enter');
-  await page.getByText('Type a name first.').waitFor();
+  await page.getByText('Enter a name.').waitFor();
   await field.fill('Blue laptop');
   await field.press('Enter');
-  await page.getByText('That passkey is now called Blue laptop.').waitFor();
+  await page.getByText('Passkey renamed to Blue laptop.').waitFor();
   await page.reload();
   await items(page).getByText('Blue laptop').waitFor();
 
   await page.getByRole('button', { name: 'Remove' }).press('Enter');
-  await page.getByRole('button', { name: 'Keep it' }).press('Enter');
+  await page.getByRole('button', { name: 'Cancel' }).press('Enter');
   expect(await items(page).count()).toBe(1);
   await page.getByRole('button', { name: 'Remove' }).press('Enter');
-  await page.getByRole('button', { name: 'Yes, remove it' }).press('Enter');
-  await page.getByText('Blue laptop has been removed.').waitFor();
+  await page.getByRole('button', { name: 'Remove passkey' }).press('Enter');
+  await page.getByText('Passkey removed: Blue laptop.').waitFor();
   expect(await items(page).count()).toBe(0);
   await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
   expect(await device.credentials()).toEqual([]);
@@ -237,12 +237,12 @@ test('the browser is told of a passkey that the service no longer knows, and of 
     route.fulfill({ status: 400, json: refusal('invalid_grant') }),
   );
   await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByText('That passkey did not work.').waitFor();
+  await page.getByText("That passkey didn't work.").waitFor();
   expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('signalUnknownCredential');
   await page.unroute('**/passkey/login?*');
 
   await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByText('not registered here any more').waitFor();
+  await page.getByText('no longer registered').waitFor();
   expect((await toldBy(page, 'signalUnknownCredential')).rpId).toBe('localhost');
   expect(await device.credentials()).toEqual([]);
 });
@@ -252,13 +252,13 @@ test('a device that holds one already says so, and a cancelled request says that
   const { page } = device;
   await signUpWithPasskey(device, 'already@example.com');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText('a passkey for this account on this device already').waitFor();
+  await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
   expect(await items(page).count()).toBe(1);
 
   await signOut(page);
   await device.verifies(false);
   await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByRole('alert').getByText('No passkey was used').waitFor();
+  await page.getByRole('alert').getByText('The passkey request was canceled').waitFor();
   // A challenge is good once: the next try has a new one, and works.
   await device.verifies(true);
   await page.getByRole('button', { name: passkeyButton }).click();
@@ -272,9 +272,9 @@ test('a browser without passkeys, or a device without an authenticator, says so 
   });
   await old.goto(`${service.url}/login`);
   await old.getByRole('button', { name: passkeyButton }).click();
-  await old.getByRole('alert').getByText('This browser cannot use passkeys.').waitFor();
+  await old.getByRole('alert').getByText("This browser doesn't support passkeys.").waitFor();
   await signInByMail(old, 'old@example.com');
-  await old.getByText('This browser cannot make passkeys.').waitFor();
+  await old.getByText("This browser doesn't support passkeys.").waitFor();
 
   const { page } = await newDevice({ screenLock: false });
   await signInByMail(page, 'bare@example.com');
@@ -289,13 +289,13 @@ test('adding a passkey to a login that is not recent asks for a tap in place, th
   const refused = { status: 401, json: refusal('insufficient_user_authentication') };
   await page.route('**/passkey/register/challenge', (route) => route.fulfill(refused), { times: 1 });
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Confirm it is you' });
+  const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
   await dialog.getByRole('button', { name: 'Use a passkey' }).click();
   await dialog.waitFor({ state: 'detached' });
   // Done again: this device has one already.
-  await page.getByRole('alert').getByText('a passkey for this account on this device already').waitFor();
+  await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
   expect(page.url()).toBe(`${service.url}/account`);
-  await page.getByText('with a passkey, from').waitFor();
+  await page.getByText('Signed in with a passkey on').waitFor();
 });
 
 test('a passkey that is registered already is explained, and thrown away by the browser', async () => {
@@ -306,7 +306,7 @@ test('a passkey that is registered already is explained, and thrown away by the 
     route.fulfill({ status: 409, json: refusal('conflict') }),
   );
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText('it is registered already').waitFor();
+  await page.getByRole('alert').getByText("It's already registered").waitFor();
   expect(await device.credentials()).toEqual([]);
 });
 
@@ -327,9 +327,7 @@ test('an account with as many passkeys as it can have says so, and its browser k
   for (let n = 0; n < fieldLimits.passkeys; n++) {
     await post('register', authenticator.create(await post('register/challenge')));
   }
-  const tooMany = page
-    .getByRole('alert')
-    .getByText(`has ${fieldLimits.passkeys} passkeys, as many as it can have`);
+  const tooMany = page.getByRole('alert').getByText(`the limit of ${fieldLimits.passkeys} passkeys`);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await tooMany.waitFor();
   expect(await items(page).count()).toBe(fieldLimits.passkeys);
@@ -357,7 +355,7 @@ test('after a mail login the browser makes no passkey before the person asks for
     };
   });
   await signInByMail(page, 'unasked@example.com');
-  await page.getByText('Next time without a mail').waitFor();
+  await page.getByText('Skip the email next time').waitFor();
   await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
   expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('create');
 });
@@ -368,7 +366,7 @@ test('while a passkey is being removed, the button that adds one does not show p
   await signUpWithPasskey(device, 'progress@example.com');
   await page.route('**/auth/passkeys/*', () => {});
   await page.getByRole('button', { name: 'Remove' }).click();
-  await page.getByRole('button', { name: 'Yes, remove it' }).click();
+  await page.getByRole('button', { name: 'Remove passkey' }).click();
   await page.locator('#add-passkey:disabled').waitFor();
   expect(await page.locator('#add-passkey').innerText()).toBe('Add a passkey');
 });

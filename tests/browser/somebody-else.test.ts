@@ -55,11 +55,12 @@ async function accountOf(token: string): Promise<unknown> {
   return text.replaceAll(/"last_used_at":"[^"]+"/g, '');
 }
 
-const somebodyElse = (page: Page) => page.getByRole('dialog', { name: 'Somebody else is signed in now' });
+const somebodyElse = (page: Page) =>
+  page.getByRole('dialog', { name: "You're signed in to a different account" });
 
 async function toldAndClosed(page: Page, email: string): Promise<void> {
   await somebodyElse(page).getByText(email).waitFor();
-  await somebodyElse(page).getByRole('button', { name: 'Look at this page first' }).click();
+  await somebodyElse(page).getByRole('button', { name: 'Stay on this page' }).click();
   await somebodyElse(page).waitFor({ state: 'detached' });
 }
 
@@ -78,40 +79,40 @@ test('no act and no list of an account page reaches another person who is signed
   await signInBeside(page, newer);
   const before = await accountOf(theirs);
 
-  await press(page, 'Edit the profile');
+  await press(page, 'Edit profile');
   await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
   await press(page, 'Save');
   await somebodyElse(page).getByText(`still shows the account of ${shown}`).waitFor();
   await toldAndClosed(page, newer);
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Of the one shown');
-  await press(page, 'Change the address');
-  await page.getByLabel('New mail address').fill('newest@example.com');
-  await press(page, 'Send a link there');
+  await press(page, 'Change email');
+  await page.getByLabel('New email address').fill('newest@example.com');
+  await press(page, 'Send confirmation link');
   await toldAndClosed(page, newer);
-  expect(await page.getByLabel('New mail address').inputValue()).toBe('newest@example.com');
+  expect(await page.getByLabel('New email address').inputValue()).toBe('newest@example.com');
   await press(page, 'Rename');
   await page.getByLabel('New name').fill('renamed');
   await page.locator('#passkeys').getByRole('button', { name: 'Save' }).click();
   await toldAndClosed(page, newer);
   await page.locator('#passkeys').getByRole('button', { name: 'Cancel' }).click();
   await press(page, 'Remove');
-  await press(page, 'Yes, remove it');
+  await press(page, 'Remove passkey');
   await toldAndClosed(page, newer);
   await press(page, 'Add a passkey');
   await toldAndClosed(page, newer);
-  await page.locator('#logins').getByRole('button', { name: 'Sign out' }).first().click();
+  await page.locator('#sessions').getByRole('button', { name: 'Sign out' }).first().click();
   await toldAndClosed(page, newer);
-  await press(page, 'Sign out all others');
+  await press(page, 'Sign out all other sessions');
   await toldAndClosed(page, newer);
-  await press(page, 'Sign out here');
+  await press(page, 'Sign out of this browser');
   await toldAndClosed(page, newer);
   await press(page, 'Sign out everywhere');
   await press(page, 'Yes, sign out everywhere');
   await toldAndClosed(page, newer);
   await page.locator('#more-events').click();
   await toldAndClosed(page, newer);
-  await press(page, 'Delete my account');
-  await press(page, 'Yes, delete it for good');
+  await press(page, 'Delete account');
+  await press(page, 'Permanently delete account');
   await toldAndClosed(page, newer);
 
   expect(await accountOf(theirs)).toEqual(before);
@@ -125,7 +126,7 @@ test('no act and no list of an account page reaches another person who is signed
   // It is no dead end: once the one shown is back, what was typed is saved.
   await signInBeside(page, shown);
   await page.getByRole('region', { name: 'Profile' }).getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   await page.context().close();
 });
 
@@ -171,8 +172,8 @@ test('somebody who signs in between the click and the request loses nothing by i
     }
     await route.continue();
   });
-  await press(page, 'Delete my account');
-  await press(page, 'Yes, delete it for good');
+  await press(page, 'Delete account');
+  await press(page, 'Permanently delete account');
   await toldAndClosed(page, newer);
   // The act is sent at once, and who is signed in is asked only where it was refused.
   expect(asked).toEqual(['DELETE /api/v1/auth/me', 'GET /api/v1/auth/me']);
@@ -197,13 +198,13 @@ test('what is confirmed in place is not done as another person who signs in afte
     const json = { error: 'insufficient_user_authentication', error_description: '.', request_id: 'r' };
     return route.fulfill({ status: 401, headers: { 'X-Request-Id': 'r' }, json });
   });
-  await press(page, 'Delete my account');
-  await press(page, 'Yes, delete it for good');
-  const dialog = page.getByRole('dialog', { name: 'Confirm it is you' });
-  await dialog.getByRole('button', { name: 'Send me a mail with a code' }).click();
+  await press(page, 'Delete account');
+  await press(page, 'Permanently delete account');
+  const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
+  await dialog.getByRole('button', { name: 'Email me a code' }).click();
   const { text } = await mailTo(service.url, shown, 1);
-  await dialog.getByLabel('Code from the mail').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
-  await dialog.getByLabel('Code from the mail').press('Enter');
+  await dialog.getByLabel('Code from the email').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
+  await dialog.getByLabel('Code from the email').press('Enter');
   await toldAndClosed(page, newer);
   await accountOf(theirs);
   await accountOf(await bearer(shown));
@@ -258,16 +259,16 @@ test('a device that one person looks at is neither looked up, approved nor denie
   await review.goto(device.verification_uri_complete);
   await review.locator('#approve').waitFor();
   await signInBeside(page, since);
-  await page.getByLabel('Code from your terminal').fill(device.user_code);
+  await page.getByLabel('Code from your device').fill(device.user_code);
   await press(page, 'Continue');
   await toldAndClosed(page, since);
-  await page.getByRole('alert').getByText('That was not done').waitFor();
+  await page.getByRole('alert').getByText('Nothing was changed').waitFor();
   await press(review, 'Approve');
   await toldAndClosed(review, since);
   await press(review, 'Deny');
   await somebodyElse(review).getByText(since).waitFor();
   expect(await poll()).toBe('authorization_pending');
-  await somebodyElse(review).getByRole('button', { name: 'Load the page again' }).click();
+  await somebodyElse(review).getByRole('button', { name: 'Reload page' }).click();
   await review.getByText(`Signed in as ${since}`).waitFor();
   await page.context().close();
 });
@@ -279,9 +280,9 @@ test('a page that waits for a terminal takes no login of another person for it',
   await signIn(page, service.url, waiting);
   await page.goto(device.verification_uri_complete);
   await press(page, 'Approve');
-  await page.getByText('Waiting for your terminal').waitFor();
+  await page.getByText('Waiting for your device').waitFor();
   await signInBeside(page, since);
   await fill(since, 'terminal of the other');
-  await page.getByText('Somebody else is signed in in this browser now').waitFor();
+  await page.getByText('This browser is now signed in to a different account').waitFor();
   await page.context().close();
 });

@@ -1,22 +1,22 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 
-/** The token in the fragment of this page's address; none where it is not a whole one of the kind of `prefix`. */
+/** The token in this page's URL fragment; undefined unless it is complete and starts with `prefix`. */
 export function tokenFromLink(prefix: string): string | undefined {
   const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
-  const isWhole =
+  const isComplete =
     token.startsWith(prefix) && token.length > prefix.length && token.length <= fieldLimits.token;
-  return isWhole ? token : undefined;
+  return isComplete ? token : undefined;
 }
 
 /**
- * Takes the token out of the address, once it has been used or declined; until then a reload must find it there.
- * What came of it stays in its place, for a reload to show.
+ * Removes the token from the URL once it has been used or declined; until then a reload must still find it. Keeps the
+ * outcome in the history entry, so that a reload shows it again.
  */
 export const closeLink = (outcome: object): void => history.replaceState(outcome, '', location.pathname);
 
-/** What `closeLink` has left, perhaps in an earlier release of the same page: nothing is sure of it. */
+/** What `closeLink` stored. An earlier release may have stored it in another shape, so callers must validate it. */
 export const linkOutcome = (): Readonly<Record<string, unknown>> =>
   typeof history.state === 'object' && history.state !== null ? history.state : {};
 
-// A second link opened in the same tab changes nothing but the fragment.
+// Opening a second link in the same tab changes only the fragment, which does not reload the page.
 window.addEventListener('hashchange', () => location.reload());

@@ -1,47 +1,68 @@
 import type { Problem } from './api.ts';
+import { clock, count, dateTime, duration } from './format.ts';
 
-/** What one page says differently about a code. */
+/** What to tell the person, by error code. A page overrides the common messages where it can say something better. */
 export type ErrorMessages = Partial<Record<Problem['code'], string>>;
 
 const common: ErrorMessages = {
   unreachable:
-    'Latchkey could not be reached. Check your connection and try again; what you typed is still here.',
-  temporarily_unavailable: 'Latchkey is not available right now.',
-  rate_limited: 'Too many tries.',
-  invalid_token: 'You are signed out. Sign in again to go on.',
-  insufficient_user_authentication:
-    'Nothing was changed: this is only done once you have confirmed that it is you.',
+    "Couldn't reach Latchkey. Check your connection and try again. What you entered is still here.",
+  temporarily_unavailable: "Latchkey isn't available right now.",
+  rate_limited: 'Too many attempts.',
+  invalid_token: "You're signed out. Sign in again to continue.",
+  insufficient_user_authentication: 'Nothing was changed. Confirm your identity to make this change.',
   somebody_else:
-    'That was not done: this browser is signed in as somebody else now. Load the page again to go on.',
+    'Nothing was changed, because this browser is now signed in to a different account. Reload the page to continue.',
   precondition_failed:
-    'That was not done: for a moment this browser was signed in as somebody else. Try again.',
-  account_disabled: 'This account has been disabled. Ask whoever runs this service to enable it again.',
-  signup_disabled: 'There is no account for this address, and this service does not take new ones.',
-  origin_not_allowed:
-    'This page was opened from an address that the service does not allow. Open it at its own address.',
+    'Nothing was changed, because this browser was briefly signed in to a different account. Try again.',
+  account_disabled: 'This account has been disabled. Contact the administrator to have it enabled again.',
+  signup_disabled: "There's no account for this email, and new accounts can't be created here.",
+  origin_not_allowed: "This page was opened at a URL that Latchkey doesn't accept. Open it at its own URL.",
   cookies_off:
-    'This browser keeps no cookies of this page, and a login needs one. Allow them for Latchkey in its settings, then load the page again.',
-  passkeys_unsupported: 'This browser cannot use passkeys.',
+    'Your browser is blocking cookies, which are needed to sign in. Allow cookies for this site, then reload the page.',
+  passkeys_unsupported: "This browser doesn't support passkeys.",
   no_authenticator:
-    'This device has no screen lock, fingerprint or face recognition that is set up for passkeys. Try a phone, a security key or a password manager.',
-  passkey_cancelled: 'That was cancelled, or took too long. Nothing has changed; you can try again.',
-  passkey_aborted: 'That was cancelled. Nothing has changed; you can try again.',
-  passkey_failed: 'The browser could not use a passkey here. Try again, or use another browser.',
-  passkey_already_there:
-    'There is a passkey for this account on this device already. You can sign in with it.',
+    'This device has no screen lock, fingerprint, or face recognition set up for passkeys. Try a phone, a security key, or a password manager.',
+  passkey_cancelled: 'The request was canceled or timed out. Nothing was changed. You can try again.',
+  passkey_aborted: 'The request was canceled. Nothing was changed. You can try again.',
+  passkey_failed: "Your browser couldn't use a passkey here. Try again, or use another browser.",
+  passkey_already_there: 'This device already has a passkey for this account. You can sign in with it.',
 };
 
-/** What is different where a mail was asked for. */
+/** For pages where nothing was typed. */
+export const unreachable = "Couldn't reach Latchkey. Check your connection and try again.";
+
+/** For requests that send an email. */
 export const emailErrors = {
-  rate_limited: 'Too many mails were asked for, so no more are sent for now. Those that came still work.',
+  rate_limited: "Too many emails requested, so we can't send another one yet. Earlier emails still work.",
+  invalid_request: "That doesn't look like an email address. Use the format ada@example.com.",
 } satisfies ErrorMessages;
 
-/** A sentence for a person about what went wrong, and when to try again if the server said so. */
-export function explain(problem: Problem, words: ErrorMessages = {}, now: Date = new Date()): string {
-  const sentence =
-    words[problem.code] ?? common[problem.code] ?? 'Something went wrong on our side. Try again in a moment.';
+/** For entering the code from an email. */
+export const emailCodeErrors = {
+  invalid_request: "That isn't a valid code. Codes are eight letters, like BCDF-GHJK.",
+  invalid_grant:
+    "That code didn't work. Check that it's from the latest email. If it is, it may have expired: send a new email.",
+} satisfies ErrorMessages;
+
+/** For signing in with a passkey where email is the alternative. */
+export const passkeySignInErrors = {
+  passkeys_unsupported: "This browser doesn't support passkeys. Use email instead.",
+  no_authenticator:
+    "There's no passkey you can use here on this device. Use your phone or a security key, or use email instead.",
+  passkey_cancelled: 'The passkey request was canceled or timed out. Try again, or use email instead.',
+  invalid_grant: "That passkey didn't work. Try again, or use email instead.",
+  unknown_credential: 'That passkey is no longer registered. Use another one, or use email instead.',
+} satisfies ErrorMessages;
+
+/** A message for the person: what went wrong and, if the service said so, when to try again. */
+export function explain(problem: Problem, messages: ErrorMessages = {}, now: Date = new Date()): string {
+  const message =
+    messages[problem.code] ??
+    common[problem.code] ??
+    'Something went wrong on our side. Try again in a moment.';
   const { retryAfterSeconds } = problem;
-  return retryAfterSeconds === undefined ? sentence : `${sentence} ${tryAgain(retryAfterSeconds, now)}`;
+  return retryAfterSeconds === undefined ? message : `${message} ${tryAgain(retryAfterSeconds, now)}`;
 }
 
 function tryAgain(seconds: number, now: Date): string {
@@ -50,18 +71,3 @@ function tryAgain(seconds: number, now: Date): string {
   if (seconds < 24 * 3600) return `Try again in ${duration(seconds)}, at ${clock(at)}.`;
   return `Try again after ${dateTime(at)}.`;
 }
-
-const count = (number: number, unit: string) => `${number} ${unit}${number === 1 ? '' : 's'}`;
-
-/** Whole minutes, rounded up, or hours when there are many. */
-export function duration(seconds: number): string {
-  const minutes = Math.ceil(seconds / 60);
-  return minutes < 120 ? count(minutes, 'minute') : count(Math.ceil(minutes / 60), 'hour');
-}
-
-/** The time of day, as the reader writes it. */
-export const clock = (time: Date) => new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format(time);
-
-/** Day and time, as the reader writes them. */
-export const dateTime = (time: Date) =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(time);

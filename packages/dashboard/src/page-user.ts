@@ -3,15 +3,15 @@ import { signal } from '@preact/signals';
 
 type PageUser = Pick<Profile, 'id' | 'email'>;
 
-let shown: PageUser | undefined;
+let current: PageUser | undefined;
 
-/** Whom the page shows, once it is known. */
-export const pageUser = (): PageUser | undefined => shown;
+/** The user whose data this page shows, once known. */
+export const pageUser = (): PageUser | undefined => current;
 
-/** From now on the page is about this user: what it asks for is refused with a credential of anybody else. */
+/** Binds this page to a user: from now on the service refuses its requests if another user is signed in. */
 export function setPageUser(user: PageUser): void {
-  shown = user;
+  current = user;
 }
 
-/** The address of whoever is signed in by now, where that is somebody else than the page shows. */
+/** The email of the user who is signed in now, if it is not the one this page shows. */
 export const otherUserEmail = signal<string | undefined>(undefined);

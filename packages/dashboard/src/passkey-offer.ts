@@ -1,7 +1,6 @@
 const key = 'latchkey.signed-in-by-mail';
 
-// This tab remembers, until it has said so once, that a passkey would have spared the person the mail. Storage may
-// be switched off: then nothing is offered beyond the account page itself.
+// After an email sign-in, this tab offers a passkey once. With storage disabled nothing is offered.
 
 export function noteEmailSignIn(): void {
   try {

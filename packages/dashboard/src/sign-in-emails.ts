@@ -1,25 +1,27 @@
 import { safeNext } from './next.ts';
 
 /**
- * What this browser remembers of having asked for a mail: no secret, only enough for the page behind the link to
- * know that it opened where it was asked for, and where to go on.
+ * A sign-in email requested in this browser. It holds no secret: it only lets the page behind the link recognize the
+ * browser that requested it, and continue to the right page.
  */
 interface SentEmail {
   readonly email: string;
-  /** Milliseconds since 1970. */
+  /** When the email expires, in milliseconds since 1970. */
   readonly until: number;
   readonly next: string;
 }
 
 export const sentEmailKey = 'latchkey.asked';
 
-/** Storage may be switched off; the pages then work as in a browser that never asked. */
-export function rememberSentEmail(asked: SentEmail): void {
+// Every function here tolerates disabled storage: the pages then behave as in a browser that requested nothing.
+
+export function rememberSentEmail(sent: SentEmail): void {
   try {
-    localStorage.setItem(sentEmailKey, JSON.stringify(asked));
+    localStorage.setItem(sentEmailKey, JSON.stringify(sent));
   } catch {}
 }
 
+/** Forgets the email, and with it the sign-in that this tab is waiting for. */
 export function forgetSentEmail(): void {
   try {
     localStorage.removeItem(sentEmailKey);
@@ -27,7 +29,7 @@ export function forgetSentEmail(): void {
   } catch {}
 }
 
-/** The marker, unless its mail has expired by `now` or it cannot be understood. */
+/** The last email requested in this browser, unless it has expired by `now` or is malformed. */
 export function recallSentEmail(now: number): SentEmail | undefined {
   try {
     return parseSentEmail(localStorage.getItem(sentEmailKey), location.origin, now);
@@ -37,8 +39,8 @@ export function recallSentEmail(now: number): SentEmail | undefined {
 }
 
 /**
- * A mail that this tab asked for, and `request`, with which its code is good. It is kept in this tab alone, so that
- * the code can still be typed after a reload.
+ * The sign-in this tab is waiting for. The emailed code only works together with `request`, which stays in this tab's
+ * session storage so that the code can still be entered after a reload.
  */
 export interface PendingSignIn extends SentEmail {
   readonly request: string;
@@ -46,27 +48,27 @@ export interface PendingSignIn extends SentEmail {
 
 const pendingSignInKey = 'latchkey.waiting';
 
-/** Storage may be switched off; the code can then be typed until the page is reloaded. */
-export function rememberPendingSignIn(waiting: PendingSignIn): void {
-  const { request: _, ...asked } = waiting;
-  rememberSentEmail(asked);
+/** With storage disabled, the code can be entered until the page is reloaded. */
+export function rememberPendingSignIn(pending: PendingSignIn): void {
+  const { request: _, ...sent } = pending;
+  rememberSentEmail(sent);
   try {
-    sessionStorage.setItem(pendingSignInKey, JSON.stringify(waiting));
+    sessionStorage.setItem(pendingSignInKey, JSON.stringify(pending));
   } catch {}
 }
 
-/** The person wants another mail instead. */
+/** Stops waiting, because the person wants to use another address. The emailed link still works. */
 export function forgetPendingSignIn(): void {
   try {
     sessionStorage.removeItem(pendingSignInKey);
   } catch {}
 }
 
-/** What this tab waits for, unless it has expired by `now`, or somebody has signed in since then in this browser. */
+/** The sign-in this tab is waiting for, unless it has expired by `now` or has been completed in this browser. */
 export function recallPendingSignIn(now: number): PendingSignIn | undefined {
   try {
-    const waiting = parsePendingSignIn(sessionStorage.getItem(pendingSignInKey), location.origin, now);
-    if (waiting !== undefined && recallSentEmail(now) !== undefined) return waiting;
+    const pending = parsePendingSignIn(sessionStorage.getItem(pendingSignInKey), location.origin, now);
+    if (pending !== undefined && recallSentEmail(now) !== undefined) return pending;
   } catch {}
   forgetPendingSignIn();
   return undefined;
@@ -78,18 +80,18 @@ export function parsePendingSignIn(
   origin: string,
   now: number,
 ): PendingSignIn | undefined {
-  const asked = parseSentEmail(stored, origin, now);
-  if (stored === null || asked === undefined) return undefined;
+  const sent = parseSentEmail(stored, origin, now);
+  if (stored === null || sent === undefined) return undefined;
   const { request } = JSON.parse(stored) as { request?: unknown };
-  return typeof request === 'string' && request !== '' ? { ...asked, request } : undefined;
+  return typeof request === 'string' && request !== '' ? { ...sent, request } : undefined;
 }
 
 /** @see recallSentEmail */
 export function parseSentEmail(stored: string | null, origin: string, now: number): SentEmail | undefined {
   if (stored === null) return undefined;
-  const marker: unknown = JSON.parse(stored);
-  if (typeof marker !== 'object' || marker === null) return undefined;
-  const { email, until, next } = marker as Partial<Record<keyof SentEmail, unknown>>;
+  const parsed: unknown = JSON.parse(stored);
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const { email, until, next } = parsed as Partial<Record<keyof SentEmail, unknown>>;
   if (typeof email !== 'string' || email === '' || typeof until !== 'number' || !(until > now))
     return undefined;
   return { email, until, next: safeNext(typeof next === 'string' ? next : null, origin) };

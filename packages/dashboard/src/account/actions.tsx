@@ -4,46 +4,46 @@ import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
 import { Dialog } from '../ui/dialog.tsx';
 
-const isOver = signal(false);
+const isSignedOut = signal(false);
 const isDismissed = signal(false);
 
-/** How often something in the account was changed here: each time the security log has grown. */
-export const changes = signal(0);
+/** Counts the changes made on this page, each of which adds to the security log. */
+export const changeCount = signal(0);
 
-/** Hands on what came of a request; a login that is over is told once, for the whole page. */
+/** Returns the result unchanged. If the session has ended, opens `SignedOutDialog` for the whole page. */
 export function detectSignOut<T>(result: Result<T>): Result<T> {
   if (!result.ok && result.problem.code === 'invalid_token') {
-    isOver.value = true;
+    isSignedOut.value = true;
     isDismissed.value = false;
   }
   return result;
 }
 
-/** Changes something of the account, with a confirmation in place where it needs one. */
-export async function runAction<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
-  const result = detectSignOut(await withRecentSignIn(work));
-  if (result.ok) changes.value++;
+/** Changes something in the account. Asks the user to confirm their identity if the change requires it. */
+export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
+  const result = detectSignOut(await withRecentSignIn(action));
+  if (result.ok) changeCount.value++;
   return result;
 }
 
-/** Says that the login has ended while the page was open, and leads back in; what was typed can still be read. */
+/** Offers to sign in again when the session ended while the page was open. Whatever was typed stays on the page. */
 export function SignedOutDialog() {
-  if (!isOver.value || isDismissed.value) return null;
+  if (!isSignedOut.value || isDismissed.value) return null;
   const dismiss = () => {
     isDismissed.value = true;
   };
   return (
-    <Dialog id="signed-out" title="You are signed out" onClose={dismiss}>
+    <Dialog id="signed-out" title="You're signed out" onClose={dismiss}>
       <p>
-        This login has ended: it was signed out somewhere else, or its time was over. Nothing was changed by
-        what you did last.
+        This session has expired or was signed out somewhere else. Your last change wasn't saved. Sign in
+        again to continue.
       </p>
       <div class="row">
         <a class="button" href={loginPath(home)}>
           Sign in again
         </a>
         <button type="button" class="plain" onClick={dismiss}>
-          Look at this page first
+          Stay on this page
         </button>
       </div>
     </Dialog>

@@ -8,8 +8,8 @@ import { ErrorMessage } from '../ui/messages.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted } from '../ui/untrusted.tsx';
-import { changes, detectSignOut } from './actions.tsx';
-import { eventText, isAlarming } from './event-text.ts';
+import { changeCount, detectSignOut } from './actions.tsx';
+import { eventText, isSuspicious } from './event-text.ts';
 import { Section, SectionContent, sectionData } from './section.tsx';
 
 const events = signal<readonly Event[]>([]);
@@ -17,7 +17,7 @@ const cursor = signal<string | null>(null);
 const error = signal('');
 const busy = busyState();
 
-/** Fetches the newest events, and forgets the older ones. */
+/** Loads the newest page of events and drops the older ones. */
 async function loadEvents(): Promise<Problem | undefined> {
   const list = detectSignOut(await listEvents());
   if (!list.ok) return list.problem;
@@ -26,31 +26,31 @@ async function loadEvents(): Promise<Problem | undefined> {
   return undefined;
 }
 
-export const activityData = sectionData('events', 'The security log', loadEvents);
+export const activityData = sectionData('events', 'Your activity', loadEvents);
 
-/** Puts what is new on top. Where more has happened than one page holds, the list begins anew. */
+/** Adds new events at the top. If there are more than one page of them, starts over with the newest page. */
 async function catchUp(): Promise<void> {
-  if (activityData.at.value !== 'shown') return;
+  if (activityData.state.value !== 'loaded') return;
   const list = await listEvents();
   if (!list.ok) return;
   const known = new Set(events.value.map(({ id }) => id));
-  const fresh = list.value.events.filter(({ id }) => !known.has(id));
-  if (fresh.length < list.value.events.length) {
-    events.value = [...fresh, ...events.value];
+  const added = list.value.events.filter(({ id }) => !known.has(id));
+  if (added.length < list.value.events.length) {
+    events.value = [...added, ...events.value];
     return;
   }
-  events.value = fresh;
+  events.value = added;
   cursor.value = list.value.next_cursor;
 }
 
 effect(() => {
-  if (changes.value > 0) untracked(() => void catchUp());
+  if (changeCount.value > 0) untracked(() => void catchUp());
 });
 
-const showMore = (after: string) =>
+const showMore = (next: string) =>
   busy.run(async () => {
     error.value = '';
-    const list = detectSignOut(await listEvents(after));
+    const list = detectSignOut(await listEvents(next));
     if (!list.ok) {
       error.value = explain(list.problem);
       return undefined;
@@ -60,65 +60,66 @@ const showMore = (after: string) =>
     return undefined;
   });
 
-/** The user's logins, once they are known. */
-type KnownSessions = readonly Session[] | undefined;
+/** The user's sessions, once loaded. */
+type LoadedSessions = readonly Session[] | undefined;
 
-/** The login an event belongs to, as far as this page knows it. */
-function InSession({ id, sessions }: { id: string | null; sessions: KnownSessions }) {
+/** The session an event belongs to, as far as this page can tell. */
+function InSession({ id, sessions }: { id: string | null; sessions: LoadedSessions }) {
   if (id === null || sessions === undefined) return null;
   const session = sessions.find((one) => one.id === id);
-  if (session === undefined) return <>, in a login that has ended</>;
-  if (session.current) return <>, in this login</>;
-  if (session.device_name === null) return <>, in another login</>;
+  if (session === undefined) return <> · Ended session</>;
+  if (session.current) return <> · This session</>;
+  if (session.device_name === null) return <> · Another session</>;
   return (
     <>
-      , in the login of <Untrusted text={session.device_name} />
+      {' '}
+      · <Untrusted text={session.device_name} />
     </>
   );
 }
 
-function Where({ event, sessions }: { event: Event; sessions: KnownSessions }) {
-  const where = (
+function Details({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
+  const summary = (
     <>
-      <Timestamp at={event.created_at} />, from {event.ip_address ?? 'an unknown address'}
+      <Timestamp at={event.created_at} /> · {event.ip_address ?? 'Unknown IP address'}
       <InSession id={event.session_id} sessions={sessions} />
     </>
   );
-  if (event.user_agent === null) return <p class="quiet">{where}</p>;
+  if (event.user_agent === null) return <p class="quiet">{summary}</p>;
   return (
     <details class="quiet">
-      <summary>{where}</summary>
+      <summary>{summary}</summary>
       <p>
-        The program called itself <Untrusted text={event.user_agent} />.
+        User agent: <Untrusted text={event.user_agent} />
       </p>
     </details>
   );
 }
 
-/** What happened in the account, newest first. */
-export function Activity({ sessions }: { sessions: KnownSessions }) {
+/** The user's security log, newest first. */
+export function Activity({ sessions }: { sessions: LoadedSessions }) {
   return (
-    <Section of={activityData} title="Security log">
+    <Section data={activityData} title="Activity">
       <p class="quiet">
-        What happened in your account, newest first. If you do not recognize a login, sign it out.
+        Recent security events in your account. If you don't recognize a session, sign it out above.
       </p>
-      <SectionContent of={activityData} entries={4}>
+      <SectionContent data={activityData} entries={4}>
         <ul id="events" class="plain-list">
           {events.value.map((event) => (
             <li key={event.id}>
-              <p class={isAlarming(event) ? 'caution' : ''}>
+              <p class={isSuspicious(event) ? 'caution' : ''}>
                 <strong>{eventText(event)}</strong>
               </p>
-              <Where event={event} sessions={sessions} />
+              <Details event={event} sessions={sessions} />
             </li>
           ))}
         </ul>
         <ErrorMessage id="events-error" text={error.value} />
         <ShowMore
           id="more-events"
-          after={cursor.value}
+          cursor={cursor.value}
           isBusy={busy.now.value}
-          onMore={(after) => void showMore(after)}
+          onMore={(next) => void showMore(next)}
         />
       </SectionContent>
     </Section>

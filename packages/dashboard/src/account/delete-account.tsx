@@ -7,13 +7,13 @@ import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 
-const isAsking = signal(false);
+const isConfirming = signal(false);
 const error = signal('');
 const busy = busyState();
 
-const words = {
+const messages = {
   conflict:
-    'You are the only owner of an organization. Ask for somebody else to be made an owner of it first, then delete your account.',
+    "You're the only owner of an organization. Make someone else an owner first, then delete your account.",
 };
 
 const remove = () =>
@@ -25,7 +25,7 @@ const remove = () =>
       location.replace('/login');
       return 'leaving';
     }
-    error.value = explain(result.problem, words);
+    error.value = explain(result.problem, messages);
     return undefined;
   });
 
@@ -35,36 +35,36 @@ function Question() {
   return (
     <>
       <p ref={question} tabIndex={-1} class="warning">
-        Delete your account, with its logins, passkeys and security log? It cannot be brought back. Your mail
-        address can sign up again, as a new account.
+        Delete your account? Your profile, passkeys, sessions, and activity will be permanently deleted. This
+        can't be undone. You can sign up again with the same email, as a new account.
       </p>
       <div class="row">
         <button type="button" disabled={busy.now.value} onClick={() => void remove()}>
-          {busy.now.value ? 'One moment…' : 'Yes, delete it for good'}
+          {busy.now.value ? 'One moment…' : 'Permanently delete account'}
         </button>
         <button
           type="button"
           disabled={busy.now.value}
           onClick={() => {
-            isAsking.value = false;
+            isConfirming.value = false;
             error.value = '';
             requestAnimationFrame(() => document.getElementById('delete-account')?.focus());
           }}
         >
-          Keep it
+          Cancel
         </button>
       </div>
     </>
   );
 }
 
-/** Deleting the account, after a question. */
+/** Deletes the account after a confirmation. */
 export function DeleteAccount() {
   return (
     <section aria-labelledby="delete-heading">
-      <h2 id="delete-heading">Delete your account</h2>
+      <h2 id="delete-heading">Delete account</h2>
       <ErrorMessage id="delete-error" text={error.value} />
-      {isAsking.value ? (
+      {isConfirming.value ? (
         <Question />
       ) : (
         <button
@@ -72,10 +72,10 @@ export function DeleteAccount() {
           id="delete-account"
           class="plain"
           onClick={() => {
-            isAsking.value = true;
+            isConfirming.value = true;
           }}
         >
-          Delete my account
+          Delete account
         </button>
       )}
     </section>

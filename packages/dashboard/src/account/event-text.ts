@@ -4,18 +4,18 @@ import { escapeInvisible, untrustedText } from '@latchkey/contract/untrusted-tex
 type Detail = Event['detail'];
 
 const methods: Detail = {
-  device_code: 'by approval in a browser',
-  magic_link: 'by a link in a mail',
-  email_code: 'by a code in a mail',
+  device_code: 'with browser approval',
+  magic_link: 'with an email link',
+  email_code: 'with an email code',
   passkey: 'with a passkey',
 };
 
-const endings: Detail = {
+const sessionEndings: Detail = {
   logout: 'Signed out',
-  other_session: 'A login was signed out from another one',
-  token: 'A program ended its login',
-  withdrawn: 'The approval of a terminal was taken back',
-  replaced: 'A fresh login in the same browser took the place of the one before',
+  other_session: 'Session signed out from another session',
+  token: 'Session ended by the program using it',
+  withdrawn: 'Device approval withdrawn',
+  replaced: 'Session replaced by a new sign-in in the same browser',
 };
 
 const profileFields: Detail = {
@@ -28,48 +28,47 @@ const profileFields: Detail = {
 const elsewhere: Detail = {
   network: 'network',
   program: 'program',
-  'network program': 'network and another program',
+  'network program': 'network and program',
 };
 
-/** Isolated, so that a name written from right to left moves no word around it. */
+/** The name in quotes, isolated so that right-to-left text doesn't reorder the words around it. */
 const named = ({ name }: Detail) => (name === undefined ? '' : ` “\u2068${untrustedText(name)}\u2069”`);
 
-const sentences = {
-  account_created: 'The account was made',
+const texts = {
+  account_created: 'Account created',
   login: ({ kind, method = '' }) =>
-    `${kind === 'device' ? 'A terminal was signed in' : 'Signed in'} ${methods[method] ?? ''}`.trim(),
-  device_approved: 'The login of a terminal was approved',
-  device_denied: 'The login of a terminal was denied',
-  passkey_added: (detail) => `The passkey${named(detail)} was added`,
+    `${kind === 'device' ? 'Device signed in' : 'Signed in'} ${methods[method] ?? ''}`.trim(),
+  device_approved: 'Device sign-in approved',
+  device_denied: 'Device sign-in denied',
+  passkey_added: (detail) => `Passkey${named(detail)} added`,
   passkey_removed: (detail) =>
-    `The passkey${named(detail)} was removed${detail['reason'] === 'disowned' ? ', by “this was not me” in a mail' : ''}`,
+    `Passkey${named(detail)} removed${detail['reason'] === 'disowned' ? ", because you reported “This wasn't me”" : ''}`,
   passkey_renamed: (detail) =>
-    detail['name'] === undefined ? 'Passkeys were renamed' : `A passkey was renamed to${named(detail)}`,
+    detail['name'] === undefined ? 'Passkeys renamed' : `Passkey renamed to${named(detail)}`,
   passkey_clone_suspected: (detail) =>
-    `The passkey${named(detail)} may exist as a copy; the login with it was ${detail['login'] === 'refused' ? 'refused' : 'let in'}`,
-  refresh_race: 'Two programs renewed the same login at the same time',
-  refresh_retry: 'A program asked again for a renewal whose answer it had lost',
+    `Passkey${named(detail)} may have been copied; the sign-in was ${detail['login'] === 'refused' ? 'blocked' : 'allowed'}`,
+  refresh_race: 'Two programs refreshed the same session at the same time',
+  refresh_retry: 'Session refresh retried after a lost response',
   refresh_retry_elsewhere: ({ changed = '' }) =>
-    `The renewal of a login was repeated from another ${elsewhere[changed] ?? 'place'}`,
-  refresh_theft: 'A login was ended because its token was used twice: it may have been stolen',
-  session_revoked: ({ reason = '' }) => endings[reason] ?? 'A login was ended',
+    `Session refresh retried from a different ${elsewhere[changed] ?? 'place'}`,
+  refresh_theft: 'Session ended because its token was used twice and may have been stolen',
+  session_revoked: ({ reason = '' }) => sessionEndings[reason] ?? 'Session ended',
   all_sessions_revoked: ({ by }) =>
-    by === 'operator' ? 'Signed out everywhere by whoever runs this service' : 'Signed out everywhere',
-  session_disowned: 'A login was ended by “this was not me” in a mail',
+    by === 'operator' ? 'Signed out everywhere by an administrator' : 'Signed out everywhere',
+  session_disowned: "Session ended, because you reported “This wasn't me”",
   profile_changed: ({ fields = '' }) => {
     const known = fields.split(' ').flatMap((field) => profileFields[field] ?? []);
-    return known.length === 0 ? 'The profile was changed' : `The profile was changed: ${known.join(', ')}`;
+    return known.length === 0 ? 'Profile updated' : `Profile updated: ${known.join(', ')}`;
   },
-  email_change_requested: 'A change of the mail address was asked for',
-  email_changed: 'The mail address was changed',
-  email_change_undone: 'The change of the mail address was taken back, by “this was not me” in a mail',
-  limit_reached: 'Too many tries: some were refused',
-  account_disabled: 'The account was disabled by whoever runs this service',
-  account_enabled: 'The account was enabled by whoever runs this service',
+  email_change_requested: 'Email change requested',
+  email_changed: 'Email changed',
+  email_change_undone: "Email change undone, because you reported “This wasn't me”",
+  limit_reached: 'Too many attempts; some were blocked',
+  account_disabled: 'Account disabled by an administrator',
+  account_enabled: 'Account enabled by an administrator',
 } satisfies Record<Event['type'], string | ((detail: Detail) => string)>;
 
-/** The events that a person should look at twice. */
-const alarming: ReadonlySet<Event['type']> = new Set([
+const suspicious: ReadonlySet<Event['type']> = new Set([
   'passkey_clone_suspected',
   'refresh_retry_elsewhere',
   'refresh_theft',
@@ -78,12 +77,13 @@ const alarming: ReadonlySet<Event['type']> = new Set([
   'account_disabled',
 ]);
 
-export const isAlarming = ({ type }: Event): boolean => alarming.has(type);
+/** Whether the person should take a second look at this event. */
+export const isSuspicious = ({ type }: Event): boolean => suspicious.has(type);
 
-/** What happened, in a sentence without its full stop; names in it are harmless. */
+/** What happened, without a full stop. Names in it are escaped; the text itself is not markup. */
 export function eventText({ type, detail }: Event): string {
-  // A service that is newer than this page knows more types.
-  if (!Object.hasOwn(sentences, type)) return escapeInvisible(type.replaceAll('_', ' '));
-  const sentence: string | ((detail: Detail) => string) = sentences[type];
-  return typeof sentence === 'string' ? sentence : sentence(detail);
+  // A newer release of the service may send types that this page doesn't know.
+  if (!Object.hasOwn(texts, type)) return escapeInvisible(type.replaceAll('_', ' '));
+  const text: string | ((detail: Detail) => string) = texts[type];
+  return typeof text === 'string' ? text : text(detail);
 }

@@ -30,10 +30,10 @@ async function loadOrganizations(): Promise<Problem | undefined> {
 
 export const organizationsData = sectionData('organizations', 'Your organizations', loadOrganizations);
 
-const showMore = (after: string) =>
+const showMore = (next: string) =>
   busy.run(async () => {
     error.value = '';
-    const list = detectSignOut(await listOrganizations(after));
+    const list = detectSignOut(await listOrganizations(next));
     if (!list.ok) {
       error.value = explain(list.problem);
       return undefined;
@@ -43,12 +43,12 @@ const showMore = (after: string) =>
     return undefined;
   });
 
-/** The organizations the user belongs to, and as what. */
+/** The organizations the user belongs to, with their role in each. */
 export function Organizations() {
   return (
-    <Section of={organizationsData} title="Your organizations">
-      <SectionContent of={organizationsData} entries={1}>
-        {organizations.value.length === 0 ? <p class="quiet">None.</p> : null}
+    <Section data={organizationsData} title="Organizations">
+      <SectionContent data={organizationsData} entries={1}>
+        {organizations.value.length === 0 ? <p class="quiet">You aren't in any organizations.</p> : null}
         <ul id="organizations" class="plain-list">
           {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
             <li key={id}>
@@ -57,10 +57,10 @@ export function Organizations() {
                   <bdi>{escapeInvisible(name)}</bdi>
                 </strong>{' '}
                 <span class="badge">{roles[role]}</span>{' '}
-                {personal ? <span class="badge">personal</span> : null}
+                {personal ? <span class="badge">Personal</span> : null}
               </p>
               <p class="quiet">
-                <bdi>{slug}</bdi>. Since <Timestamp at={joined_at} />.
+                <bdi>{slug}</bdi> · Joined <Timestamp at={joined_at} />
               </p>
             </li>
           ))}
@@ -68,9 +68,9 @@ export function Organizations() {
         <ErrorMessage id="organizations-error" text={error.value} />
         <ShowMore
           id="more-organizations"
-          after={cursor.value}
+          cursor={cursor.value}
           isBusy={busy.now.value}
-          onMore={(after) => void showMore(after)}
+          onMore={(next) => void showMore(next)}
         />
       </SectionContent>
     </Section>

@@ -2,33 +2,33 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 
 type Storage = Pick<Passkey, 'device_type' | 'backed_up' | 'transports'>;
 
-/** What a person should know of where a passkey is kept: whether it is lost together with a device. */
+/** Describes where a passkey is stored, and so whether losing a device means losing it. */
 export function describeStorage({ device_type, backed_up, transports }: Storage): {
   badge: string;
-  sentence: string;
+  description: string;
 } {
   if (backed_up) {
     return {
-      badge: 'Backed up',
-      sentence: 'Kept by a password manager, which brings it to your other devices and has a copy of it.',
+      badge: 'Synced',
+      description: 'Backed up by a password manager and available on your other devices.',
     };
   }
   if (device_type === 'multi_device') {
     return {
       badge: 'Not backed up yet',
-      sentence:
-        'Kept by a password manager that could bring it to other devices, but has no copy of it yet. If the device is lost, so is this passkey.',
+      description:
+        "Stored in a password manager that hasn't backed it up yet. If you lose this device, you lose this passkey.",
     };
   }
   const isInDevice = transports.includes('internal');
   const isOnKey = transports.some((transport) => ['usb', 'nfc', 'ble'].includes(transport));
   const where = isInDevice
-    ? 'on the device where it was made'
+    ? 'on the device you created it on'
     : isOnKey
       ? 'on a security key'
       : 'on one device';
   return {
-    badge: 'Only on one device',
-    sentence: `Kept only ${where}. If that is lost, so is this passkey; a mail still signs you in.`,
+    badge: 'One device only',
+    description: `Stored only ${where}. If you lose it, you can still sign in by email.`,
   };
 }

@@ -8,29 +8,29 @@ import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
-import { Untrusted } from '../ui/untrusted.tsx';
+import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
-/** The user's logins, newest first, once they are known. */
+/** The user's sessions, newest first, once loaded. */
 export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const error = signal('');
 const status = signal('');
 const busy = busyState<'everywhere'>();
-/** Signing out everywhere takes a second click. */
-const isAskingEverywhere = signal(false);
+/** Signing out everywhere needs a second click. */
+const isConfirmingEverywhere = signal(false);
 
-/** A person with more logins than this sees the others when they ask for them. */
-const shownAtFirst = 10;
-const isWhole = signal(false);
+/** Further sessions are shown on request. */
+const initiallyShown = 10;
+const showsAll = signal(false);
 
-const kinds = { browser: 'Browser', device: 'Terminal' } satisfies Record<Session['kind'], string>;
+const kinds = { browser: 'Browser', device: 'Device' } satisfies Record<Session['kind'], string>;
 const methods = {
-  device_code: 'by approval in a browser',
-  magic_link: 'by a link in a mail',
-  email_code: 'by a code in a mail',
+  device_code: 'with browser approval',
+  magic_link: 'with an email link',
+  email_code: 'with an email code',
   passkey: 'with a passkey',
 } satisfies Record<Session['method'], string>;
 
@@ -41,22 +41,22 @@ async function loadSessions(): Promise<Problem | undefined> {
   return undefined;
 }
 
-export const sessionsData = sectionData('logins', 'Your logins', loadSessions);
+export const sessionsData = sectionData('sessions', 'Your sessions', loadSessions);
 
-// A fresh login takes the place of the one before.
+// Confirming one's identity replaces the current session.
 effect(() => {
   if (reauthentications.value > 0) void loadSessions();
 });
 
-const change = (work: () => Promise<'leaving' | undefined>, action?: 'everywhere') =>
+const run = (action: () => Promise<'leaving' | undefined>, progress?: 'everywhere') =>
   busy.run(() => {
     error.value = '';
     status.value = '';
-    return work();
-  }, action);
+    return action();
+  }, progress);
 
 const signOut = (scope: 'session' | 'everywhere') =>
-  change(
+  run(
     async () => {
       const result = await runAction(() => logout(scope));
       if (!result.ok) {
@@ -70,7 +70,7 @@ const signOut = (scope: 'session' | 'everywhere') =>
     scope === 'everywhere' ? scope : undefined,
   );
 
-/** Ends a login; one that is gone already is as signed out as it can be. */
+/** Ends a session. One that has already ended counts as success. */
 async function end(ended: Session): Promise<Problem | undefined> {
   const result = await runAction(() => revokeSession(ended.id));
   if (!result.ok && result.problem.code !== 'not_found') return result.problem;
@@ -79,50 +79,51 @@ async function end(ended: Session): Promise<Problem | undefined> {
 }
 
 const endOneSession = (session: Session) =>
-  change(async () => {
+  run(async () => {
     const problem = await end(session);
     if (problem) {
       error.value = explain(problem);
       return undefined;
     }
-    status.value = 'That login has been signed out.';
-    focusHeading('logins');
+    status.value = 'Session signed out.';
+    focusHeading('sessions');
     return undefined;
   });
 
-/** Ends all but this one, also those that began since the page was opened. */
+/** Ends all sessions but this one, including those started since the page was opened. */
 const endOtherSessions = () =>
-  change(async () => {
+  run(async () => {
     let problem = await loadSessions();
     for (const session of sessions.value?.filter(({ current }) => !current) ?? []) {
       problem ??= await end(session);
     }
     if (problem) {
       error.value = explain(problem, {
-        unreachable: 'Latchkey could not be reached; not all are signed out.',
-        somebody_else: 'Not all are signed out: this browser is signed in as somebody else now.',
+        unreachable: "Couldn't reach Latchkey. Some sessions are still signed in. Try again.",
+        somebody_else:
+          'Some sessions are still signed in, because this browser is now signed in to a different account.',
       });
       return undefined;
     }
-    status.value = 'All other logins have been signed out. Only this one is left.';
-    focusHeading('logins');
+    status.value = 'All other sessions signed out.';
+    focusHeading('sessions');
     return undefined;
   });
 
 function SessionItem({ session }: { session: Session }) {
-  const title = `login-${session.id}`;
+  const title = `session-${session.id}`;
   return (
-    <li class="login" data-session={session.id} aria-labelledby={title}>
+    <li class="session" data-session={session.id} aria-labelledby={title}>
       <div>
         <p id={title}>
           <strong>{kinds[session.kind]}</strong>{' '}
           {session.device_name === null ? null : <Untrusted text={session.device_name} />}{' '}
           {session.client_name === null ? null : <Untrusted text={session.client_name} />}{' '}
-          {session.current ? <span class="badge">this one</span> : null}
+          {session.current ? <span class="badge">This session</span> : null}
         </p>
         <p class="quiet">
-          Signed in <Timestamp at={session.created_at} /> {methods[session.method]}, from{' '}
-          {session.ip_address ?? 'an unknown address'}. Last used <Timestamp at={session.last_used_at} />.
+          Signed in {methods[session.method]} on <Timestamp at={session.created_at} /> ·{' '}
+          {session.ip_address ?? 'Unknown IP address'} · Last used <Timestamp at={session.last_used_at} />
         </p>
         {session.user_agent === null ? null : <UserAgent text={session.user_agent} />}
       </div>
@@ -146,8 +147,8 @@ function SignOutEverywhereQuestion() {
   return (
     <>
       <p ref={question} tabIndex={-1} class="warning">
-        Sign out everywhere? This ends every login, including terminals and this browser. Approvals that no
-        terminal has picked up yet are taken back.
+        Sign out everywhere? This ends all your sessions, including this one and those on your devices.
+        Approvals for devices that haven't finished signing in are withdrawn.
       </p>
       <div class="row">
         <button
@@ -162,11 +163,11 @@ function SignOutEverywhereQuestion() {
           type="button"
           disabled={busy.now.value}
           onClick={() => {
-            isAskingEverywhere.value = false;
+            isConfirmingEverywhere.value = false;
             requestAnimationFrame(() => document.getElementById('sign-out-everywhere')?.focus());
           }}
         >
-          Stay signed in
+          Cancel
         </button>
       </div>
     </>
@@ -174,12 +175,12 @@ function SignOutEverywhereQuestion() {
 }
 
 function SignOutButtons() {
-  if (isAskingEverywhere.value) return <SignOutEverywhereQuestion />;
+  if (isConfirmingEverywhere.value) return <SignOutEverywhereQuestion />;
   const hasOthers = sessions.value?.some(({ current }) => !current);
   return (
     <div class="row">
       <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
-        Sign out here
+        Sign out of this browser
       </button>
       {hasOthers ? (
         <button
@@ -188,7 +189,7 @@ function SignOutButtons() {
           disabled={busy.now.value}
           onClick={() => void endOtherSessions()}
         >
-          Sign out all others
+          Sign out all other sessions
         </button>
       ) : null}
       <button
@@ -196,7 +197,7 @@ function SignOutButtons() {
         id="sign-out-everywhere"
         disabled={busy.now.value}
         onClick={() => {
-          isAskingEverywhere.value = true;
+          isConfirmingEverywhere.value = true;
         }}
       >
         Sign out everywhere
@@ -205,42 +206,42 @@ function SignOutButtons() {
   );
 }
 
-/** The button is gone then: whoever uses a keyboard goes on with the first login that was not there before. */
+/** Shows all sessions and moves the focus to the first new one, since the button is gone. */
 function showAll(): void {
-  isWhole.value = true;
+  showsAll.value = true;
   requestAnimationFrame(() =>
-    document.querySelector<HTMLElement>(`#logins > li:nth-child(${shownAtFirst + 1}) button`)?.focus(),
+    document.querySelector<HTMLElement>(`#sessions > li:nth-child(${initiallyShown + 1}) button`)?.focus(),
   );
 }
 
-/** This login, then the newest others; all of them once that is asked for. */
+/** The current session, then the newest others. */
 function List({ all }: { all: readonly Session[] }) {
   const ordered = [...all].sort((one, other) => Number(other.current) - Number(one.current));
-  const shown = isWhole.value ? ordered : ordered.slice(0, shownAtFirst);
+  const shown = showsAll.value ? ordered : ordered.slice(0, initiallyShown);
   return (
     <>
-      <ul id="logins" class="plain-list" aria-labelledby="logins-heading">
+      <ul id="sessions" class="plain-list" aria-labelledby="sessions-heading">
         {shown.map((session) => (
           <SessionItem key={session.id} session={session} />
         ))}
       </ul>
       {shown.length < all.length ? (
-        <button type="button" id="all-logins" class="plain" onClick={showAll}>
-          Show all {all.length} logins
+        <button type="button" id="all-sessions" class="plain" onClick={showAll}>
+          Show all {all.length} sessions
         </button>
       ) : null}
-      <p class="hint">Text in quotes is what a program said of itself. Nobody has checked it.</p>
+      <UntrustedHint />
     </>
   );
 }
 
-/** Where the user is signed in, and ending that: here, elsewhere, everywhere. */
+/** The user's sessions, and signing out of one, all others or all. */
 export function Sessions() {
   return (
-    <Section of={sessionsData} title="Where you are signed in">
+    <Section data={sessionsData} title="Sessions">
       <ErrorMessage text={error.value} />
       <StatusMessage>{status.value}</StatusMessage>
-      <SectionContent of={sessionsData} entries={2}>
+      <SectionContent data={sessionsData} entries={2}>
         <List all={sessions.value ?? []} />
       </SectionContent>
       <SignOutButtons />

@@ -1,88 +1,91 @@
 import type { Event } from '@latchkey/contract/events';
 import { listEventsSince, type Problem } from '../api.ts';
 
-const pauseMilliseconds = 2_000;
+const pollIntervalMilliseconds = 2_000;
 
-/** How often a look that nothing came of is repeated once the time of the code is over. */
-const looksAfterEnd = 5;
+/** How often to poll after the code has expired before giving up. */
+const pollsAfterExpiry = 5;
 
-/** By how much the clocks of two nodes of the service may disagree. */
+/** Tolerated clock difference between two nodes of the service. */
 const clockSkewMilliseconds = 60_000;
 
-/** A device login that was approved on this page. */
+/** A device sign-in approved on this page. Kept in the history entry: see decision.ts. */
 export interface Approval {
-  /** Who approved it. */
+  /** The user who approved it. */
   readonly userId: string;
-  /** The login that it leads to; null where an earlier release of the service does not say. */
+  /** The session it will start; null if the device started with an earlier release of the service. */
   readonly sessionId: string | null;
-  /** When the device asked, by the clock of the service. */
+  /** When the device asked to sign in, by the service's clock. */
   readonly requestedAt: string;
-  /** When the code is over, by the clock of this browser, in milliseconds since 1970. */
+  /** When the code expires, by this browser's clock, in milliseconds since 1970. */
   readonly until: number;
 }
 
-/** What this browser knows of what has become of an approval. */
+/** What this browser knows about an approved device sign-in. */
 export type ApprovalStatus =
   | 'waiting'
-  | 'noAnswer'
-  | 'pickedUp'
-  | 'endedSince'
-  | 'takenBack'
-  | 'notPickedUp'
+  | 'unreachable'
+  | 'deviceSignedIn'
+  | 'sessionEnded'
+  | 'withdrawn'
+  | 'expired'
   | 'signedOut'
-  | 'somebodyElse'
-  | 'unseen';
+  | 'differentUser'
+  | 'unknown';
 
 /**
- * Shows what becomes of an approval, until nothing more can come of it: the terminal has its login, or the time of
- * the code is over, or this browser is no longer signed in as who approved. A lost answer or a full server is only
- * a reason to ask again. Nothing is asked while nobody sees the page.
+ * Polls until the outcome of an approval is final: the device has signed in, the code has expired, or this browser is
+ * no longer signed in as the approver. Retries after lost responses and rate limits. Pauses while the page is hidden.
  */
-export async function watchApproval(approval: Approval, show: (now: ApprovalStatus) => void): Promise<void> {
+export async function watchApproval(
+  approval: Approval,
+  show: (status: ApprovalStatus) => void,
+): Promise<void> {
   const { sessionId, until } = approval;
-  if (sessionId === null) return show('unseen');
+  if (sessionId === null) return show('unknown');
   show('waiting');
-  let before: ApprovalStatus | undefined;
-  for (let looksLeft = looksAfterEnd; looksLeft > 0; ) {
+  let previous: ApprovalStatus | undefined;
+  for (let pollsLeft = pollsAfterExpiry; pollsLeft > 0; ) {
     await untilVisible();
-    const isOver = Date.now() >= until;
-    const { sees, retryAfterSeconds = 0 } = await look(approval, sessionId);
-    if (isFinal(sees)) return show(sees);
-    if (sees === 'waiting' && isOver) return show('notPickedUp');
-    // Once may be the moment in which another tab puts a fresh login in the place of this one.
-    if ((sees === 'signedOut' || sees === 'somebodyElse') && sees === before) return show(sees);
-    if (sees === 'waiting' || sees === 'noAnswer') show(sees);
-    if (isOver) looksLeft--;
-    before = sees;
-    await pause(Math.max(pauseMilliseconds, retryAfterSeconds * 1000));
+    const isExpired = Date.now() >= until;
+    const { status, retryAfterSeconds = 0 } = await poll(approval, sessionId);
+    if (isFinal(status)) return show(status);
+    if (status === 'waiting' && isExpired) return show('expired');
+    // A single occurrence may be the moment in which another tab replaces this browser's session.
+    if ((status === 'signedOut' || status === 'differentUser') && status === previous) return show(status);
+    if (status === 'waiting' || status === 'unreachable') show(status);
+    if (isExpired) pollsLeft--;
+    previous = status;
+    await pause(Math.max(pollIntervalMilliseconds, retryAfterSeconds * 1000));
   }
-  show('unseen');
+  show('unknown');
 }
 
-const isFinal = (sees: ApprovalStatus) => ['pickedUp', 'endedSince', 'takenBack', 'unseen'].includes(sees);
+const isFinal = (status: ApprovalStatus) =>
+  ['deviceSignedIn', 'sessionEnded', 'withdrawn', 'unknown'].includes(status);
 
-interface Look {
-  readonly sees: ApprovalStatus;
+interface Poll {
+  readonly status: ApprovalStatus;
   readonly retryAfterSeconds?: number | undefined;
 }
 
-const ends: ReadonlySet<Event['type']> = new Set(['session_revoked', 'session_disowned', 'refresh_theft']);
+const endings: ReadonlySet<Event['type']> = new Set(['session_revoked', 'session_disowned', 'refresh_theft']);
 
-/** Looks in the security log, which also knows a login that was signed out as soon as it began. */
-async function look({ requestedAt }: Approval, sessionId: string): Promise<Look> {
+/** Reads the security log, which also shows a session that ended right after it started. */
+async function poll({ requestedAt }: Approval, sessionId: string): Promise<Poll> {
   const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMilliseconds);
-  if (!log.ok) return seesNothing(log.problem);
+  if (!log.ok) return failedPoll(log.problem);
   const events = log.value.events.filter(({ session_id }) => session_id === sessionId);
-  if (events.some(({ detail }) => detail['reason'] === 'withdrawn')) return { sees: 'takenBack' };
-  if (events.some(({ type }) => ends.has(type))) return { sees: 'endedSince' };
-  if (events.length > 0) return { sees: 'pickedUp' };
-  return { sees: log.value.isWhole ? 'waiting' : 'unseen' };
+  if (events.some(({ detail }) => detail['reason'] === 'withdrawn')) return { status: 'withdrawn' };
+  if (events.some(({ type }) => endings.has(type))) return { status: 'sessionEnded' };
+  if (events.length > 0) return { status: 'deviceSignedIn' };
+  return { status: log.value.isComplete ? 'waiting' : 'unknown' };
 }
 
-function seesNothing({ code, retryAfterSeconds }: Problem): Look {
-  if (code === 'invalid_token') return { sees: 'signedOut' };
-  if (code === 'somebody_else') return { sees: 'somebodyElse' };
-  return { sees: 'noAnswer', retryAfterSeconds };
+function failedPoll({ code, retryAfterSeconds }: Problem): Poll {
+  if (code === 'invalid_token') return { status: 'signedOut' };
+  if (code === 'somebody_else') return { status: 'differentUser' };
+  return { status: 'unreachable', retryAfterSeconds };
 }
 
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));

@@ -4,7 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
-import { clock, explain } from '../error-messages.ts';
+import { emailCodeErrors, explain, unreachable } from '../error-messages.ts';
 import { loginPath, switchAccountPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
@@ -13,10 +13,9 @@ import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { Timestamp } from '../ui/timestamp.tsx';
-import { Untrusted } from '../ui/untrusted.tsx';
 import { type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { type Decision, recallDecision, saveDecision } from './decision.ts';
+import { DeviceDetails } from './device-details.tsx';
 import { Approved, Denied } from './outcome.tsx';
 import { type ReviewTimer, reviewTimer } from './review-timer.ts';
 
@@ -31,8 +30,8 @@ type Step =
 interface Review {
   readonly at: 'review';
   readonly device: PendingDevice;
-  readonly until: Date;
-  readonly looked: ReviewTimer;
+  readonly expiresAt: Date;
+  readonly timer: ReviewTimer;
 }
 
 const step = signal<Step>({ at: 'loading' });
@@ -41,55 +40,61 @@ let userId = '';
 const code = signal('');
 const error = signal('');
 const busy = busyState();
-/** An approval was sent and no answer came: it may have taken effect. */
+/** An approval got no response, so it may have taken effect. */
 let approvalInDoubt = false;
 
 const codeErrors = {
-  invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
+  invalid_request: emailCodeErrors.invalid_request,
   invalid_grant:
-    'No login is waiting with this code. If you have just approved or denied it, you are done here. Otherwise compare it with your terminal; if it is the same, start the login again there.',
+    "No device is waiting with this code. If you just approved or denied it, you're all set. Otherwise, check the code on your device. If it matches, start again there.",
 };
 
-/** This page, with the code, as the place to come back to. */
+/** The path of this page with its code, to come back to. */
 const here = () => {
-  const typed = normalizeCode(code.value);
-  return typed === undefined ? '/device' : `/device?${new URLSearchParams({ user_code: formatCode(typed) })}`;
+  const entered = normalizeCode(code.value);
+  return entered === undefined
+    ? '/device'
+    : `/device?${new URLSearchParams({ user_code: formatCode(entered) })}`;
 };
 
-/** Goes to the login page when that is what the problem asks for. */
+/** Goes to the sign-in page if the session has ended; returns whether it did. */
 function redirectedToSignIn({ code: problem }: Problem): boolean {
   if (problem !== 'invalid_token') return false;
   location.assign(loginPath(here()));
   return true;
 }
 
-/** Looks the code up, which changes nothing. What was typed stays in the field when it fails. */
+/** Looks up the code, which changes nothing. On failure the field keeps what was typed. */
 async function lookUp(): Promise<'leaving' | undefined> {
   error.value = '';
-  const typed = normalizeCode(code.value);
-  if (typed === undefined) {
-    error.value = code.value.trim() === '' ? 'Type the code first.' : codeErrors.invalid_request;
+  const entered = normalizeCode(code.value);
+  if (entered === undefined) {
+    error.value =
+      code.value.trim() === '' ? 'Enter the code shown on your device.' : codeErrors.invalid_request;
     step.value = { at: 'code' };
     return undefined;
   }
-  const result = await verifyDevice(formatCode(typed));
+  const result = await verifyDevice(formatCode(entered));
   if (!result.ok) {
     if (redirectedToSignIn(result.problem)) return 'leaving';
     error.value = explain(result.problem, codeErrors);
     step.value = { at: 'code', isUnknownCode: result.problem.code === 'invalid_grant' };
     return undefined;
   }
-  // A code that was typed is there again after a reload.
+  // Puts a typed code into the URL, so that it survives a reload.
   history.replaceState(null, '', here());
-  const device = result.value;
-  const until = new Date(Date.now() + device.expires_in * 1000);
-  const review: Review = { at: 'review', device, until, looked: reviewTimer() };
+  showReview(result.value);
+  return undefined;
+}
+
+function showReview(device: PendingDevice): void {
+  const expiresAt = new Date(Date.now() + device.expires_in * 1000);
+  const review: Review = { at: 'review', device, expiresAt, timer: reviewTimer() };
   step.value = review;
   setTimeout(() => {
     if (step.value === review && !busy.now.value)
-      backToCode('The time of this code is over. Start the login again in the terminal.');
+      backToCode('This code has expired. Start again on your device.');
   }, device.expires_in * 1000);
-  return undefined;
 }
 
 function backToCode(message: string): void {
@@ -97,65 +102,62 @@ function backToCode(message: string): void {
   step.value = { at: 'code', isUnknownCode: true };
 }
 
-const decide = (decision: Decision['decision'], device: PendingDevice, until: Date) =>
+const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =>
   busy.run(async () => {
     error.value = '';
     const result = await withRecentSignIn(() => decideDevice(decision, device.user_code));
-    if (!result.ok) {
-      const { problem } = result;
-      if (redirectedToSignIn(problem)) return 'leaving';
-      if (problem.code === 'invalid_grant') {
-        backToCode(
-          approvalInDoubt
-            ? 'This code is no longer waiting. Look at your terminal: it may be signed in already.'
-            : codeErrors.invalid_grant,
-        );
-      } else {
-        approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
-        error.value = explain(problem, {
-          ...codeErrors,
-          unreachable: 'Latchkey could not be reached. Check your connection and try again.',
-        });
-      }
-      return undefined;
-    }
+    if (!result.ok) return decisionFailed(decision, result.problem);
     const made: Decision =
       decision === 'deny'
         ? { decision, userId }
         : {
             decision,
             userId,
-            // A node of an earlier release answers without it.
+            // Missing from the response of a node that runs an earlier release.
             sessionId: device.session_id ?? null,
             requestedAt: device.requested_at,
-            until: until.getTime(),
+            until: expiresAt.getTime(),
           };
     saveDecision(made, here());
-    goOnAfter(made);
+    showOutcome(made);
     return undefined;
   });
 
-/** Tells what was decided, and what becomes of it. */
-function goOnAfter(made: Decision): void {
+function decisionFailed(decision: Decision['decision'], problem: Problem): 'leaving' | undefined {
+  if (redirectedToSignIn(problem)) return 'leaving';
+  if (problem.code === 'invalid_grant') {
+    backToCode(
+      approvalInDoubt
+        ? 'This code is no longer waiting for approval. Check your device: it may already be signed in.'
+        : codeErrors.invalid_grant,
+    );
+    return undefined;
+  }
+  approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
+  error.value = explain(problem, { ...codeErrors, unreachable });
+  return undefined;
+}
+
+function showOutcome(made: Decision): void {
   if (made.decision === 'deny') {
     step.value = { at: 'denied' };
     return;
   }
   void watchApproval(made, (status) => {
     const now = step.value;
-    if (now.at === 'approved' && now.status === 'takenBack') return;
+    if (now.at === 'approved' && now.status === 'withdrawn') return;
     step.value = { at: 'approved', status, sessionId: made.sessionId };
   });
 }
 
-/** Keeps the approved login from beginning, or ends it where the terminal was faster. */
-const takeBack = (sessionId: string | null) =>
+/** Stops the approved session from starting, or ends it if the device was faster. */
+const withdraw = (sessionId: string | null) =>
   busy.run(async () => {
     if (sessionId === null) return undefined;
     error.value = '';
     const result = await revokeSession(sessionId);
-    if (result.ok) step.value = { at: 'approved', status: 'takenBack', sessionId };
-    // What is gone already is told by the log.
+    if (result.ok) step.value = { at: 'approved', status: 'withdrawn', sessionId };
+    // If the session has already ended, polling the security log shows how.
     else if (result.problem.code !== 'not_found') {
       if (redirectedToSignIn(result.problem)) return 'leaving';
       error.value = explain(result.problem);
@@ -171,9 +173,7 @@ async function start(): Promise<void> {
   if (!me.ok) {
     if (me.problem.code === 'invalid_token') location.replace(loginPath(here()));
     else {
-      error.value = explain(me.problem, {
-        unreachable: 'Latchkey could not be reached. Check your connection and try again.',
-      });
+      error.value = explain(me.problem, { unreachable });
       step.value = { at: 'unavailable' };
     }
     return;
@@ -182,27 +182,27 @@ async function start(): Promise<void> {
   userId = me.value.id;
   setPageUser(me.value);
   const made = recallDecision(userId);
-  if (made !== undefined) goOnAfter(made);
+  if (made !== undefined) showOutcome(made);
   else if (code.value === '') step.value = { at: 'code' };
   else await lookUp();
 }
 
 const SignedInAs = () => (
   <p class="quiet">
-    Signed in as <bdi>{account.value}</bdi>. <a href={switchAccountPath(here())}>Use another account</a>
+    Signed in as <bdi>{account.value}</bdi>. <a href={switchAccountPath(here())}>Use a different account</a>
   </p>
 );
 
 function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefined }) {
   return (
     <>
-      <Heading key="code">Sign in a terminal</Heading>
-      <p>Type the code that your terminal shows. You then see who asks, and decide.</p>
+      <Heading key="code">Device sign-in</Heading>
+      <p>Enter the code shown on your device. You can review the request before you approve it.</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>
         <CodeField
           id="user_code"
-          label="Code from your terminal"
+          label="Code from your device"
           value={code}
           error={error.value}
           takesFocus
@@ -215,7 +215,7 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
       </Form>
       {isUnknownCode ? (
         <p>
-          <a href="/account">See all your logins</a>
+          <a href="/account">View your sessions</a>
         </p>
       ) : null}
       <SignedInAs />
@@ -224,85 +224,53 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
   );
 }
 
-function ReviewStep({ review: { device, until, looked } }: { review: Review }) {
-  /** The keyboard has to be brought to the button first, so it comes late enough. */
-  const approve = ({ detail: clicks }: MouseEvent) => {
-    if (looked.now.value || clicks === 0) void decide('approve', device, until);
-    else looked.begin();
-  };
+function ReviewStep({ review }: { review: Review }) {
   return (
     <>
       <Heading key="review" takesFocus>
-        Let this terminal sign in as you?
+        Let this device sign in as you?
       </Heading>
-      <p>Compare this code with the one in your terminal:</p>
+      <p>Check that this code matches the one on your device:</p>
       <p>
         <output id="shown-code" class="big-code">
-          {device.user_code}
+          {review.device.user_code}
         </output>
       </p>
       <p class="warning">
-        <strong>Only approve if you started this login yourself, just now.</strong> Whoever sent you a code or
-        a link to this page would be signed in as you. If the codes differ, deny.
+        <strong>Only approve if you started this sign-in yourself, just now.</strong> If someone sent you a
+        code or a link to this page, approving would sign them in as you. If the codes don't match, deny.
       </p>
-      <dl id="requester">
-        <dt>Network</dt>
-        <dd id="network">
-          {device.same_network ? (
-            'The same network as yours'
-          ) : (
-            <strong class="caution">
-              A different network from yours. Is your terminal on another machine?
-            </strong>
-          )}
-        </dd>
-        <dt>Address</dt>
-        <dd id="ip-address">{device.ip_address ?? <span class="missing">unknown</span>}</dd>
-        <dt>SentEmail</dt>
-        <dd id="requested-at">
-          <Timestamp at={device.requested_at} />
-        </dd>
-        <dt>Good until</dt>
-        <dd id="expires">
-          <time dateTime={until.toISOString()}>{clock(until)}</time>
-        </dd>
-        <dt>Program</dt>
-        <dd id="client-name">
-          <Untrusted text={device.client_name} />
-        </dd>
-        <dt>Device</dt>
-        <dd id="device-name">
-          <Untrusted text={device.device_name} />
-        </dd>
-        <dt>User agent</dt>
-        <dd id="user-agent">
-          <Untrusted text={device.user_agent} />
-        </dd>
-      </dl>
-      <p class="hint">Text in quotes is what the program says of itself. Nobody has checked it.</p>
+      <DeviceDetails device={review.device} expiresAt={review.expiresAt} />
       <ErrorMessage text={error.value} />
-      <div class="choice">
-        <button
-          type="button"
-          id="approve"
-          disabled={busy.now.value}
-          aria-disabled={!looked.now.value}
-          onClick={approve}
-        >
-          Approve
-        </button>
-        <button
-          type="button"
-          id="deny"
-          disabled={busy.now.value}
-          onClick={() => void decide('deny', device, until)}
-        >
-          Deny
-        </button>
-      </div>
+      <Choice review={review} />
       <SignedInAs />
       <ConfirmDialog />
     </>
+  );
+}
+
+function Choice({ review }: { review: Review }) {
+  const { timer } = review;
+  /** Keyboard activation (no clicks) is deliberate: the focus has to be moved to the button first. */
+  const approve = ({ detail: clicks }: MouseEvent) => {
+    if (timer.isReady.value || clicks === 0) void decide('approve', review);
+    else timer.start();
+  };
+  return (
+    <div class="choice">
+      <button
+        type="button"
+        id="approve"
+        disabled={busy.now.value}
+        aria-disabled={!timer.isReady.value}
+        onClick={approve}
+      >
+        Approve
+      </button>
+      <button type="button" id="deny" disabled={busy.now.value} onClick={() => void decide('deny', review)}>
+        Deny
+      </button>
+    </div>
   );
 }
 
@@ -310,11 +278,11 @@ function DevicePage() {
   const now = step.value;
   switch (now.at) {
     case 'loading':
-      return <StatusMessage>One moment…</StatusMessage>;
+      return <StatusMessage>Loading…</StatusMessage>;
     case 'unavailable':
       return (
         <>
-          <Heading key="unavailable">Sign in a terminal</Heading>
+          <Heading key="unavailable">Device sign-in</Heading>
           <ErrorMessage text={error.value} />
           <button type="button" class="primary" onClick={() => void start()}>
             Try again
@@ -331,7 +299,7 @@ function DevicePage() {
           status={now.status}
           error={error.value}
           isBusy={busy.now.value}
-          onTakeBack={() => void takeBack(now.sessionId)}
+          onWithdraw={() => void withdraw(now.sessionId)}
         />
       );
     case 'denied':

@@ -4,57 +4,56 @@ import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import type { ApprovalStatus } from './approval-status.ts';
 
-const lookThere = 'Look at your terminal: if it is not signed in, start the login again there.';
+const checkDevice = "Check your device: if it isn't signed in, start again there.";
 
-const sentences: Record<ApprovalStatus, string> = {
-  waiting: 'Waiting for your terminal to pick this up…',
-  noAnswer:
-    'Waiting for your terminal to pick this up… Latchkey does not answer right now; this page keeps asking.',
-  pickedUp: 'Done. You can close this window and go back to your terminal.',
-  endedSince: 'Your terminal picked this up, and that login has been signed out since.',
-  takenBack: 'Your terminal is not signed in.',
-  notPickedUp:
-    'Your terminal has not picked this up in time, so nothing was signed in. Start the login again there.',
-  signedOut: `You have been signed out in this browser, so this page no longer sees what becomes of it. ${lookThere}`,
-  somebodyElse: `Somebody else is signed in in this browser now, so this page no longer sees what becomes of it. ${lookThere}`,
-  unseen: `This page cannot see whether your terminal has picked this up. ${lookThere}`,
+const statusText: Record<ApprovalStatus, string> = {
+  waiting: 'Waiting for your device to finish signing in…',
+  unreachable:
+    "Waiting for your device to finish signing in… Latchkey isn't responding right now. This page will keep trying.",
+  deviceSignedIn: 'Your device is signed in. You can close this window.',
+  sessionEnded: 'Your device signed in, but has since been signed out.',
+  withdrawn: "Your device isn't signed in.",
+  expired: "Your device didn't finish signing in before the code expired. Start again on your device.",
+  signedOut: `You've been signed out in this browser, so this page can't tell whether your device signed in. ${checkDevice}`,
+  differentUser: `This browser is now signed in to a different account, so this page can't tell whether your device signed in. ${checkDevice}`,
+  unknown: `This page can't tell whether your device signed in. ${checkDevice}`,
 };
 
 interface ApprovedProps {
   readonly status: ApprovalStatus;
   readonly error: string;
   readonly isBusy: boolean;
-  readonly onTakeBack: () => void;
+  readonly onWithdraw: () => void;
 }
 
-const canBeTakenBack = (status: ApprovalStatus) => status === 'waiting' || status === 'noAnswer';
+const canBeWithdrawn = (status: ApprovalStatus) => status === 'waiting' || status === 'unreachable';
 
-const isGoodNews = (status: ApprovalStatus) =>
-  ['waiting', 'noAnswer', 'pickedUp', 'takenBack'].includes(status);
+const isExpected = (status: ApprovalStatus) =>
+  ['waiting', 'unreachable', 'deviceSignedIn', 'withdrawn'].includes(status);
 
-/** After an approval: what has become of it. */
-export function Approved({ status, error, isBusy, onTakeBack }: ApprovedProps) {
+/** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
+export function Approved({ status, error, isBusy, onWithdraw }: ApprovedProps) {
   return (
     <>
-      <Heading key={status === 'takenBack' ? 'takenBack' : 'approved'} takesFocus>
-        {status === 'takenBack' ? 'Taken back' : 'Approved'}
+      <Heading key={status === 'withdrawn' ? 'withdrawn' : 'approved'} takesFocus>
+        {status === 'withdrawn' ? 'Approval withdrawn' : 'Approved'}
       </Heading>
-      <StatusMessage isCaution={!isGoodNews(status)}>{sentences[status]}</StatusMessage>
+      <StatusMessage isCaution={!isExpected(status)}>{statusText[status]}</StatusMessage>
       <ErrorMessage text={error} />
-      {canBeTakenBack(status) ? (
+      {canBeWithdrawn(status) ? (
         <p>
           Approved by mistake?{' '}
-          <button type="button" id="take-back" class="plain" disabled={isBusy} onClick={onTakeBack}>
-            Take it back
+          <button type="button" id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
+            Withdraw approval
           </button>
         </p>
       ) : null}
       <p>
-        <a href="/account">See all your logins</a>
+        <a href="/account">View your sessions</a>
       </p>
       {signedInByEmail() && passkeysSupported ? (
         <p class="quiet">
-          Next time without a mail: <a href="/account">add a passkey</a>.
+          Skip the email next time: <a href="/account">add a passkey</a>.
         </p>
       ) : null}
     </>
@@ -67,9 +66,9 @@ export function Denied() {
       <Heading key="denied" takesFocus>
         Denied
       </Heading>
-      <StatusMessage>Denied. Nothing was signed in.</StatusMessage>
+      <StatusMessage>You denied this request. The device isn't signed in.</StatusMessage>
       <p class="quiet">
-        You can close this window. If you did not start this login, there is nothing else to do.
+        You can close this window. If you didn't start this sign-in, there's nothing else to do.
       </p>
     </>
   );

@@ -1,28 +1,27 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 
-/** What came up less than this ago nobody has read. */
-const minMilliseconds = 500;
+/** Shorter than anyone needs to read a question. */
+const minReviewMilliseconds = 500;
 
-/** Whether somebody has had the time to see a question. */
+/** Tells whether the user has had time to see a question. */
 export interface ReviewTimer {
-  readonly now: ReadonlySignal<boolean>;
-  /** From now on it is before somebody's eyes. */
-  begin(): void;
+  readonly isReady: ReadonlySignal<boolean>;
+  /** Starts the timer: the question is now in view. */
+  start(): void;
 }
 
 /**
- * For a question that comes up now. A click that hits it at once was meant for something else: another site can have
- * people click twice on a window of its own that is gone, and this page in its place, after the first click. What
- * comes up in a window without the focus is looked at once that window has it.
+ * Guards the question shown now against clickjacking by double click: another site can open this page under the
+ * pointer between the two clicks on its own window. The timer starts once the window has the focus.
  */
 export function reviewTimer(): ReviewTimer {
-  const now = signal(false);
-  const begin = () => {
+  const isReady = signal(false);
+  const start = () => {
     setTimeout(() => {
-      now.value = true;
-    }, minMilliseconds);
+      isReady.value = true;
+    }, minReviewMilliseconds);
   };
-  if (document.hasFocus()) begin();
-  else window.addEventListener('focus', begin, { once: true });
-  return { now, begin };
+  if (document.hasFocus()) start();
+  else window.addEventListener('focus', start, { once: true });
+  return { isReady, start };
 }

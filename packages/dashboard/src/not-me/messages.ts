@@ -1,40 +1,35 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
+import { type ErrorMessages, unreachable } from '../error-messages.ts';
+import { count } from '../format.ts';
 
-export const errorMessages = {
-  invalid_grant: 'This link has expired or is incomplete. Sign in and look at your account.',
+export const errorMessages: ErrorMessages = {
+  invalid_grant: 'This link has expired or is incomplete. Sign in and check your account.',
   conflict:
-    'Another account has your former address by now, so it could not be put back, and nothing was changed. Ask whoever runs this service.',
-  unreachable: 'Latchkey could not be reached. Check your connection and try again.',
+    "Another account now uses your previous email, so it couldn't be restored and nothing was changed. Contact the administrator.",
+  unreachable,
 };
 
 const ended: Record<NoticeKind, string> = {
-  new_device: 'The device is signed out.',
-  new_browser: 'That login has ended, and everything it added is gone.',
-  passkey_added:
-    'The login that added the passkey has ended, and everything it added is gone, the passkey included.',
+  new_device: 'The device has been signed out.',
+  new_browser: 'The session has ended, and everything it added has been removed.',
+  passkey_added: 'The session has ended, and everything it added has been removed, including the passkey.',
   passkey_removed:
-    'The login that removed the passkey has ended, and everything it added is gone. The removed passkey does not come back: add it again from your account.',
-  email_changed: 'The login that changed the address has ended, and everything it added is gone.',
-  theft_stopped: 'That login had been ended already. Everything it added is gone, too.',
+    "The session has ended, and everything it added has been removed. The removed passkey can't be restored. You can add it again from your account.",
+  email_changed: 'The session has ended, and everything it added has been removed.',
+  theft_stopped: 'The session had already ended. Everything it added has been removed.',
   refresh_repeated_elsewhere:
-    'That login has ended, and everything it added is gone. Sign in again where you need to.',
+    'The session has ended, and everything it added has been removed. Sign in again where you need to.',
 };
 
-/** What pressing the button did. */
+/** What reporting "This wasn't me" did. */
 export const doneText = ({ kind, email }: DisownedNotice): string =>
-  email === null ? ended[kind] : `${ended[kind]} Every other login of your account has ended, too.`;
+  email === null ? ended[kind] : `${ended[kind]} All your other sessions have ended too.`;
 
-const count = (number: number, one: string, many: string): string =>
-  number === 1 ? `1 ${one}` : `${number} ${many}`;
+export const browsersText = (number: number): string => `${count(number, 'browser session')} ended`;
 
-export const browsersText = (number: number): string =>
-  `${count(number, 'browser login was', 'browser logins were')} ended.`;
+export const devicesText = (number: number): string => `${count(number, 'device')} signed out`;
 
-export const devicesText = (number: number): string =>
-  `${count(number, 'device was', 'devices were')} signed out`;
-
-export const passkeysText = (number: number): string =>
-  `${count(number, 'passkey was', 'passkeys were')} removed`;
+export const passkeysText = (number: number): string => `${count(number, 'passkey')} removed`;
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === 'string');
@@ -47,9 +42,9 @@ function isApprover(value: unknown): boolean {
   return typeof created_at === 'string' && typeof disowned === 'boolean' && isTexts(texts);
 }
 
-/** Whether this is what the service answers; the page may find what an earlier release of it has kept. */
-export function isDisownedNotice(kept: unknown): kept is DisownedNotice {
-  const notice = (kept ?? {}) as Readonly<Record<keyof DisownedNotice, unknown>>;
+/** Validates a response restored after a reload; an earlier release may have stored another shape. */
+export function isDisownedNotice(stored: unknown): stored is DisownedNotice {
+  const notice = (stored ?? {}) as Readonly<Record<keyof DisownedNotice, unknown>>;
   const { kind, email } = notice;
   return (
     typeof kind === 'string' &&

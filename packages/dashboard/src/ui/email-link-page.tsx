@@ -17,130 +17,143 @@ type Step<T> =
   | { at: 'kept' }
   | { at: 'done'; value: T; token?: string };
 
-/** What the last step shows. */
+/** Props of the last step. */
 export interface DoneProps<T> {
   readonly value: T;
-  /** What the link held, for a further call; not there any more after a reload. */
+  /** The link's token, for a follow-up request; undefined after a reload. */
   readonly token: string | undefined;
-  /** Shows another value, and keeps it for a reload. */
+  /** Replaces the value shown, now and after a reload. */
   readonly onChange: (value: T) => void;
 }
 
 interface EmailLinkPage<T> {
-  /** Of the tokens that the link may hold. */
+  /** Prefix of the tokens the link may carry. */
   readonly prefix: string;
   readonly heading: string;
   readonly text: ComponentChildren;
-  /** What the answer needs to be typed, given the message about it. */
+  /** Fields of the form, given the error to show. */
   readonly fields?: (error: string) => ComponentChildren;
-  /** False until the question is known. */
+  /** False while the question is still loading. */
   readonly isReady?: ReadonlySignal<boolean>;
-  /** The answer that changes nothing, and what is said after it. */
-  readonly harmless: string;
-  readonly keptText: string;
-  /** The answer that spends the token, and what it does. */
-  readonly act: string;
-  readonly carryOut: (token: string) => Promise<Result<T>>;
-  /** Whether something kept for a reload is what `carryOut` comes to. */
-  readonly isValue: (kept: unknown) => kept is T;
-  /** Looked up when something fails. */
+  /** Label of the button that changes nothing, and the text shown after it. */
+  readonly decline: string;
+  readonly declinedText: string;
+  /** Label of the button that spends the token, and the request it sends. */
+  readonly confirm: string;
+  readonly onConfirm: (token: string) => Promise<Result<T>>;
+  /** Validates a value restored after a reload. */
+  readonly isValue: (value: unknown) => value is T;
+  /** Read when a request fails. */
   readonly errorMessages: () => ErrorMessages;
   readonly Done: ComponentType<DoneProps<T>>;
 }
 
-function outcomeBefore<T>(isValue: (kept: unknown) => kept is T): Step<T> {
+function restoredStep<T>(isValue: (value: unknown) => value is T): Step<T> {
   const { at, value } = linkOutcome();
   if (at === 'kept') return { at };
   return at === 'done' && isValue(value) ? { at, value } : { at: 'incomplete' };
 }
 
 /**
- * Makes the page behind a mail's link that asks one question. Opening it, and running its script, changes nothing:
- * the token leaves only with a click, and the harmless answer comes first, so that a mail scanner that presses the
- * first button it finds changes nothing either.
+ * Mounts the page behind an emailed link that asks one question. Opening it changes nothing, even with scripts
+ * running: the token is only sent on a click. The button that changes nothing comes first, because mail scanners may
+ * press the first button they find.
  */
-export function mountEmailLinkPage<T>(question: EmailLinkPage<T>): void {
-  const token = tokenFromLink(question.prefix);
-  const step = signal<Step<T>>(
-    token === undefined ? outcomeBefore(question.isValue) : { at: 'question', token },
-  );
-  const error = signal('');
-  const busy = busyState();
-
-  const end = (outcome: Outcome<T>, spent?: string) => {
+export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
+  const token = tokenFromLink(page.prefix);
+  const step = signal<Step<T>>(token === undefined ? restoredStep(page.isValue) : { at: 'question', token });
+  const finish = (outcome: Outcome<T>, spent?: string) => {
     closeLink(outcome);
     step.value = outcome.at === 'done' && spent !== undefined ? { ...outcome, token: spent } : outcome;
   };
-
-  const carryOut = (spent: string) =>
-    busy.run(async () => {
-      error.value = '';
-      const result = await question.carryOut(spent);
-      if (result.ok) end({ at: 'done', value: result.value }, spent);
-      else error.value = explain(result.problem, question.errorMessages());
-      return undefined;
-    });
-
-  const Question = ({ spent }: { spent: string }) => (
-    <>
-      <Heading key="question">{question.heading}</Heading>
-      <p>{question.text}</p>
-      <ErrorMessage text={error.value} />
-      <Form onSubmit={() => carryOut(spent)}>
-        {question.fields?.(error.value)}
-        <div class="choice">
-          <button type="button" disabled={busy.now.value} onClick={() => end({ at: 'kept' })}>
-            {question.harmless}
-          </button>
-          <button type="submit" class="primary" disabled={busy.now.value}>
-            {busy.now.value ? 'One moment…' : question.act}
-          </button>
-        </div>
-      </Form>
-    </>
-  );
+  const Question = questionStep(page, finish);
 
   mount(() => {
     const now = step.value;
     switch (now.at) {
       case 'incomplete':
-        return (
-          <>
-            <Heading key="incomplete">This link is incomplete</Heading>
-            <p>
-              A part of it is missing here: open it in the mail once more, or copy all of it from there. If
-              you have answered the question already, there is nothing left to do.
-            </p>
-          </>
-        );
+        return <Incomplete />;
       case 'question':
-        return question.isReady?.value === false ? (
-          <>
-            <Heading key="question">{question.heading}</Heading>
-            <StatusMessage>
-              <Delayed>One moment…</Delayed>
-            </StatusMessage>
-          </>
+        return page.isReady?.value === false ? (
+          <LoadingQuestion heading={page.heading} />
         ) : (
-          <Question spent={now.token} />
+          <Question token={now.token} />
         );
       case 'kept':
-        return (
-          <>
-            <Heading key="kept" takesFocus>
-              Nothing has changed
-            </Heading>
-            <p>{question.keptText}</p>
-          </>
-        );
+        return <Declined text={page.declinedText} />;
       case 'done':
         return (
-          <question.Done
+          <page.Done
             value={now.value}
             token={now.token}
-            onChange={(value) => end({ at: 'done', value }, now.token)}
+            onChange={(value) => finish({ at: 'done', value }, now.token)}
           />
         );
     }
   });
+}
+
+const Incomplete = () => (
+  <>
+    <Heading key="incomplete">This link is incomplete</Heading>
+    <p>
+      Part of the link is missing. Open it from the email again, or copy the whole link. If you've already
+      answered, there's nothing else to do.
+    </p>
+  </>
+);
+
+const LoadingQuestion = ({ heading }: { heading: string }) => (
+  <>
+    <Heading key="question">{heading}</Heading>
+    <StatusMessage>
+      <Delayed>Loading…</Delayed>
+    </StatusMessage>
+  </>
+);
+
+const Declined = ({ text }: { text: string }) => (
+  <>
+    <Heading key="kept" takesFocus>
+      Nothing was changed
+    </Heading>
+    <p>{text}</p>
+  </>
+);
+
+/** The step that asks the question, with its own error and progress. */
+function questionStep<T>(
+  page: EmailLinkPage<T>,
+  finish: (outcome: Outcome<T>, spent?: string) => void,
+): ComponentType<{ token: string }> {
+  const error = signal('');
+  const busy = busyState();
+
+  const confirm = (token: string) =>
+    busy.run(async () => {
+      error.value = '';
+      const result = await page.onConfirm(token);
+      if (result.ok) finish({ at: 'done', value: result.value }, token);
+      else error.value = explain(result.problem, page.errorMessages());
+      return undefined;
+    });
+
+  return ({ token }) => (
+    <>
+      <Heading key="question">{page.heading}</Heading>
+      <p>{page.text}</p>
+      <ErrorMessage text={error.value} />
+      <Form onSubmit={() => confirm(token)}>
+        {page.fields?.(error.value)}
+        <div class="choice">
+          <button type="button" disabled={busy.now.value} onClick={() => finish({ at: 'kept' })}>
+            {page.decline}
+          </button>
+          <button type="submit" class="primary" disabled={busy.now.value}>
+            {busy.now.value ? 'One moment…' : page.confirm}
+          </button>
+        </div>
+      </Form>
+    </>
+  );
 }

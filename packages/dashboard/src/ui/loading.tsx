@@ -1,29 +1,29 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-/** What is there sooner is shown at once: a notice of waiting would only flash. The placeholder's style has the same. */
-const patienceMilliseconds = 150;
+/** Anything faster would only make the loading state flash. `.placeholder` in style.css uses the same delay. */
+const delayMilliseconds = 150;
 
-/** Shows what is in it only once it is worth saying that this takes a while. */
+/** Shows its children after a short delay. */
 export function Delayed({ children }: { children: ComponentChildren }): ComponentChildren {
   const [isDue, setIsDue] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setIsDue(true), patienceMilliseconds);
+    const timer = setTimeout(() => setIsDue(true), delayMilliseconds);
     return () => clearTimeout(timer);
   }, []);
   return isDue ? children : null;
 }
 
-/** Tells who cannot see the placeholders that something is still to come. Stays in the page, as all such regions. */
-export function LoadingMessage({ isWaiting }: { isWaiting: boolean }) {
+/** Announces loading to screen readers. Stays mounted while empty, as live regions must. */
+export function LoadingMessage({ isLoading }: { isLoading: boolean }) {
   return (
-    <p id="waiting" class="unseen" role="status">
-      {isWaiting ? <Delayed>One moment…</Delayed> : null}
+    <p id="loading" class="visually-hidden" role="status">
+      {isLoading ? <Delayed>Loading…</Delayed> : null}
     </p>
   );
 }
 
-/** Keeps the place of some entries that are still to come, so that what stands below them moves little. */
+/** Reserves room for entries that are still loading, so that the content below hardly moves. */
 export function Placeholder({ entries }: { entries: number }) {
   return (
     <div class="placeholder" aria-hidden="true">

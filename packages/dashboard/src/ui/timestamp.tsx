@@ -1,4 +1,4 @@
-import { dateTime } from '../error-messages.ts';
+import { dateTime } from '../format.ts';
 
-/** A moment of the interface, as the reader writes dates. */
+/** An RFC 3339 timestamp, shown in the reader's locale and time zone. */
 export const Timestamp = ({ at }: { at: string }) => <time dateTime={at}>{dateTime(new Date(at))}</time>;

@@ -1,14 +1,19 @@
 import { untrustedText } from '@latchkey/contract/untrusted-text';
 
 /**
- * ErrorMessages that a requester said of itself: quoted, set apart and isolated, so that they cannot pass for words of
- * this page or change the ones around them.
+ * Text supplied by a program or another person: quoted, styled apart and direction-isolated, so that it can't pass
+ * for the page's own words or disturb the text around it.
  */
 export function Untrusted({ text }: { text: string | null }) {
-  if (text === null || text.trim() === '') return <span class="missing">not given</span>;
+  if (text === null || text.trim() === '') return <span class="missing">Not provided</span>;
   return (
-    <q class="claimed">
+    <q class="untrusted">
       <bdi>{untrustedText(text)}</bdi>
     </q>
   );
 }
+
+/** Explains the quotes; shown below a list with `Untrusted` text. */
+export const UntrustedHint = () => (
+  <p class="hint">Text in quotes was provided by the program and hasn't been verified.</p>
+);

@@ -1,10 +1,10 @@
 import { browserName } from './browser-name.ts';
 import { Untrusted } from './untrusted.tsx';
 
-/** What a program calls itself: a browser in words that people know, with the whole of it behind them. */
+/** A user agent: for browsers a short name that expands to the full string, otherwise the string itself. */
 export function UserAgent({ text }: { text: string }) {
-  const words = browserName(text);
-  if (words === undefined) {
+  const name = browserName(text);
+  if (name === undefined) {
     return (
       <p class="quiet">
         <Untrusted text={text} />
@@ -14,7 +14,7 @@ export function UserAgent({ text }: { text: string }) {
   return (
     <details class="quiet">
       <summary>
-        <Untrusted text={words} />
+        <Untrusted text={name} />
       </summary>
       <p>
         <Untrusted text={text} />
