@@ -439,7 +439,7 @@ const others = (url: string): PageState[] => [
       await page.goto(`${url}/verify-email#token=lk_ec_some`);
       await page.getByLabel('Current email address').fill('ada@example.com');
       await pressed(page, 'Change email');
-      await page.getByText('This did not work').waitFor();
+      await page.getByText("That didn't work").waitFor();
     },
   },
   {
