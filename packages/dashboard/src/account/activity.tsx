@@ -36,7 +36,9 @@ async function catchUp(): Promise<void> {
   const known = new Set(events.value.map(({ id }) => id));
   const added = list.value.events.filter(({ id }) => !known.has(id));
   if (added.length < list.value.events.length) {
-    events.value = [...added, ...events.value];
+    // An event shown before may have changed: a similar change within a minute is added to it.
+    const newest = new Map(list.value.events.map((event) => [event.id, event]));
+    events.value = [...added, ...events.value.map((event) => newest.get(event.id) ?? event)];
     return;
   }
   events.value = added;
