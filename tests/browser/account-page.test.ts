@@ -1,4 +1,4 @@
-// Looking after one's account on its page, in a real browser against the real service.
+// Managing an account on its page, in a real browser against the real service.
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
@@ -31,8 +31,8 @@ async function signIn(page: Page, email: string, seen = 0): Promise<void> {
   await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();
 }
 
-/** Makes all logins of the service an hour older, as if the person had gone away for so long. */
-function letLoginsAge(): void {
+/** Makes all sessions an hour older, so that none counts as recent. */
+function ageSessions(): void {
   const store = new Database(join(service.directory, 'latchkey.db'));
   store.run('PRAGMA busy_timeout = 5000');
   store.run('UPDATE sessions SET created_at = created_at - 3600000');
@@ -52,7 +52,7 @@ async function confirmByCode(page: Page, email: string, seen: number): Promise<v
 const profileOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).body;
 const rows = (page: Page) => page.locator('#events > li');
 
-test('a profile is edited; what cannot be used is told at its field, and nothing typed is lost', async () => {
+test('editing the profile shows errors at their field and keeps what was typed', async () => {
   const page = await newPage();
   await signIn(page, 'profile@example.com');
   await page.getByRole('button', { name: 'Edit profile' }).click();
@@ -89,7 +89,7 @@ test('a profile is edited; what cannot be used is told at its field, and nothing
     .waitFor();
 });
 
-test('a profile that was changed elsewhere is not overwritten unasked, and what was typed stays', async () => {
+test('a profile changed somewhere else is not overwritten without asking, and the form keeps what was typed', async () => {
   const page = await newPage();
   await signIn(page, 'two-places@example.com');
   const { access_token: token } = await loginByMail(service.url, 'two-places@example.com');
@@ -108,7 +108,7 @@ test('a profile that was changed elsewhere is not overwritten unasked, and what 
   expect(await profileOf(token)).toMatchObject({ name: 'Typed here', locale: 'fr' });
 });
 
-test('a save whose answer got lost is done once, and the next try says that it is saved', async () => {
+test('a profile save whose response is lost takes effect once, and saving again reports success', async () => {
   const page = await newPage();
   await signIn(page, 'lost@example.com');
   await page.getByRole('button', { name: 'Edit profile' }).click();
@@ -127,7 +127,7 @@ test('a save whose answer got lost is done once, and the next try says that it i
   expect(await page.locator('#profile-name').innerText()).toBe('Stored all the same');
 });
 
-test('organizations are shown with the role, and the rest of many on demand', async () => {
+test('organizations are listed with the role of the user, and further pages on request', async () => {
   const email = 'member@example.com';
   const page = await newPage();
   await signIn(page, email);
@@ -135,7 +135,7 @@ test('organizations are shown with the role, and the rest of many on demand', as
   expect((await runOperator(service.env, ...create)).code).toBe(0);
   const add = ['organizations', 'add-member', '--slug', 'acme', '--email', email, '--role', 'admin'];
   expect((await runOperator(service.env, ...add)).code).toBe(0);
-  // The pages of the service hold more than a test can make: here each holds one.
+  // One entry per page, since filling a real page would take too long.
   await page.route('**/auth/organizations?*', (route) => {
     const url = new URL(route.request().url());
     url.searchParams.set('limit', '1');
@@ -154,7 +154,7 @@ test('organizations are shown with the role, and the rest of many on demand', as
   expect(texts.find((text) => text.includes('personal'))).toContain('Owner');
 });
 
-test('the security log tells in words what happened, newest first, and more of it on demand', async () => {
+test('the activity list describes events newest first, loads more on request, and shows new events at the top', async () => {
   const email = 'log@example.com';
   const page = await newPage();
   await signIn(page, email);
@@ -175,7 +175,7 @@ test('the security log tells in words what happened, newest first, and more of i
   expect(texts.at(-2)).toContain('Signed in with an email code');
   expect(texts.at(-2)).toContain('This session');
   expect(await page.locator('#more-events').count()).toBe(0);
-  // What is done on the page appears on top, and nothing that was shown goes away.
+  // New events appear at the top, and those already shown stay.
   await page.locator('#sessions > li').filter({ hasNotText: 'This session' }).getByRole('button').click();
   await page.getByText('Session signed out.').waitFor();
   await rows(page).getByText('Session signed out from another session').waitFor();
@@ -183,7 +183,7 @@ test('the security log tells in words what happened, newest first, and more of i
   expect(await rows(page).first().innerText()).toContain('Session signed out from another session');
 });
 
-test('all other logins are signed out, also those that the page did not show yet; this one stays', async () => {
+test('signing out all other sessions includes those started after the page loaded, and keeps the current one', async () => {
   const email = 'others@example.com';
   const page = await newPage();
   await signIn(page, email);
@@ -202,16 +202,16 @@ test('all other logins are signed out, also those that the page did not show yet
   await page.getByText('This session').waitFor();
 });
 
-test('a login that is not recent is confirmed in place by a code, keeps what was typed, and is then done', async () => {
+test('a change that needs a recent sign-in is confirmed by an emailed code on the same page and then carried out', async () => {
   const email = 'stale@example.com';
   const page = await newPage();
   await signIn(page, email);
-  letLoginsAge();
+  ageSessions();
   await page.getByRole('button', { name: 'Change email' }).click();
   await page.getByLabel('New email address').fill('fresh@example.com');
   await page.getByRole('button', { name: 'Send confirmation link' }).dblclick();
   await confirmation(page).waitFor();
-  // Whoever cancels keeps what was typed and is told that nothing was done.
+  // Canceling keeps what was typed and says that nothing was changed.
   await page.keyboard.press('Escape');
   await page.getByRole('alert').getByText('Nothing was changed').waitFor();
   expect(await page.getByLabel('New email address').inputValue()).toBe('fresh@example.com');
@@ -226,17 +226,17 @@ test('a login that is not recent is confirmed in place by a code, keeps what was
   await confirmation(page).getByLabel('Code from the email').press('Enter');
   await page.getByText('We sent a link to fresh@example.com').waitFor();
   expect(page.url()).toBe(`${service.url}/account`);
-  // The fresh login took the place of the old one.
+  // The new session replaced the old one.
   await rows(page).getByText('Session replaced by a new sign-in').waitFor();
   expect(await page.locator('#sessions > li').count()).toBe(1);
   await page.locator('#sessions').getByText('This session').waitFor();
 });
 
-test('the link of the mail, opened in the same browser, confirms what waits in the other tab', async () => {
+test('opening the emailed link in another tab of the same browser confirms the pending change', async () => {
   const email = 'by-link@example.com';
   const page = await newPage();
   await signIn(page, email);
-  letLoginsAge();
+  ageSessions();
   await page.getByRole('button', { name: 'Delete account' }).click();
   await page.getByRole('button', { name: 'Permanently delete account' }).click();
   await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
@@ -247,11 +247,11 @@ test('the link of the mail, opened in the same browser, confirms what waits in t
   await page.waitForURL(/\/login$/);
 });
 
-test('a device is approved after a confirmation in place, with the code still shown to compare', async () => {
+test('approving a device without a recent sign-in works after confirming on the same page', async () => {
   const email = 'approver@example.com';
   const page = await newPage();
   await signIn(page, email);
-  letLoginsAge();
+  ageSessions();
   const { body } = await request(service.url, 'POST', '/device');
   await page.goto(body.verification_uri_complete);
   await page.getByRole('button', { name: 'Approve' }).click();
@@ -259,10 +259,10 @@ test('a device is approved after a confirmation in place, with the code still sh
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
 });
 
-test('a confirmation as somebody else does nothing in their account', async () => {
+test('confirming as another user carries out nothing in their account', async () => {
   const page = await newPage();
   await signIn(page, 'mine@example.com');
-  letLoginsAge();
+  ageSessions();
   const other = await loginByMail(service.url, 'theirs@example.com');
   await page.getByRole('button', { name: 'Delete account' }).click();
   await page.getByRole('button', { name: 'Permanently delete account' }).click();
@@ -280,7 +280,7 @@ test('a confirmation as somebody else does nothing in their account', async () =
   expect((await profileOf(other.access_token)).email).toBe('theirs@example.com');
 });
 
-test('a login that ended in the meantime is told over the page, which keeps what was typed, and leads back', async () => {
+test('when the session has ended, a dialog offers to sign in again and the page keeps what was typed', async () => {
   const email = 'ended@example.com';
   const page = await newPage();
   await signIn(page, email);

@@ -1,4 +1,4 @@
-// Changing the address, deleting the account and "this was not me", in a real browser against the real service.
+// Changing the email, deleting the account and "This wasn't me", in a real browser against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -22,7 +22,7 @@ interface AnyMail {
   readonly text: string;
 }
 
-/** Waits for a mail with a subject; notices have no reader that is told of them. */
+/** Waits for an email with a subject. */
 async function mailAbout(to: string, subject: string): Promise<AnyMail> {
   for (let tries = 0; tries < 500; tries++) {
     const answer = await fetch(`${service.url}/dev/mailbox.json`);
@@ -53,7 +53,7 @@ async function loginOfDevice(access_token: string, names: object = {}) {
   return (await request(service.url, 'POST', '/token', { json: { device_code: body.device_code } })).body;
 }
 
-test('a person changes the address on the pages, and takes it back by the notice', async () => {
+test('a user changes their email on the pages and undoes it through the security notice', async () => {
   const page = await newPage();
   await signIn(page, 'before@example.com');
   await page.getByRole('button', { name: 'Change email' }).click();
@@ -94,7 +94,7 @@ test('a person changes the address on the pages, and takes it back by the notice
   await page.waitForURL(/\/login/);
 });
 
-test('who is signed in sees both addresses and needs one click; who is signed in as somebody else does not', async () => {
+test('the owner of an email change confirms it with one click, and another signed-in user must enter the current email', async () => {
   const page = await newPage();
   await signIn(page, 'mine@example.com');
   const { access_token: token } = await loginByMail(service.url, 'mine@example.com');
@@ -125,7 +125,7 @@ test('who is signed in sees both addresses and needs one click; who is signed in
   expect(await stranger.locator('#profile-email').innerText()).toBe('somebody.else@example.com');
 });
 
-test('"this was not me" ends a device with one click, without signing in', async () => {
+test('"This wasn\'t me" signs out a device with one click, without signing in', async () => {
   const own = await loginByMail(service.url, 'owner@example.com');
   const device = await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
   const mail = await mailAbout('owner@example.com', 'A device was signed in');
@@ -140,7 +140,7 @@ test('"this was not me" ends a device with one click, without signing in', async
   expect((await me(own.access_token)).status).toBe(200);
 });
 
-test('the login that approved the device ends with one more click; after a reload the page sends people back to the mail', async () => {
+test('the session that approved a device can be ended too, and after a reload the page refers to the email for that', async () => {
   const email = 'approver@example.com';
   const own = await loginByMail(service.url, email);
   await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
@@ -168,7 +168,7 @@ test('the login that approved the device ends with one more click; after a reloa
   await mailAbout(email, 'What was undone in your Latchkey account');
 });
 
-test('a link that lost a part, or that nobody made, says so and leaves a way on', async () => {
+test('an incomplete or forged link is reported as such', async () => {
   const page = await newPage();
   for (const path of ['/not-me', '/not-me#token=lk_ml_x', '/verify-email', '/verify-email#token=']) {
     await page.goto('about:blank');
@@ -180,7 +180,7 @@ test('a link that lost a part, or that nobody made, says so and leaves a way on'
   await page.getByText('This link has expired or is incomplete').waitFor();
 });
 
-test('a person deletes the account on the page after a question, and is signed out', async () => {
+test('a user deletes the account after a confirmation and is signed out', async () => {
   const page = await newPage();
   await signIn(page, 'leaver@example.com');
   await page.getByRole('button', { name: 'Delete account' }).click();
@@ -199,7 +199,7 @@ const hostile = {
 };
 const userAgent = `<script>document.title='owned'</script> ${'Mozilla '.repeat(60)}`;
 
-test('hostile names stay inside their quotes on every page, and move nothing around them', async () => {
+test('hostile names stay inside their quotes and do not disturb the layout', async () => {
   const page = await newPage({ viewport: { width: 390, height: 844 } });
   await signIn(page, 'target@example.com');
   const start = await request(service.url, 'POST', '/device', {

@@ -1,4 +1,4 @@
-// What the page of a device says once it was decided about: of this very device, whatever else goes on.
+// The device page after a decision: it must report on that very device, whatever else happens.
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
@@ -44,7 +44,7 @@ async function press(page: Page, button: 'Approve' | 'Deny', device: Device): Pr
   await page.getByRole('heading', { name: button === 'Deny' ? 'Denied' : 'Approved' }).waitFor();
 }
 
-/** A page of somebody signed in that waits for the device it has approved. */
+/** A page that has approved a device and is waiting for it to sign in. */
 async function waitingPage(email: string, page?: Page): Promise<{ page: Page; device: Device }> {
   const of = page ?? (await newPage());
   await signIn(of, service.url, email);
@@ -54,21 +54,21 @@ async function waitingPage(email: string, page?: Page): Promise<{ page: Page; de
   return { page: of, device };
 }
 
-/** As far as the page can tell, nobody or somebody looks at it. */
+/** Makes the page see itself as hidden or visible. */
 const setVisibility = (page: Page, state: 'hidden' | 'visible') =>
   page.evaluate((now) => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => now });
     document.dispatchEvent(new Event('visibilitychange'));
   }, state);
 
-/** Resolves when the page has looked twice from now on: the second look began after now. */
-async function twoLooks(page: Page): Promise<void> {
-  for (let looks = 0; looks < 2; looks++) {
+/** Resolves after two polls: the second one started after this call. */
+async function twoPolls(page: Page): Promise<void> {
+  for (let polls = 0; polls < 2; polls++) {
     await page.waitForResponse((answer) => answer.url().includes('/auth/events'));
   }
 }
 
-test('a click that was meant for the window over it approves nothing; one in a window with the focus does', async () => {
+test('a click on a window without the focus approves nothing, so that a double click elsewhere cannot approve a device', async () => {
   const page = await newPage();
   await signedIn(page, service.url, 'two-clicks@example.com');
   await page.addInitScript(() => {
@@ -80,7 +80,7 @@ test('a click that was meant for the window over it approves nothing; one in a w
   await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
   const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator('#approve').boundingBox()) ?? {};
   await page.mouse.click(x + width / 2, y + height / 2);
-  // The click was let be, and is the first that somebody who looks at the page has made.
+  // The click was ignored, but started the timer after which a click counts.
   await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
   expect(changes).toEqual(['POST /device/verify']);
   await page.reload();
@@ -91,7 +91,7 @@ test('a click that was meant for the window over it approves nothing; one in a w
   await page.context().close();
 });
 
-test('whoever approved by mistake takes it back before the terminal comes, and is told so after a reload', async () => {
+test('an approval can be withdrawn until the device signs in, and the page still says so after a reload', async () => {
   const { page, device } = await waitingPage('mistaken@example.com');
   await page.route('**/auth/sessions/*', (route) => route.abort());
   await page.getByRole('button', { name: 'Withdraw approval' }).click();
@@ -113,7 +113,7 @@ test('whoever approved by mistake takes it back before the terminal comes, and i
   await page.context().close();
 });
 
-test('signing out everywhere takes back what no terminal has picked up', async () => {
+test('signing out everywhere withdraws approvals of devices that have not signed in yet', async () => {
   const { page, device } = await waitingPage('everywhere@example.com');
   await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
@@ -127,7 +127,7 @@ test('signing out everywhere takes back what no terminal has picked up', async (
   await page.context().close();
 });
 
-test('of two devices approved in two tabs, only the tab of the one that was picked up says so', async () => {
+test('of two devices approved in two tabs, only the tab of the device that signed in says so', async () => {
   const { page: one, device: first } = await waitingPage('two@example.com');
   const two = await one.context().newPage();
   const second = await startDevice();
@@ -135,14 +135,14 @@ test('of two devices approved in two tabs, only the tab of the one that was pick
   await says(two, waiting);
   await pickUp(second);
   await says(two, done);
-  await twoLooks(one);
+  await twoPolls(one);
   await says(one, waiting);
   await pickUp(first);
   await says(one, done);
   await one.context().close();
 });
 
-test('whoever reloads after an approval, or goes on and back, is told what came of it', async () => {
+test('reloading or coming back after an approval shows its current status', async () => {
   const { page, device } = await waitingPage('reload@example.com');
   const approvals: string[] = [];
   page.on('request', (sent) => {
@@ -162,7 +162,7 @@ test('whoever reloads after an approval, or goes on and back, is told what came 
   await page.context().close();
 });
 
-test('the same link opened anew frightens nobody, and the page still takes another code', async () => {
+test('opening the link again after approving is not an error to worry about, and the page accepts another code', async () => {
   const { page, device } = await waitingPage('anew@example.com');
   const anew = await page.context().newPage();
   await anew.goto(device.verification_uri_complete);
@@ -179,7 +179,7 @@ test('the same link opened anew frightens nobody, and the page still takes anoth
   await page.context().close();
 });
 
-test('whoever reloads after denying is told so, and the link opened anew says nothing frightening', async () => {
+test('reloading after denying still says so, and opening the link again is not an error to worry about', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'deny@example.com');
   const device = await startDevice();
@@ -192,7 +192,7 @@ test('whoever reloads after denying is told so, and the link opened anew says no
   await page.context().close();
 });
 
-test('what one person decided is told to nobody who signs in after them', async () => {
+test('a decision is not shown to another user who signs in afterwards', async () => {
   const { page } = await waitingPage('first@example.com');
   const url = page.url();
   const other = await page.context().newPage();
@@ -204,7 +204,7 @@ test('what one person decided is told to nobody who signs in after them', async 
   await page.context().close();
 });
 
-test('who is signed out while waiting is told that the page sees no more, and it asks no more', async () => {
+test('when the browser is signed out while waiting, the page says so and stops polling', async () => {
   const { page, device } = await waitingPage('out@example.com');
   await page.clock.install();
   await page.reload();
@@ -219,32 +219,32 @@ test('who is signed out while waiting is told that the page sees no more, and it
   await page.context().close();
 });
 
-test('a login that is replaced by a fresh one while the page looks is not taken for its end', async () => {
+test('a session replaced by a new one between two polls does not count as signed out', async () => {
   const page = await newPage();
   await page.clock.install();
   const { device } = await waitingPage('replaced@example.com', page);
   await page.clock.pauseAt(Date.now() + 60_000);
   await page.waitForLoadState('networkidle');
-  const look = async (path: string) => {
+  const poll = async (path: string) => {
     const answer = page.waitForResponse((one) => one.url().includes(path));
     await page.clock.runFor(2_000);
     return (await answer).status();
   };
   const cookies = await page.context().cookies();
   await page.context().clearCookies();
-  expect(await look('/auth/events')).toBe(401);
+  expect(await poll('/auth/events')).toBe(401);
   await page.context().addCookies(cookies);
-  expect(await look('/auth/events')).toBe(200);
+  expect(await poll('/auth/events')).toBe(200);
   await page.context().clearCookies();
-  expect(await look('/auth/events')).toBe(401);
+  expect(await poll('/auth/events')).toBe(401);
   await page.context().addCookies(cookies);
   await pickUp(device);
-  expect(await look('/auth/events')).toBe(200);
+  expect(await poll('/auth/events')).toBe(200);
   await says(page, done);
   await page.context().close();
 });
 
-test('a page that nobody sees asks nothing, and looks at once when it is seen: after much else, and a login signed out at once', async () => {
+test('a hidden page does not poll, and polls at once when shown, finding sessions many events back or ended at once', async () => {
   const email = 'hidden@example.com';
   const page = await newPage();
   await page.clock.install();
@@ -278,7 +278,7 @@ test('a page that nobody sees asks nothing, and looks at once when it is seen: a
   await page.context().close();
 });
 
-test('where the log is too long to be read to its end, the page does not say that nothing was signed in', async () => {
+test('when the security log is too long to read, the page does not claim that the device did not sign in', async () => {
   const page = await newPage();
   await page.clock.install();
   const { device } = await waitingPage('long-log@example.com', page);
@@ -304,7 +304,7 @@ test('where the log is too long to be read to its end, the page does not say tha
   await page.context().close();
 });
 
-test('a lost connection is told while it lasts; at the end of the code the page says what it knows', async () => {
+test('a lost connection is shown while it lasts, and when the code expires the page says what it knows', async () => {
   const page = await newPage();
   await page.clock.install();
   await waitingPage('end@example.com', page);
@@ -321,12 +321,12 @@ test('a lost connection is told while it lasts; at the end of the code the page 
   await press(page, 'Approve', next);
   await page.context().setOffline(true);
   await page.clock.fastForward(601_000);
-  for (let looks = 0; looks < 10; looks++) await page.clock.runFor(2_000);
+  for (let polls = 0; polls < 10; polls++) await page.clock.runFor(2_000);
   await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });
 
-test('when the answer to an approval is lost, a second try says that it may have been approved', async () => {
+test('when the response to an approval is lost, approving again says that the device may already be signed in', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'doubt@example.com');
   const device = await startDevice();
@@ -344,7 +344,7 @@ test('when the answer to an approval is lost, a second try says that it may have
   await page.context().close();
 });
 
-test('of a device that asked an earlier release the page says that it cannot see it', async () => {
+test('for a device that started with an earlier release, the page says that it cannot tell whether it signed in', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'earlier@example.com');
   const device = await startDevice();

@@ -1,4 +1,4 @@
-// The whole story in a real browser against the real service.
+// The main journeys, in a real browser against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -38,7 +38,7 @@ const startDevice = async () =>
   (await request(service.url, 'POST', '/device', { json: { device_name: 'workshop' } })).body;
 const poll = (device_code: string) => request(service.url, 'POST', '/token', { json: { device_code } });
 
-test('a person signs in with the code on the screen that asked, and scripts cannot read the credential', async () => {
+test('a user signs in with the emailed code, and scripts cannot read the credential', async () => {
   const page = await newPage();
   await signInByCode(page, 'code@example.com');
   await page.waitForURL(`${service.url}/account`);
@@ -49,7 +49,7 @@ test('a person signs in with the code on the screen that asked, and scripts cann
   );
 });
 
-test('the link signs in with one click in the browser that asked', async () => {
+test('the emailed link signs in with one click in the browser that requested it', async () => {
   const page = await newPage();
   await page.goto(`${service.url}/login`);
   await askForMail(page, 'link@example.com');
@@ -58,7 +58,7 @@ test('the link signs in with one click in the browser that asked', async () => {
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('in another browser the link asks for the address, and a wrong one spends nothing', async () => {
+test('in another browser the emailed link asks for the address, and a wrong one does not spend it', async () => {
   await request(service.url, 'POST', '/magic_link', { json: { email: 'other@example.com' } });
   const mail = await mailTo(service.url, 'other@example.com');
   const page = await newPage();
@@ -73,7 +73,7 @@ test('in another browser the link asks for the address, and a wrong one spends n
   expect((await request(service.url, 'POST', '/magic_link/verify', again)).body.error).toBe('invalid_grant');
 });
 
-test('a device login is approved in the browser, compared by its code, and picked up by the terminal', async () => {
+test('a device sign-in is compared by its code, approved in the browser and completed by the device', async () => {
   const device = await startDevice();
   expect((await poll(device.device_code)).body.error).toBe('authorization_pending');
   const page = await newPage();
@@ -93,7 +93,7 @@ test('a device login is approved in the browser, compared by its code, and picke
   expect(me.body.email).toBe('device@example.com');
 });
 
-test('a code typed by hand is found, however it is typed, and can be denied', async () => {
+test('a typed device code is accepted in any format, and the sign-in can be denied', async () => {
   const device = await startDevice();
   const page = await newPage();
   await signInByCode(page, 'typed@example.com');

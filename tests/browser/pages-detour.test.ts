@@ -1,4 +1,4 @@
-// From a device's code to the login page and back to the code, in every way of signing in, with a finger on a phone.
+// From a device code to the sign-in page and back, with every sign-in method, on a phone.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -30,17 +30,17 @@ async function askForMail(page: Page, email: string) {
   return mailTo(service.url, email);
 }
 
-interface Way {
+interface Method {
   readonly name: string;
-  /** What the person has from before. */
+  /** Sets up what the user already has. */
   prepare?(page: Page): Promise<void>;
-  /** From the login page on. */
+  /** Signs in, starting from the sign-in page. */
   signIn(page: Page, email: string): Promise<void>;
 }
 
-const ways: Way[] = [
+const methods: Method[] = [
   {
-    name: 'the code of the mail',
+    name: 'the emailed code',
     signIn: async (page, email) => {
       const code = codeIn(await askForMail(page, email));
       await page.getByLabel('Code from the email').fill(code);
@@ -48,7 +48,7 @@ const ways: Way[] = [
     },
   },
   {
-    name: 'the link of the mail',
+    name: 'the emailed link',
     signIn: async (page, email) => {
       const token = linkTokenIn(await askForMail(page, email));
       await page.goto(`${service.url}/magic-link#token=${token}`);
@@ -69,15 +69,15 @@ const ways: Way[] = [
   },
 ];
 
-test.each(ways.map((way) => [way.name, way] as const))(
-  'whoever signs in by %s comes back to the code, also after a reload, and approves it',
-  async (_, way) => {
+test.each(methods.map((method) => [method.name, method] as const))(
+  'signing in with %s returns to the device code, which survives a reload and can be approved',
+  async (_, method) => {
     const page = await newPage(phone);
-    await way.prepare?.(page);
+    await method.prepare?.(page);
     const device = await startDevice(service.url);
     await page.goto(device.verification_uri_complete);
     await page.waitForURL(/\/login\?next=/);
-    await way.signIn(page, `${crypto.randomUUID()}@example.com`);
+    await method.signIn(page, `${crypto.randomUUID()}@example.com`);
     await question(page).waitFor();
     await page.reload();
     await question(page).waitFor();
@@ -90,7 +90,7 @@ test.each(ways.map((way) => [way.name, way] as const))(
   },
 );
 
-test('a link opened in another browser points to the first screen, which takes the code; the link is then used up', async () => {
+test('a link opened in another browser refers to the first screen, and signing in there with the code spends the link', async () => {
   const email = `${crypto.randomUUID()}@example.com`;
   const page = await newPage(phone);
   const device = await startDevice(service.url);

@@ -1,5 +1,5 @@
-// What people do on the account page and at a device's code besides clicking once: clicking twice, losing the
-// connection, reloading, going back, coming back after the login has ended.
+// Disturbances on the account and device pages: clicking twice, losing the connection, reloading, going back, and
+// continuing after the session has ended.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -25,11 +25,11 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
 const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
 const passkeys = (page: Page) => page.locator('#passkeys > li');
-const logins = (page: Page) => page.locator('#sessions > li');
+const sessions = (page: Page) => page.locator('#sessions > li');
 
 async function onlyThisOne(page: Page): Promise<void> {
-  await logins(page).getByText('This session').waitFor();
-  expect(await logins(page).count()).toBe(1);
+  await sessions(page).getByText('This session').waitFor();
+  expect(await sessions(page).count()).toBe(1);
 }
 
 async function addPasskey(token: string): Promise<void> {
@@ -40,14 +40,14 @@ async function addPasskey(token: string): Promise<void> {
 
 interface Action {
   readonly name: string;
-  /** Brings the account page to the button. */
+  /** Opens whatever leads to the button. */
   begin(page: Page): Promise<void>;
   readonly button: string;
-  /** What the service is asked to do, once, as the start of method and path. */
+  /** The request that must be sent once, as the start of method and path. */
   readonly call: string;
-  /** Waits until the page shows that it is done. */
+  /** Waits until the page confirms it. */
   done(page: Page): Promise<void>;
-  /** Holds after a reload, too; where the page has been left, not looked at. */
+  /** Checks the result after a reload, unless the action left the page. */
   lasts?(page: Page): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ const atLogin = (page: Page) => page.waitForURL(/\/login/);
 
 const actions: Action[] = [
   {
-    name: 'a change of the profile',
+    name: 'changing the profile',
     begin: async (page) => {
       await button(page, 'Edit profile').click();
       await page.getByLabel('Name', { exact: true }).fill('Typed once');
@@ -66,7 +66,7 @@ const actions: Action[] = [
     lasts: (page) => page.locator('#profile-name').getByText('Typed once').waitFor(),
   },
   {
-    name: 'a change of the address',
+    name: 'changing the email',
     begin: async (page) => {
       await button(page, 'Change email').click();
       await page.getByLabel('New email address').fill('disturbed@example.com');
@@ -96,7 +96,7 @@ const actions: Action[] = [
   },
   {
     name: 'removing a passkey',
-    // The second click of the first button must not answer the question.
+    // The second click must not confirm the removal.
     begin: (page) => button(page, 'Remove').dblclick(),
     button: 'Remove passkey',
     call: 'DELETE /passkeys/',
@@ -104,7 +104,7 @@ const actions: Action[] = [
     lasts: (page) => page.getByText('No passkeys yet.').waitFor(),
   },
   {
-    name: 'signing one login out',
+    name: 'signing out one session',
     begin: async () => undefined,
     button: 'Sign out',
     call: 'DELETE /sessions/',
@@ -112,7 +112,7 @@ const actions: Action[] = [
     lasts: onlyThisOne,
   },
   {
-    name: 'signing all others out',
+    name: 'signing out all other sessions',
     begin: async () => undefined,
     button: 'Sign out all other sessions',
     call: 'DELETE /sessions/',
@@ -142,18 +142,18 @@ const actions: Action[] = [
   },
 ];
 
-/** The account page of somebody with one passkey and one more login. */
+/** The account page of a user with one passkey and one other session. */
 async function openAccount(screen: BrowserContextOptions = phone): Promise<{ page: Page; token: string }> {
   const page = await newPage(screen);
   await giveAuthenticator(page);
   const token = await signedIn(page, service.url, newAddress());
   await addPasskey(token);
   await page.goto(`${service.url}/account`);
-  await logins(page).nth(1).waitFor();
+  await sessions(page).nth(1).waitFor();
   return { page, token };
 }
 
-/** The middle of the first button of a name, in the window. */
+/** The center of the first button with this name, in the viewport. */
 async function middleOf(page: Page, name: string): Promise<[x: number, y: number]> {
   const found = button(page, name).first();
   await found.scrollIntoViewIfNeeded();
@@ -161,14 +161,14 @@ async function middleOf(page: Page, name: string): Promise<[x: number, y: number
   return [x + width / 2, y + height / 2];
 }
 
-/** Clicks twice in a row, and not as a double click, of which the pages take only the first. */
+/** Clicks twice in a row, but not as a double click, whose second click the pages ignore. */
 async function clickTwice(page: Page, name: string): Promise<void> {
   const middle = await middleOf(page, name);
   await Promise.all([page.mouse.click(...middle), page.mouse.click(...middle)]);
 }
 
 describe.each(actions.map((action) => [action.name, action] as const))('%s', (_, action) => {
-  test('waits out a lost connection, is done once by two clicks, and lasts', async () => {
+  test('recovers from a lost connection, runs once for two clicks, and persists', async () => {
     const { page } = await openAccount();
     await action.begin(page);
     const changes = changesBy(page.context());
@@ -190,7 +190,7 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
   });
 });
 
-/** Puts away what an action has opened, so that the next one finds its buttons. */
+/** Closes what an action opened, so that the next one finds its buttons. */
 async function putAway(page: Page): Promise<void> {
   for (const name of ['Cancel']) {
     if (await button(page, name).isVisible()) await button(page, name).click();
@@ -200,7 +200,7 @@ async function putAway(page: Page): Promise<void> {
 const typedIn = (page: Page) =>
   page.locator('main input').evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
 
-test('after the login has ended each action says so over the page, keeps what was typed, and leads back in', async () => {
+test('after the session has ended, every action opens a dialog to sign in again and keeps what was typed', async () => {
   const { page, token } = await openAccount();
   await request(service.url, 'POST', '/revoke', { token });
   const dialog = page.getByRole('dialog', { name: "You're signed out" });
@@ -220,7 +220,7 @@ test('after the login has ended each action says so over the page, keeps what wa
   await page.context().close();
 });
 
-test('the second click of a slow double click does not sign out the login that has moved under the pointer', async () => {
+test('the second click of a slow double click does not sign out the session that moved under the pointer', async () => {
   const { page, token } = await openAccount({});
   for (let count = 0; count < 3; count++) {
     const { user_code, device_code } = await startDevice(service.url);
@@ -228,14 +228,14 @@ test('the second click of a slow double click does not sign out the login that h
     await request(service.url, 'POST', '/token', { json: { device_code } });
   }
   await page.reload();
-  await logins(page).nth(4).waitFor();
-  // The message of the first one takes room. From then on nothing but the list moves.
+  await sessions(page).nth(4).waitFor();
+  // The first status message moves the page. From then on only the list moves.
   await button(page, 'Sign out').first().click();
-  await logins(page).nth(4).waitFor({ state: 'detached' });
+  await sessions(page).nth(4).waitFor({ state: 'detached' });
   const changes = changesBy(page.context());
   const [x, y] = await middleOf(page, 'Sign out');
   await page.mouse.click(x, y);
-  await logins(page).nth(3).waitFor({ state: 'detached' });
+  await sessions(page).nth(3).waitFor({ state: 'detached' });
   const under = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.textContent, [
     x,
     y,
@@ -243,7 +243,7 @@ test('the second click of a slow double click does not sign out the login that h
   expect(under).toBe('Sign out');
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
-  // Whatever that second click has begun is done before this one is.
+  // Anything the second click started would finish before this.
   await button(page, 'Sign out of this browser').click();
   await atLogin(page);
   expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
@@ -264,7 +264,7 @@ describe.each([
   ['approving', 'Approve', 'Approved', 'tokens'],
   ['denying', 'Deny', 'Denied', 'access_denied'],
 ] as const)('%s a device', (_, decision, done, outcome) => {
-  test('with a typed code waits out a lost connection twice, is done once by two clicks, and not again by a reload', async () => {
+  test('recovers from two lost connections, runs once for two clicks, and not again after a reload', async () => {
     const { page, device } = await openDevice();
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/device`);
@@ -291,7 +291,7 @@ describe.each([
   });
 });
 
-test('a device at its link survives reloading and going back, and nothing is done by them', async () => {
+test('reloading and going back on the device page changes nothing and keeps showing the device', async () => {
   const { page, device } = await openDevice();
   const changes = changesBy(page.context());
   await page.goto(device.verification_uri_complete);
@@ -307,7 +307,7 @@ test('a device at its link survives reloading and going back, and nothing is don
   await page.context().close();
 });
 
-test('a login that ended before a code was looked up, or before the decision, leads to a new one and back to the code', async () => {
+test('a session that ends before the code lookup or the decision leads to signing in and back to the code', async () => {
   const { page, token, device } = await openDevice();
   await page.goto(`${service.url}/device`);
   await page.getByLabel('Code from your device').fill(device.user_code);

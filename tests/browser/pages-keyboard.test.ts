@@ -1,5 +1,5 @@
-// Journeys without a mouse: every step is reached by Tab, done by Enter or Space, and leaves the focus where a person
-// goes on.
+// Keyboard-only journeys: every step is reached by Tab, activated by Enter or Space, and leaves the focus where the
+// user continues.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const newAddress = () => `${crypto.randomUUID()}@example.com`;
 
-/** Waits until the focus is there: what a step does to it comes with the next frame. */
+/** Waits for the focus, which a step moves in the next frame. */
 async function focusGoesTo(page: Page, expected: string): Promise<void> {
   let focus = '';
   for (let tries = 0; tries < 100 && focus !== expected; tries++) {
@@ -32,7 +32,7 @@ async function focusGoesTo(page: Page, expected: string): Promise<void> {
   expect(focus).toBe(expected);
 }
 
-/** Goes on by Tab to a button or link and presses it; where the focus is after that. */
+/** Tabs to a button or link, activates it and checks where the focus goes. */
 async function press(page: Page, name: string, focus: string, key = 'Enter'): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press(key);
@@ -60,7 +60,7 @@ async function deviceLogin(token: string): Promise<void> {
   await request(service.url, 'POST', '/token', { json: { device_code } });
 }
 
-test('by keyboard alone a person signs in by the link of the mail, here and in another browser', async () => {
+test('a keyboard user signs in with the emailed link, in the same browser and in another one', async () => {
   const email = newAddress();
   const page = await newPage();
   await page.goto(`${service.url}/login`);
@@ -85,7 +85,7 @@ test('by keyboard alone a person signs in by the link of the mail, here and in a
   await elsewhere.context().close();
 });
 
-test('by keyboard alone a person adds a passkey, signs out, and comes back to a device by it to deny it', async () => {
+test('a keyboard user adds a passkey, signs out, and signs in with it to deny a device', async () => {
   const { page } = await openAccount();
   await press(page, 'Add a passkey', 'heading "Passkeys"', 'Space');
   await tabTo(page, 'Sign out of this browser');
@@ -100,7 +100,7 @@ test('by keyboard alone a person adds a passkey, signs out, and comes back to a 
   await page.context().close();
 });
 
-test('by keyboard alone a person answers the questions behind the links of mails', async () => {
+test('a keyboard user answers the questions behind emailed links', async () => {
   const [former, email] = [newAddress(), newAddress()];
   const { access_token: token } = await loginByMail(service.url, former);
   await request(service.url, 'POST', '/me/email', { token, json: { email } });
@@ -121,7 +121,7 @@ test('by keyboard alone a person answers the questions behind the links of mails
   await page.context().close();
 });
 
-test('by keyboard alone a person edits the profile and asks for another address', async () => {
+test('a keyboard user edits the profile and requests an email change', async () => {
   const { page } = await openAccount();
   await press(page, 'Edit profile', 'textbox "Name"');
   await typeAndEnter(page, 'Typed blindly');
@@ -140,7 +140,7 @@ test('by keyboard alone a person edits the profile and asks for another address'
   await page.context().close();
 });
 
-test('by keyboard alone a person reads the log and signs out one login, and then all others', async () => {
+test('a keyboard user signs out one session, then all others, and reads the activity list', async () => {
   const { page, token } = await openAccount();
   for (let count = 0; count < 3; count++) await deviceLogin(token);
   await page.reload();
@@ -155,7 +155,7 @@ test('by keyboard alone a person reads the log and signs out one login, and then
   await page.context().close();
 });
 
-test('by keyboard alone a person stays signed in after all, and then signs out everywhere and is told so', async () => {
+test('a keyboard user cancels signing out everywhere, then does it and gets a confirmation', async () => {
   const { page } = await openAccount();
   await tabTo(page, 'Sign out everywhere');
   await page.keyboard.press('Enter');
@@ -171,7 +171,7 @@ test('by keyboard alone a person stays signed in after all, and then signs out e
   await page.context().close();
 });
 
-test('by keyboard alone a person who is signed in already goes on from the login page, or signs in as somebody else', async () => {
+test('a signed-in keyboard user continues from the sign-in page or switches accounts', async () => {
   const { page } = await openAccount();
   await page.goto(`${service.url}/login?next=%2Fdevice`);
   await focusGoesTo(page, 'heading "You\'re signed in"');
@@ -182,7 +182,7 @@ test('by keyboard alone a person who is signed in already goes on from the login
   await page.context().close();
 });
 
-test('by keyboard alone a person keeps the account after all, and then deletes it', async () => {
+test('a keyboard user cancels deleting the account, then deletes it', async () => {
   const { page } = await openAccount();
   await tabTo(page, 'Delete account');
   await page.keyboard.press('Enter');

@@ -1,5 +1,5 @@
-// The pages behind the links of mails, and the page that asks for one, when people reload, go back, click twice, use
-// two tabs or lose the connection.
+// The pages behind emailed links and the sign-in page, when people reload, go back, click twice, use two tabs or lose
+// the connection.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -36,26 +36,30 @@ const signInLink = async (email: string, seen = 0) =>
 const codeFor = async (email: string, seen = 0) =>
   /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email, seen)).text)?.[0] ?? '';
 
-/** What the pages have stored in a tab and its browser. */
+/** The contents of local and session storage. */
 const stored = (page: Page) => page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
 
 interface Question {
   readonly path: string;
   readonly call: string;
-  readonly asked: string;
-  readonly harmless: string;
-  readonly act: string;
+  readonly heading: string;
+  readonly decline: string;
+  readonly confirm: string;
   readonly done: string;
-  /** What a second use of the link comes to. */
+  /** Shown when the link is used again. */
   readonly again: string;
   makeLink(): Promise<string>;
-  /** What is typed before the answer that does it. */
+  /** Fills in the form before confirming. */
   fill?(page: Page): Promise<void>;
 }
 
-async function act(page: Page, question: Question, clicks: 'click' | 'dblclick' = 'click'): Promise<void> {
+async function confirm(
+  page: Page,
+  question: Question,
+  clicks: 'click' | 'dblclick' = 'click',
+): Promise<void> {
   await question.fill?.(page);
-  await button(page, question.act)[clicks]();
+  await button(page, question.confirm)[clicks]();
 }
 
 let currentEmail = '';
@@ -64,9 +68,9 @@ const questions: Question[] = [
   {
     path: '/not-me',
     call: 'POST /notices/disown',
-    asked: 'Was this you?',
-    harmless: 'This was me',
-    act: "This wasn't me",
+    heading: 'Was this you?',
+    decline: 'This was me',
+    confirm: "This wasn't me",
     done: 'Thanks for letting us know',
     again: 'Thanks for letting us know',
     makeLink: async () => {
@@ -81,9 +85,9 @@ const questions: Question[] = [
   {
     path: '/verify-email',
     call: 'POST /me/email/verify',
-    asked: 'Confirm your new email',
-    harmless: "Don't change",
-    act: 'Change email',
+    heading: 'Confirm your new email',
+    decline: "Don't change",
+    confirm: 'Change email',
     done: 'Email changed',
     again: 'the link has been used',
     makeLink: async () => {
@@ -97,8 +101,8 @@ const questions: Question[] = [
   },
 ];
 
-/** All that a page says but what it offers to do next, which needs the token and so is not there after a reload. */
-const saidBy = (page: Page): Promise<string | null> =>
+/** The page's text without the follow-up that needs the token and is missing after a reload. */
+const textOf = (page: Page): Promise<string | null> =>
   page.locator('main').evaluate((main) => {
     const copy = main.cloneNode(true) as Element;
     copy.querySelector('#approver')?.remove();
@@ -106,28 +110,28 @@ const saidBy = (page: Page): Promise<string | null> =>
   });
 
 describe.each(questions.map((question) => [question.path, question] as const))('%s', (path, question) => {
-  test('keeps the token for a reload and after a lost connection, and gives it up once it is used', async () => {
+  test('keeps the token through a reload and a lost connection, and drops it once used', async () => {
     const page = await newPage(phone);
     const changes = changesBy(page.context());
     const link = await question.makeLink();
     await page.goto(link);
     await page.reload();
-    await headed(page, question.asked);
+    await headed(page, question.heading);
     await page.context().setOffline(true);
-    await act(page, question);
+    await confirm(page, question);
     await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
     expect(page.url()).toBe(link);
     await page.context().setOffline(false);
     await page.reload();
     changes.length = 0;
-    await act(page, question, 'dblclick');
+    await confirm(page, question, 'dblclick');
     await headed(page, question.done);
     expect(changes).toEqual([question.call]);
     expect(page.url()).toBe(`${service.url}${path}`);
-    const said = await saidBy(page);
+    const text = await textOf(page);
     await page.reload();
     await headed(page, question.done);
-    expect(await saidBy(page)).toBe(said);
+    expect(await textOf(page)).toBe(text);
     await page.goto(`${service.url}/login`);
     await page.goBack();
     await headed(page, question.done);
@@ -135,40 +139,40 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     await page.context().close();
   });
 
-  test('gives the token up when it is declined, and the link in the mail is still good', async () => {
+  test('drops the token when declined, and the emailed link still works', async () => {
     const page = await newPage(phone);
     const changes = changesBy(page.context());
     const link = await question.makeLink();
     await page.goto(link);
-    await button(page, question.harmless).dblclick();
+    await button(page, question.decline).dblclick();
     await headed(page, 'Nothing was changed');
     expect(page.url()).toBe(`${service.url}${path}`);
     await page.reload();
     await headed(page, 'Nothing was changed');
     expect(changes).toEqual([]);
-    // In the same tab only the fragment changes.
+    // In the same tab, only the fragment changes.
     await page.goto(link);
-    await act(page, question);
+    await confirm(page, question);
     await headed(page, question.done);
     await page.context().close();
   });
 
-  test('of two tabs one does it, and the other is told, not left with an error of nobody', async () => {
+  test('confirming in one tab gives the other tab a clear result', async () => {
     const page = await newPage(phone);
     const link = await question.makeLink();
     await page.goto(link);
     const other = await page.context().newPage();
     await other.goto(link);
-    await act(other, question);
+    await confirm(other, question);
     await headed(other, question.done);
-    await act(page, question);
+    await confirm(page, question);
     await page.getByText(question.again).waitFor();
     await page.context().close();
   });
 });
 
 describe('/magic-link', () => {
-  test('keeps the token for a reload and after a lost connection, signs in once, and then knows that it did', async () => {
+  test('keeps the token through a reload and a lost connection, signs in once, and then says so', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     const changes = changesBy(page.context());
@@ -181,7 +185,7 @@ describe('/magic-link', () => {
     await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
     expect(page.url()).toContain('#token=lk_ml_');
     await page.context().setOffline(false);
-    // The next page never comes, and the person reloads.
+    // The next page never loads, and the user reloads.
     await page.route('**/device', (route) => route.fulfill({ status: 204 }));
     changes.length = 0;
     await signInButton.dblclick();
@@ -196,7 +200,7 @@ describe('/magic-link', () => {
     await page.context().close();
   });
 
-  test('a used link, opened again, says so and leads to a new one; going back shows no token', async () => {
+  test('a used link says so when opened again and offers a new one, and going back shows no token', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     await askForMail(page, email);
@@ -215,7 +219,7 @@ describe('/magic-link', () => {
     await page.context().close();
   });
 
-  test('in another browser, too, a lost connection keeps the address that was typed, and two clicks sign in once', async () => {
+  test('in another browser, a lost connection keeps the typed address, and two clicks sign in once', async () => {
     const email = newAddress();
     await request(service.url, 'POST', '/magic_link', { json: { email } });
     const page = await newPage(phone);
@@ -234,7 +238,7 @@ describe('/magic-link', () => {
     await page.context().close();
   });
 
-  test('the tab that waits for the mail sees that the link has signed in beside it, and goes on', async () => {
+  test('the tab waiting for the email notices that the link signed in another tab, and continues', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     await askForMail(page, email, '/login?next=%2Fdevice');
@@ -256,7 +260,7 @@ test.each([
   ],
   ['/verify-email', [{ at: 'done', value: 5 }, { at: 'other' }, 'done']],
   ['/magic-link', [{ at: 'used' }, { at: 'used', next: 5 }, { at: 'other' }, 'used']],
-])('%s takes nothing that another release left in the tab for what came of a link', async (path, states) => {
+])('%s ignores a malformed outcome that another release stored in the tab', async (path, states) => {
   const page = await newPage(phone);
   await page.goto(`${service.url}${path}`);
   for (const state of states) {
@@ -267,18 +271,17 @@ test.each([
   await page.context().close();
 });
 
-/** The person has told the browser to keep no cookies. */
-async function switchCookiesOff(page: Page): Promise<void> {
+async function disableCookies(page: Page): Promise<void> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Emulation.setDocumentCookieDisabled', { disabled: true });
 }
 
-describe('a browser that keeps no cookies', () => {
+describe('with cookies disabled, the page', () => {
   const explanation = 'Your browser is blocking cookies';
 
-  test('says so before it asks for a mail or a passkey', async () => {
+  test('says so before requesting an email or using a passkey', async () => {
     const page = await newPage(phone);
-    await switchCookiesOff(page);
+    await disableCookies(page);
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/login`);
     await page.getByLabel('Email address').fill(newAddress());
@@ -292,12 +295,12 @@ describe('a browser that keeps no cookies', () => {
     await page.context().close();
   });
 
-  test('says so before it spends a link, which is good once they are allowed', async () => {
+  test('says so before spending a link, which works once cookies are allowed', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     const changes = changesBy(page.context());
     await request(service.url, 'POST', '/magic_link', { json: { email } });
-    await switchCookiesOff(page);
+    await disableCookies(page);
     await page.goto(await signInLink(email));
     await page.getByLabel('Email address').fill(email);
     await button(page, 'Sign in').click();
@@ -314,7 +317,7 @@ describe('a browser that keeps no cookies', () => {
 });
 
 describe('/login', () => {
-  test('sends no mail to what is left of an address that is too long', async () => {
+  test('rejects an overlong address instead of truncating it', async () => {
     const page = await newPage(phone);
     await page.goto(`${service.url}/login`);
     const tooLong = `${'a'.repeat(60)}@${`${'b'.repeat(60)}.`.repeat(3)}example.com`;
@@ -325,7 +328,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('says that the mails which came still work when no more are sent, and calls no code wrong', async () => {
+  test('says that earlier emails still work when no more can be sent, and marks no code as wrong', async () => {
     const page = await newPage(phone);
     await askForMail(page, newAddress());
     const json = { error: 'rate_limited', error_description: '.', request_id: 'r' };
@@ -337,7 +340,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('takes the code after a reload, or after going back, in the tab that asked, and goes on where it was going', async () => {
+  test('accepts the code after a reload or going back, in the tab that requested it, and continues to the right page', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     await askForMail(page, email, '/login?next=%2Fdevice');
@@ -358,7 +361,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('waits for the code of the newest mail after a reload, with what is left of its time', async () => {
+  test('after a reload waits for the code of the latest email, with the remaining time', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     await page.clock.install();
@@ -376,7 +379,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('waits for no code that has expired, nor for one that the person did not want any more, and keeps neither', async () => {
+  test('stops waiting for a code that has expired or was abandoned, and stores neither', async () => {
     const page = await newPage(phone);
     await page.clock.install();
     await askForMail(page, newAddress());
@@ -395,7 +398,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('in another tab of the browser that asked, knows that a mail is on its way, but not its code', async () => {
+  test('another tab of the same browser knows that an email was sent, but cannot use its code', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     await askForMail(page, email);
@@ -412,7 +415,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('a tab that was not looking when the link signed in says after a reload who is signed in', async () => {
+  test('a tab that missed the sign-in through the link shows who is signed in after a reload', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     await askForMail(page, email);
@@ -427,7 +430,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('tells who is signed in already, and leads on to the page that was asked for, or to the form', async () => {
+  test('shows who is already signed in, and offers to continue or to use a different account', async () => {
     const email = newAddress();
     const page = await newPage(phone);
     await signIn(page, service.url, email);
@@ -437,7 +440,7 @@ describe('/login', () => {
     await page.getByText(`You're signed in as ${email}`).waitFor();
     await page.getByRole('link', { name: 'Continue' }).click();
     await page.waitForURL(`${service.url}/device?user_code=BBBB-BBBB`);
-    // From there the form is one click away, not two.
+    // From there, the form is one click away, not two.
     await page.getByRole('link', { name: 'Use a different account' }).click();
     await page.getByLabel('Email address').waitFor();
     await page.goto(`${service.url}/login`);
@@ -447,13 +450,13 @@ describe('/login', () => {
     expect(changes.filter((one) => !one.endsWith('/challenge') && !one.endsWith('/device/verify'))).toEqual(
       [],
     );
-    // Nobody was signed out by looking.
+    // Looking signed no one out.
     await page.goto(`${service.url}/account`);
     await page.locator('#profile-email').getByText(email).waitFor();
     await page.context().close();
   });
 
-  test('shows the form to whoever is not signed in, also where the service does not say so in time', async () => {
+  test('shows the sign-in form even if the service does not answer in time', async () => {
     const page = await newPage(phone);
     await page.route('**/auth/me', () => {});
     await page.goto(`${service.url}/login`);
@@ -465,7 +468,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('shows progress on the button that was pressed, and on no other', async () => {
+  test('shows progress only on the button that was pressed', async () => {
     const page = await newPage(phone);
     await page.route('**/passkey/login/challenge', () => {});
     await page.route('**/auth/magic_link', () => {});
@@ -484,7 +487,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('says after signing out what has ended, once', async () => {
+  test('confirms once how the user signed out', async () => {
     const page = await newPage(phone);
     for (const [presses, said] of [
       [['Sign out of this browser'], "You're signed out."],
@@ -502,7 +505,7 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('of two tabs that wait for the mails of two people, the one that is left says who is signed in now', async () => {
+  test('when two tabs wait for two users, the tab left over says who signed in', async () => {
     const [first, second] = [newAddress(), newAddress()];
     const page = await newPage(phone);
     await askForMail(page, first);

@@ -1,4 +1,4 @@
-// Passkeys on the pages, in a real browser with a virtual authenticator, against the real service.
+// Passkeys on the pages, in a real browser with a virtual authenticator against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
@@ -18,7 +18,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const mailButton = 'Email me a link';
+const emailButton = 'Email me a link';
 const passkeyButton = 'Sign in with a passkey';
 
 interface Device {
@@ -26,13 +26,13 @@ interface Device {
   readonly cdp: CDPSession;
   readonly authenticatorId: string;
   credentials(): Promise<{ credentialId: string; userName?: string }[]>;
-  /** Whether the person shows a finger when asked. */
+  /** Whether the user passes verification. */
   verifies(isUserVerified: boolean): Promise<void>;
-  /** Whether the person answers at all. */
+  /** Whether the user responds at all. */
   answers(enabled: boolean): Promise<void>;
 }
 
-/** A browser with a device that can keep passkeys, or can only take part in them without a screen lock. */
+/** A browser with a platform authenticator, or with a security key that cannot verify the user. */
 async function newDevice({ autofill = false, screenLock = true } = {}): Promise<Device> {
   const page = await newPage();
   if (!autofill) {
@@ -84,35 +84,35 @@ async function newDevice({ autofill = false, screenLock = true } = {}): Promise<
   };
 }
 
-type Heard = {
+type Signal = {
   signal: string;
   rpId: string;
   credentialId?: string;
   allAcceptedCredentialIds?: string[];
 };
 
-const heardBy = (page: Page) =>
-  page.evaluate(() => (window as unknown as { heard: unknown[] }).heard) as Promise<Heard[]>;
+const signalsOf = (page: Page) =>
+  page.evaluate(() => (window as unknown as { heard: unknown[] }).heard) as Promise<Signal[]>;
 
-/** Waits until the page has told the browser's password managers something of this kind. */
-async function toldBy(
+/** Waits until the page has sent the browser's password managers a signal. */
+async function waitForSignal(
   page: Page,
   name: string,
-  matches: (told: Heard) => boolean = () => true,
-): Promise<Heard> {
+  matches: (sent: Signal) => boolean = () => true,
+): Promise<Signal> {
   const deadline = Date.now() + 10_000;
   while (Date.now() < deadline) {
-    const found = (await heardBy(page)).findLast((told) => told.signal === name && matches(told));
+    const found = (await signalsOf(page)).findLast((told) => told.signal === name && matches(told));
     if (found) return found;
     await Bun.sleep(50);
   }
-  throw new Error(`not told: ${name}; told: ${JSON.stringify(await heardBy(page))}`);
+  throw new Error(`not signaled: ${name}; signaled: ${JSON.stringify(await signalsOf(page))}`);
 }
 
 async function signInByMail(page: Page, email: string, path = '/login'): Promise<void> {
   await page.goto(`${service.url}${path}`);
   await page.getByLabel('Email address').fill(email);
-  await page.getByRole('button', { name: mailButton }).click();
+  await page.getByRole('button', { name: emailButton }).click();
   await page.getByRole('heading', { name: 'Check your email' }).waitFor();
   const { text } = await mailTo(service.url, email);
   await page.getByLabel('Code from the email').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
@@ -132,12 +132,12 @@ async function signOut(page: Page): Promise<void> {
   await page.waitForURL(`${service.url}/login`);
 }
 
-/** An error as the service writes it. */
+/** An error body in the format of the service. */
 const refusal = (error: string) => ({ error, error_description: '.', request_id: 'r' });
 
 const items = (page: Page) => page.locator('#passkeys > li');
 
-test('after a mail login a passkey is offered, added, told to the browser, and signs in by the button', async () => {
+test('after an email sign-in a passkey is offered, added, signaled to the browser, and signs in', async () => {
   const device = await newDevice();
   const { page } = device;
   await signInByMail(page, 'button@example.com');
@@ -148,14 +148,14 @@ test('after a mail login a passkey is offered, added, told to the browser, and s
   expect(await page.getByText('Skip the email next time').count()).toBe(0);
   expect(
     (
-      await toldBy(
+      await waitForSignal(
         page,
         'signalAllAcceptedCredentials',
         (told) => told.allAcceptedCredentialIds?.length === 1,
       )
     ).rpId,
   ).toBe('localhost');
-  await toldBy(page, 'signalCurrentUserDetails');
+  await waitForSignal(page, 'signalCurrentUserDetails');
   expect((await device.credentials()).length).toBe(1);
 
   await signOut(page);
@@ -167,7 +167,7 @@ test('after a mail login a passkey is offered, added, told to the browser, and s
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}');
 });
 
-test('autofill signs in without a click, and goes on to where the person was going', async () => {
+test('passkey autofill signs in without a click and continues to the right page', async () => {
   const device = await newDevice({ autofill: true });
   const { page } = device;
   await signUpWithPasskey(device, 'autofill@example.com');
@@ -179,7 +179,7 @@ test('autofill signs in without a click, and goes on to where the person was goi
   await page.getByRole('heading', { name: 'Device sign-in' }).waitFor();
 });
 
-test('the button takes over from a waiting autofill', async () => {
+test('the passkey button takes over from a pending autofill request', async () => {
   const device = await newDevice({ autofill: true });
   const { page } = device;
   await signUpWithPasskey(device, 'takeover@example.com');
@@ -195,7 +195,7 @@ test('the button takes over from a waiting autofill', async () => {
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('a passkey is renamed and removed by keyboard, and the browser hears that it is gone', async () => {
+test('a passkey is renamed and removed by keyboard, and the browser is told that it is gone', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'rename@example.com');
@@ -218,15 +218,19 @@ test('a passkey is renamed and removed by keyboard, and the browser hears that i
   await page.getByRole('button', { name: 'Remove passkey' }).press('Enter');
   await page.getByText('Passkey removed: Blue laptop.').waitFor();
   expect(await items(page).count()).toBe(0);
-  await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
+  await waitForSignal(
+    page,
+    'signalAllAcceptedCredentials',
+    (told) => told.allAcceptedCredentialIds?.length === 0,
+  );
   expect(await device.credentials()).toEqual([]);
 });
 
-test('the browser is told of a passkey that the service no longer knows, and of no other failure', async () => {
+test('the browser is told about a passkey that the service no longer knows, but about no other failure', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'unknown@example.com');
-  // Removed behind this page's back, as from another browser.
+  // Removed without this page knowing, as if from another browser.
   await page.evaluate(async () => {
     const { passkeys } = await (await fetch('/api/v1/auth/passkeys')).json();
     await fetch(`/api/v1/auth/passkeys/${passkeys[0].id}`, { method: 'DELETE' });
@@ -238,16 +242,16 @@ test('the browser is told of a passkey that the service no longer knows, and of 
   );
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.getByText("That passkey didn't work.").waitFor();
-  expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('signalUnknownCredential');
+  expect((await signalsOf(page)).map(({ signal }) => signal)).not.toContain('signalUnknownCredential');
   await page.unroute('**/passkey/login?*');
 
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.getByText('no longer registered').waitFor();
-  expect((await toldBy(page, 'signalUnknownCredential')).rpId).toBe('localhost');
+  expect((await waitForSignal(page, 'signalUnknownCredential')).rpId).toBe('localhost');
   expect(await device.credentials()).toEqual([]);
 });
 
-test('a device that holds one already says so, and a cancelled request says that nothing changed', async () => {
+test('adding a second passkey on a device explains itself, and a canceled sign-in can be repeated', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'already@example.com');
@@ -259,13 +263,13 @@ test('a device that holds one already says so, and a cancelled request says that
   await device.verifies(false);
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.getByRole('alert').getByText('The passkey request was canceled').waitFor();
-  // A challenge is good once: the next try has a new one, and works.
+  // Each attempt uses a new challenge.
   await device.verifies(true);
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('a browser without passkeys, or a device without an authenticator, says so and leaves the mail', async () => {
+test('a browser without passkey support, or a device without an authenticator, says so and email still works', async () => {
   const old = await newPage();
   await old.addInitScript(() => {
     Reflect.deleteProperty(window, 'PublicKeyCredential');
@@ -282,7 +286,7 @@ test('a browser without passkeys, or a device without an authenticator, says so 
   await page.getByRole('alert').getByText('This device has no screen lock').waitFor();
 });
 
-test('adding a passkey to a login that is not recent asks for a tap in place, then goes on', async () => {
+test('adding a passkey without a recent sign-in asks to confirm with a passkey and then continues', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'confirm@example.com');
@@ -292,13 +296,13 @@ test('adding a passkey to a login that is not recent asks for a tap in place, th
   const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
   await dialog.getByRole('button', { name: 'Use a passkey' }).click();
   await dialog.waitFor({ state: 'detached' });
-  // Done again: this device has one already.
+  // The action ran again: this device already has a passkey.
   await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
   expect(page.url()).toBe(`${service.url}/account`);
   await page.getByText('Signed in with a passkey on').waitFor();
 });
 
-test('a passkey that is registered already is explained, and thrown away by the browser', async () => {
+test('a passkey that is already registered is explained, and the browser discards it', async () => {
   const device = await newDevice();
   const { page } = device;
   await signInByMail(page, 'registered@example.com');
@@ -310,11 +314,11 @@ test('a passkey that is registered already is explained, and thrown away by the 
   expect(await device.credentials()).toEqual([]);
 });
 
-test('an account with as many passkeys as it can have says so, and its browser keeps no further one', async () => {
+test('at the passkey limit adding one says so, and the browser keeps no orphaned passkey', async () => {
   const device = await newDevice();
   const { page } = device;
   await signInByMail(page, 'full@example.com');
-  // Added behind this page's back, as from other devices.
+  // Added without this page knowing, as if from other devices.
   const authenticator = createAuthenticator({ origin: service.url });
   const post = (path: string, body?: unknown) =>
     page.evaluate(
@@ -333,7 +337,7 @@ test('an account with as many passkeys as it can have says so, and its browser k
   expect(await items(page).count()).toBe(fieldLimits.passkeys);
   expect(await device.credentials()).toEqual([]);
 
-  // Now that the page knows, the browser is not even asked.
+  // Now that the page knows, it does not even ask the browser.
   await page.reload();
   await page.evaluate(() => {
     navigator.credentials.create = () => Promise.reject(new Error('asked'));
@@ -342,7 +346,7 @@ test('an account with as many passkeys as it can have says so, and its browser k
   await tooMany.waitFor();
 });
 
-test('after a mail login the browser makes no passkey before the person asks for one', async () => {
+test('after an email sign-in no passkey is created until the user asks for one', async () => {
   const device = await newDevice();
   const { page } = device;
   await page.addInitScript(() => {
@@ -356,11 +360,15 @@ test('after a mail login the browser makes no passkey before the person asks for
   });
   await signInByMail(page, 'unasked@example.com');
   await page.getByText('Skip the email next time').waitFor();
-  await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
-  expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('create');
+  await waitForSignal(
+    page,
+    'signalAllAcceptedCredentials',
+    (told) => told.allAcceptedCredentialIds?.length === 0,
+  );
+  expect((await signalsOf(page)).map(({ signal }) => signal)).not.toContain('create');
 });
 
-test('while a passkey is being removed, the button that adds one does not show progress', async () => {
+test('removing a passkey shows no progress on the button that adds one', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'progress@example.com');

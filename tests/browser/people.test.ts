@@ -1,5 +1,5 @@
-// Journeys without a mouse, and what people do besides clicking once: going back, reloading, clicking twice, working
-// in two tabs, losing the connection.
+// Keyboard and screen reader use, and disturbances: going back, reloading, clicking twice, two tabs, losing the
+// connection.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
@@ -23,7 +23,7 @@ const codeFor = async (email: string) =>
 const poll = (device_code: string) => request(service.url, 'POST', '/token', { json: { device_code } });
 const startDevice = async () => (await request(service.url, 'POST', '/device')).body;
 
-test('by keyboard alone a person signs in with the code of the mail', async () => {
+test('a keyboard user signs in with the emailed code', async () => {
   const page = await newPage();
   await page.goto(`${service.url}/login`);
   await page.locator('#email:focus').waitFor();
@@ -37,7 +37,7 @@ test('by keyboard alone a person signs in with the code of the mail', async () =
   await page.context().close();
 });
 
-test('by keyboard alone a person compares the code of a device and approves it', async () => {
+test('a keyboard user compares the code of a device and approves it', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'approves@example.com');
   const device = await startDevice();
@@ -53,7 +53,7 @@ test('by keyboard alone a person compares the code of a device and approves it',
   await page.context().close();
 });
 
-test('a screen reader is told the code, the warning and the two choices by their roles', async () => {
+test('a screen reader announces the code, the warning and both choices of the device page', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'reader@example.com');
   const device = await startDevice();
@@ -68,7 +68,7 @@ test('a screen reader is told the code, the warning and the two choices by their
   await page.context().close();
 });
 
-test('clicking twice sends one mail, and approves once without an error', async () => {
+test('double clicks send one email and approve once', async () => {
   const page = await newPage();
   const asked: string[] = [];
   page.on('request', (sent) => {
@@ -90,7 +90,7 @@ test('clicking twice sends one mail, and approves once without an error', async 
   await page.context().close();
 });
 
-test('going back to the account after signing out in another tab shows it no more', async () => {
+test('going back to the account page after signing out in another tab does not show it', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'back@example.com');
   await page.goto(`${service.url}/docs`);
@@ -104,7 +104,7 @@ test('going back to the account after signing out in another tab shows it no mor
   await page.context().close();
 });
 
-test('whoever reloads after typing the code of a device still looks at that device', async () => {
+test('a typed device code survives a reload', async () => {
   const page = await newPage();
   await signedIn(page, service.url, 'typist@example.com');
   const { user_code } = await startDevice();
@@ -117,7 +117,7 @@ test('whoever reloads after typing the code of a device still looks at that devi
   await page.context().close();
 });
 
-test('of two tabs with the same code one decides, and the other says that nothing waits any more', async () => {
+test('after a decision in one tab, another tab with the same code says that no device is waiting', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'tabs@example.com');
   const other = await page.context().newPage();
@@ -134,7 +134,7 @@ test('of two tabs with the same code one decides, and the other says that nothin
   await page.context().close();
 });
 
-test('a login that is ended in another tab leads to a new one, and back to the code that was being decided', async () => {
+test('a session that ended in another tab leads to signing in and back to the device code', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'ended@example.com');
   const device = await startDevice();
@@ -148,7 +148,7 @@ test('a login that is ended in another tab leads to a new one, and back to the c
   await page.context().close();
 });
 
-test('a lost connection loses nothing that was typed, and the same button works once it is back', async () => {
+test('after a lost connection the form keeps what was typed and can be submitted again', async () => {
   const page = await newPage();
   await page.goto(`${service.url}/login`);
   await page.getByLabel('Email address').fill('offline@example.com');
@@ -170,7 +170,7 @@ test('a lost connection loses nothing that was typed, and the same button works 
   await page.context().close();
 });
 
-test('with forced colours a warning and a message still stand apart from the text around them', async () => {
+test('with forced colors, warnings and messages keep a visible border', async () => {
   const page = await newPage({ forcedColors: 'active' });
   await signedIn(page, service.url, 'contrast@example.com');
   const device = await startDevice();
@@ -185,7 +185,7 @@ test('with forced colours a warning and a message still stand apart from the tex
   await page.context().close();
 });
 
-test('on a phone with letters twice as large nothing is cut off, both choices about a device included', async () => {
+test('on a phone with doubled text size nothing scrolls sideways', async () => {
   const page = await newPage({ viewport: { width: 360, height: 740 } });
   await signedIn(page, service.url, 'large@example.com');
   const device = await startDevice();

@@ -1,4 +1,4 @@
-// The account page, part by part: what is there while its lists load, and where one of them cannot be had.
+// The sections of the account page while they load and when loading fails.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -20,15 +20,15 @@ afterAll(async () => {
 
 const lists = ['passkeys', 'sessions', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
-const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-const partNames = ['Passkeys', 'Sessions', 'Organizations', 'Activity'];
+const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+const sectionNames = ['Passkeys', 'Sessions', 'Organizations', 'Activity'];
 
-/** About five lines: nobody knows yet how many entries there will be. */
+/** About five lines, since the number of entries is unknown until they load. */
 const maxMovePixels = 120;
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 390, height: 844 };
 
-/** The requests below the interface's path from now on. */
+/** Collects the API requests of a page from now on. */
 function requestsOf(page: Page): string[] {
   const asked: string[] = [];
   page.on('request', (sent) => {
@@ -38,7 +38,7 @@ function requestsOf(page: Page): string[] {
   return asked;
 }
 
-/** A page of somebody who is signed in, before the account is opened. */
+/** A signed-in page whose account has finished loading. */
 async function signedIn(email: string): Promise<Page> {
   const page = await newPage();
   await signIn(page, service.url, email);
@@ -48,7 +48,7 @@ async function signedIn(email: string): Promise<Page> {
 
 const focusedText = (page: Page) => page.evaluate(() => document.activeElement?.textContent);
 
-test('where nobody is signed in one question is asked, and the way leads to signing in', async () => {
+test('without a session the account page sends one request and goes to the sign-in page', async () => {
   const page = await newPage();
   const asked: string[] = [];
   page.on('response', (answer) => {
@@ -61,11 +61,11 @@ test('where nobody is signed in one question is asked, and the way leads to sign
   await page.context().close();
 });
 
-test('a list that fails says so in its place and is tried again alone, while the others work', async () => {
+test('a section that fails to load shows its own error and retries alone, while the others keep working', async () => {
   const page = await signedIn('one-fails@example.com');
   await page.route(addressOf('passkeys'), (route) => route.abort());
   await page.reload();
-  const passkeys = part(page, 'Passkeys');
+  const passkeys = section(page, 'Passkeys');
   const alert = passkeys.getByRole('alert').getByText("Your passkeys couldn't be loaded");
   await alert.waitFor();
   expect(await passkeys.getByText('No passkeys yet').count()).toBe(0);
@@ -95,13 +95,14 @@ test('a list that fails says so in its place and is tried again alone, while the
   await page.context().close();
 });
 
-test('whoever can see no list can still sign out everywhere', async () => {
+test('signing out everywhere works even if every section fails to load', async () => {
   const email = 'no-list@example.com';
   const page = await signedIn(email);
   const { access_token: token } = await loginByMail(service.url, email);
   for (const list of lists) await page.route(addressOf(list), (route) => route.abort());
   await page.reload();
-  for (const name of partNames) await part(page, name).getByRole('button', { name: 'Try again' }).waitFor();
+  for (const name of sectionNames)
+    await section(page, name).getByRole('button', { name: 'Try again' }).waitFor();
   expect(await page.getByRole('button', { name: 'Sign out all other sessions' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
@@ -110,19 +111,19 @@ test('whoever can see no list can still sign out everywhere', async () => {
   await page.context().close();
 });
 
-test('where the logins are not known, the log does not call a login ended', async () => {
+test('while sessions are not loaded, the activity list calls no session ended', async () => {
   const page = await signedIn('unknown-logins@example.com');
   await page.route(addressOf('sessions'), (route) => route.abort());
   await page.reload();
   await page.locator('#events > li').first().waitFor();
   expect(await page.locator('#events').innerText()).not.toContain('session');
   await page.unroute(addressOf('sessions'));
-  await part(page, 'Sessions').getByRole('button', { name: 'Try again' }).click();
+  await section(page, 'Sessions').getByRole('button', { name: 'Try again' }).click();
   await page.locator('#events').getByText('This session').first().waitFor();
   await page.context().close();
 });
 
-test('what takes a while is said to, by role and by placeholder, and only after a moment', async () => {
+test('slow loading is announced and shows placeholders, but only after a short delay', async () => {
   const page = await signedIn('slow@example.com');
   await page.clock.install();
   await page.clock.pauseAt(Date.now() + 60_000);
@@ -143,7 +144,7 @@ test('what takes a while is said to, by role and by placeholder, and only after 
   profile.resolve();
 
   await page.locator('#profile-email').getByText('slow@example.com').waitFor();
-  for (const name of partNames) expect(await part(page, name).getAttribute('aria-busy')).toBe('true');
+  for (const name of sectionNames) expect(await section(page, name).getAttribute('aria-busy')).toBe('true');
   expect(await page.locator('#loading').getAttribute('role')).toBe('status');
   await page.clock.runFor(260);
   expect(await said()).toBe('Loading…');
@@ -153,13 +154,13 @@ test('what takes a while is said to, by role and by placeholder, and only after 
   held.resolve();
   await page.locator('#events > li').first().waitFor();
   await page.clock.runFor(1000);
-  for (const name of partNames) expect(await part(page, name).getAttribute('aria-busy')).toBe('false');
+  for (const name of sectionNames) expect(await section(page, name).getAttribute('aria-busy')).toBe('false');
   expect(await said()).toBe('');
   expect(await page.locator('.placeholder').count()).toBe(0);
   await page.context().close();
 });
 
-test.each([0, 1])('what stands below %d passkeys hardly moves when they come', async (count) => {
+test.each([0, 1])('content below %d passkeys hardly moves when they load', async (count) => {
   const email = `still-${count}@example.com`;
   const page = await signedIn(email);
   const { access_token: token } = await loginByMail(service.url, email);
@@ -185,7 +186,7 @@ test.each([0, 1])('what stands below %d passkeys hardly moves when they come', a
   await page.context().close();
 });
 
-test('the offer of a passkey after a mail does not wait for another list, and keeps its button when that comes', async () => {
+test('the passkey offer after an email sign-in does not wait for other sections, and its button does not move when they load', async () => {
   const page = await newPage();
   const held = Promise.withResolvers<void>();
   await page.route(addressOf('sessions'), (route) => held.promise.then(() => route.continue()));
@@ -198,7 +199,7 @@ test('the offer of a passkey after a mail does not wait for another list, and ke
   await page.context().close();
 });
 
-test('where the profile cannot be had nothing else is asked for, and another try begins at the heading', async () => {
+test('when the profile fails to load nothing else is requested, and trying again moves the focus to the heading', async () => {
   const page = await signedIn('no-profile@example.com');
   await page.route(addressOf('me'), (route) => route.abort());
   const asked = requestsOf(page);
@@ -212,7 +213,7 @@ test('where the profile cannot be had nothing else is asked for, and another try
   await page.context().close();
 });
 
-test('a login that ends between the profile and the lists is told once, over the page', async () => {
+test('a session that ends between loading the profile and the lists is reported once, in a dialog', async () => {
   const page = await signedIn('cut@example.com');
   await page.route(addressOf('me'), async (route) => {
     const answer = await route.fetch({
@@ -225,6 +226,6 @@ test('a login that ends between the profile and the lists is told once, over the
   const dialog = page.getByRole('dialog', { name: "You're signed out" });
   await dialog.getByRole('button', { name: 'Stay on this page' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await part(page, 'Passkeys').getByRole('alert').getByText("You're signed out").waitFor();
+  await section(page, 'Passkeys').getByRole('alert').getByText("You're signed out").waitFor();
   await page.context().close();
 });

@@ -1,4 +1,4 @@
-// A person with more logins than fit a screen, in a real browser against the real service.
+// The session list of a user with many sessions, in a real browser against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
@@ -28,7 +28,7 @@ async function addTerminals(token: string, count: number): Promise<void> {
   }
 }
 
-test('ten logins are shown, this one first, and all of them on request; the others end all the same', async () => {
+test('the account page shows ten sessions with the current one first, all of them on request, and signs out those not shown too', async () => {
   const { access_token } = await loginByMail(service.url, email);
   const page = await newPage();
   await signIn(page, service.url, email);
