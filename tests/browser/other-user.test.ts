@@ -101,9 +101,9 @@ test('no action or list on the account page reaches another user who has signed 
   await expectAndDismissDialog(page, newer);
   await page.locator('#sessions').getByRole('button', { name: 'Sign out' }).first().click();
   await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out all other sessions');
+  await press(page, 'Sign out other sessions');
   await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out of this browser');
+  await press(page, 'Sign out here');
   await expectAndDismissDialog(page, newer);
   await press(page, 'Sign out everywhere');
   await press(page, 'Yes, sign out everywhere');

@@ -114,7 +114,7 @@ const actions: Action[] = [
   {
     name: 'signing out all other sessions',
     begin: async () => undefined,
-    button: 'Sign out all other sessions',
+    button: 'Sign out other sessions',
     call: 'DELETE /sessions/',
     done: (page) => page.getByText('All other sessions signed out').waitFor(),
     lasts: onlyThisOne,
@@ -122,7 +122,7 @@ const actions: Action[] = [
   {
     name: 'signing out here',
     begin: async () => undefined,
-    button: 'Sign out of this browser',
+    button: 'Sign out here',
     call: 'DELETE /logout',
     done: atLogin,
   },
@@ -214,7 +214,7 @@ test('after the session has ended, every action opens a dialog to sign in again 
     expect([action.name, await typedIn(page)]).toEqual([action.name, typed]);
     await putAway(page);
   }
-  await button(page, 'Sign out of this browser').click();
+  await button(page, 'Sign out here').click();
   await dialog.getByRole('link', { name: 'Sign in again' }).click();
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
   await page.context().close();
@@ -244,7 +244,7 @@ test('the second click of a slow double click does not sign out the session that
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
   // Anything the second click started would finish before this.
-  await button(page, 'Sign out of this browser').click();
+  await button(page, 'Sign out here').click();
   await atLogin(page);
   expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
   await page.context().close();

@@ -96,7 +96,7 @@ test('going back to the account page after signing out in another tab does not s
   await page.goto(`${service.url}/docs`);
   const other = await page.context().newPage();
   await other.goto(`${service.url}/account`);
-  await other.getByRole('button', { name: 'Sign out of this browser' }).click();
+  await other.getByRole('button', { name: 'Sign out here' }).click();
   await other.waitForURL(/\/login/);
   await page.goBack();
   await page.waitForURL(/\/login/);

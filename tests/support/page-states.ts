@@ -388,7 +388,7 @@ const others = (url: string): PageState[] => [
       const tab = await page.context().newPage();
       await signIn(tab, url, 'someone.else@example.com');
       await tab.close();
-      await pressed(page, 'Sign out of this browser');
+      await pressed(page, 'Sign out here');
       await page.getByRole('dialog', { name: "You're signed in to a different account" }).waitFor();
     },
   },

@@ -67,16 +67,19 @@ export function DeleteAccount() {
       {isConfirming.value ? (
         <Question />
       ) : (
-        <button
-          type="button"
-          id="delete-account"
-          class="plain"
-          onClick={() => {
-            isConfirming.value = true;
-          }}
-        >
-          Delete account
-        </button>
+        <>
+          <p class="quiet">Permanently delete your account and all of its data.</p>
+          <button
+            type="button"
+            id="delete-account"
+            class="plain"
+            onClick={() => {
+              isConfirming.value = true;
+            }}
+          >
+            Delete account
+          </button>
+        </>
       )}
     </section>
   );

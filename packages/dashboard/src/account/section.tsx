@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../api.ts';
-import { explain, unreachable } from '../error-messages.ts';
+import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -33,7 +33,7 @@ export function sectionData(
       error.value = '';
       const problem = await fetchData();
       if (problem !== undefined) {
-        error.value = `${name} couldn't be loaded. ${explain(problem, { unreachable })}`;
+        error.value = `${name} couldn't be loaded. ${explain(problem, messages)}`;
         state.value = 'failed';
         return undefined;
       }
@@ -45,6 +45,9 @@ export function sectionData(
     });
   return { id, state, error, isBusy: busy.now, load };
 }
+
+// The message already says what failed.
+const messages = { unreachable: 'Check your connection and try again.' };
 
 /** Moves keyboard and screen reader users to the start of a section. */
 export const focusHeading = (id: string): void => document.getElementById(`${id}-heading`)?.focus();

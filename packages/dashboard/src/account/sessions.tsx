@@ -180,7 +180,7 @@ function SignOutButtons() {
   return (
     <div class="row">
       <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
-        Sign out of this browser
+        Sign out here
       </button>
       {hasOthers ? (
         <button
@@ -189,7 +189,7 @@ function SignOutButtons() {
           disabled={busy.now.value}
           onClick={() => void endOtherSessions()}
         >
-          Sign out all other sessions
+          Sign out other sessions
         </button>
       ) : null}
       <button
