@@ -30,12 +30,13 @@ const narrow = { width: 390, height: 844 };
 
 /** Collects the API requests of a page from now on. */
 function requestsOf(page: Page): string[] {
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('request', (sent) => {
     const { pathname } = new URL(sent.url());
-    if (pathname.startsWith('/api/')) asked.push(`${sent.method()} ${pathname.replace('/api/v1/auth', '')}`);
+    if (pathname.startsWith('/api/'))
+      requests.push(`${sent.method()} ${pathname.replace('/api/v1/auth', '')}`);
   });
-  return asked;
+  return requests;
 }
 
 /** A signed-in page whose account has finished loading. */
@@ -50,14 +51,14 @@ const focusedText = (page: Page) => page.evaluate(() => document.activeElement?.
 
 test('without a session the account page sends one request and goes to the sign-in page', async () => {
   const page = await newPage();
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('response', (answer) => {
     const isOfAccount = new URL(answer.frame().url()).pathname === '/account';
-    if (isOfAccount && answer.url().includes('/api/')) asked.push(`${answer.status()} ${answer.url()}`);
+    if (isOfAccount && answer.url().includes('/api/')) requests.push(`${answer.status()} ${answer.url()}`);
   });
   await page.goto(`${service.url}/account`);
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
-  expect(asked).toEqual([`401 ${service.url}/api/v1/auth/me`]);
+  expect(requests).toEqual([`401 ${service.url}/api/v1/auth/me`]);
   await page.context().close();
 });
 
@@ -79,7 +80,7 @@ test('a section that fails to load shows its own error and retries alone, while 
   await page.waitForLoadState('networkidle');
   expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(1);
 
-  const asked = requestsOf(page);
+  const requests = requestsOf(page);
   const again = passkeys.getByRole('button', { name: 'Try again' });
   await again.focus();
   await page.keyboard.press('Enter');
@@ -90,8 +91,8 @@ test('a section that fails to load shows its own error and retries alone, while 
   await passkeys.getByRole('button', { name: 'Add a passkey' }).waitFor();
   expect(await focusedText(page)).toBe('Passkeys');
   expect(await passkeys.getByRole('alert').filter({ hasText: /./ }).count()).toBe(0);
-  expect(asked.filter((one) => one === 'GET /passkeys').length).toBeGreaterThanOrEqual(2);
-  expect(asked.filter((one) => !/passkey/.test(one))).toEqual([]);
+  expect(requests.filter((one) => one === 'GET /passkeys').length).toBeGreaterThanOrEqual(2);
+  expect(requests.filter((one) => !/passkey/.test(one))).toEqual([]);
   await page.context().close();
 });
 
@@ -112,7 +113,7 @@ test('signing out everywhere works even if every section fails to load', async (
 });
 
 test('while sessions are not loaded, the activity list calls no session ended', async () => {
-  const page = await signedIn('unknown-logins@example.com');
+  const page = await signedIn('unknown-sessions@example.com');
   await page.route(addressOf('sessions'), (route) => route.abort());
   await page.reload();
   await page.locator('#events > li').first().waitFor();
@@ -175,11 +176,11 @@ test.each([0, 1])('content below %d passkeys hardly moves when they load', async
     await page.setViewportSize(viewport);
     await page.reload();
     await page.locator('#sessions > li').first().waitFor();
-    const logins = page.getByRole('heading', { name: 'Sessions' });
-    const before = await logins.boundingBox();
+    const sessions = page.getByRole('heading', { name: 'Sessions' });
+    const before = await sessions.boundingBox();
     held.resolve();
     await page.locator('#add-passkey').waitFor();
-    const after = await logins.boundingBox();
+    const after = await sessions.boundingBox();
     expect(Math.abs(after!.y - before!.y)).toBeLessThan(maxMovePixels);
     await page.unrouteAll();
   }
@@ -202,10 +203,10 @@ test('the passkey offer after an email sign-in does not wait for other sections,
 test('when the profile fails to load nothing else is requested, and trying again moves the focus to the heading', async () => {
   const page = await signedIn('no-profile@example.com');
   await page.route(addressOf('me'), (route) => route.abort());
-  const asked = requestsOf(page);
+  const requests = requestsOf(page);
   await page.reload();
   await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
-  expect(asked).toEqual(['GET /me']);
+  expect(requests).toEqual(['GET /me']);
   await page.unroute(addressOf('me'));
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.locator('#events > li').first().waitFor();

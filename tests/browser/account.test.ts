@@ -31,7 +31,7 @@ async function mailAbout(to: string, subject: string): Promise<AnyMail> {
     if (found) return found;
     await Bun.sleep(20);
   }
-  throw new Error(`no mail about ${subject} to ${to}`);
+  throw new Error(`no email about ${subject} to ${to}`);
 }
 
 const linkIn = ({ text }: AnyMail): string => /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
@@ -151,7 +151,7 @@ test('the session that approved a device can be ended too, and after a reload th
   await page.getByRole('button', { name: "This wasn't me" }).click();
   await page.getByRole('heading', { name: 'Who approved the device?' }).waitFor();
   await page.reload();
-  await page.getByText('open the link in the mail again').waitFor();
+  await page.getByText('open the link in the email again').waitFor();
   expect(await page.getByRole('button', { name: 'End this session too' }).count()).toBe(0);
   expect((await me()).status).toBe(200);
 

@@ -211,10 +211,10 @@ test('when the browser is signed out while waiting, the page says so and stops p
   await says(page, waiting);
   await page.context().clearCookies();
   await says(page, "You've been signed out in this browser");
-  const asked: string[] = [];
-  page.on('request', (sent) => void asked.push(sent.url()));
+  const requests: string[] = [];
+  page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   await pickUp(device);
   await page.context().close();
 });
@@ -255,10 +255,10 @@ test('a hidden page does not poll, and polls at once when shown, finding session
   await setVisibility(page, 'hidden');
   await setVisibility(quick, 'hidden');
   await page.waitForLoadState('networkidle');
-  const asked: string[] = [];
-  page.on('request', (sent) => void asked.push(sent.url()));
+  const requests: string[] = [];
+  page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 
   await pickUp(device);
   const token = await pickUp(second);

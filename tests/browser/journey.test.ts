@@ -19,7 +19,7 @@ afterAll(async () => {
 const codeIn = (text: string): string => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
 const linkIn = (text: string): string => /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
 
-async function askForMail(page: Page, email: string): Promise<void> {
+async function requestEmail(page: Page, email: string): Promise<void> {
   await page.getByLabel('Email address').fill(email);
   await page.getByRole('button', { name: 'Email me a link' }).click();
   await page.getByRole('heading', { name: 'Check your email' }).waitFor();
@@ -27,7 +27,7 @@ async function askForMail(page: Page, email: string): Promise<void> {
 
 async function signInByCode(page: Page, email: string): Promise<void> {
   if (!page.url().includes('/login')) await page.goto(`${service.url}/login`);
-  await askForMail(page, email);
+  await requestEmail(page, email);
   await page
     .getByLabel('Code from the email')
     .fill(codeIn((await mailTo(service.url, email)).text).toLowerCase());
@@ -52,7 +52,7 @@ test('a user signs in with the emailed code, and scripts cannot read the credent
 test('the emailed link signs in with one click in the browser that requested it', async () => {
   const page = await newPage();
   await page.goto(`${service.url}/login`);
-  await askForMail(page, 'link@example.com');
+  await requestEmail(page, 'link@example.com');
   await page.goto(linkIn((await mailTo(service.url, 'link@example.com')).text));
   await page.getByRole('button', { name: 'Sign in as link@example.com' }).click();
   await page.waitForURL(`${service.url}/account`);

@@ -68,7 +68,7 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 test('no action or list on the account page reaches another user who has signed in since', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
   await fill(shown, 'device of the one shown');
-  const theirs = await fill(newer, 'device of the newer one');
+  const otherToken = await fill(newer, 'device of the newer one');
   const page = await newPage();
   await signIn(page, service.url, shown);
   await page.locator('#events > li').nth(9).waitFor();
@@ -76,7 +76,7 @@ test('no action or list on the account page reaches another user who has signed 
   const organization = page.locator('#organizations > li');
   await organization.waitFor();
   await signInBeside(page, newer);
-  const before = await accountOf(theirs);
+  const before = await accountOf(otherToken);
 
   await press(page, 'Edit profile');
   await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
@@ -114,7 +114,7 @@ test('no action or list on the account page reaches another user who has signed 
   await press(page, 'Permanently delete account');
   await expectAndDismissDialog(page, newer);
 
-  expect(await accountOf(theirs)).toEqual(before);
+  expect(await accountOf(otherToken)).toEqual(before);
   expect(await page.locator('#events > li').count()).toBe(10);
   expect(await page.locator('#passkeys').innerText()).toContain(`key of ${shown}`);
   const text = await page.locator('main').innerText();
@@ -156,18 +156,18 @@ test('further pages of a list never come from another user', async () => {
 
 test('a user who signs in between the click and the request loses nothing', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
-  const theirs = await bearer(newer);
+  const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
   await page.waitForLoadState('networkidle');
-  const before = await accountOf(theirs);
-  const asked: string[] = [];
+  const before = await accountOf(otherToken);
+  const requests: string[] = [];
   let after: unknown;
   await page.route('**/api/v1/auth/**', async (route) => {
-    asked.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
+    requests.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
     if (route.request().method() === 'DELETE') {
       await signInBeside(page, newer);
-      after = await accountOf(theirs);
+      after = await accountOf(otherToken);
     }
     await route.continue();
   });
@@ -175,15 +175,15 @@ test('a user who signs in between the click and the request loses nothing', asyn
   await press(page, 'Permanently delete account');
   await expectAndDismissDialog(page, newer);
   // The action is sent at once. Only after a refusal does the page ask who is signed in.
-  expect(asked).toEqual(['DELETE /api/v1/auth/me', 'GET /api/v1/auth/me']);
+  expect(requests).toEqual(['DELETE /api/v1/auth/me', 'GET /api/v1/auth/me']);
   expect(after).not.toEqual(before);
-  expect(await accountOf(theirs)).toEqual(after);
+  expect(await accountOf(otherToken)).toEqual(after);
   await page.context().close();
 });
 
 test('a confirmed action is not carried out as another user who signs in after the confirmation', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
-  const theirs = await bearer(newer);
+  const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
   let refused = false;
@@ -205,14 +205,14 @@ test('a confirmed action is not carried out as another user who signs in after t
   await dialog.getByLabel('Code from the email').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
   await dialog.getByLabel('Code from the email').press('Enter');
   await expectAndDismissDialog(page, newer);
-  await accountOf(theirs);
+  await accountOf(otherToken);
   await accountOf(await bearer(shown));
   await page.context().close();
 });
 
 test('a passkey created while another user signs in is not registered, and the browser discards it', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
-  const theirs = await bearer(newer);
+  const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
   const cdp = await page.context().newCDPSession(page);
@@ -238,7 +238,7 @@ test('a passkey created while another user signs in is not registered, and the b
   await expectAndDismissDialog(page, newer);
   expect(made).toBe(1);
   expect(await kept()).toEqual([]);
-  for (const token of [theirs, await bearer(shown)])
+  for (const token of [otherToken, await bearer(shown)])
     expect((await request(service.url, 'GET', '/passkeys', { token })).body.passkeys).toEqual([]);
   await page.context().close();
 });

@@ -24,7 +24,7 @@ const codeIn = ({ text }: { text: string }) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)
 const question = (page: Page) =>
   page.getByRole('heading', { name: 'Let this device sign in as you?', level: 1 });
 
-async function askForMail(page: Page, email: string) {
+async function requestEmail(page: Page, email: string) {
   await page.getByLabel('Email address').fill(email);
   await tap(page, 'Email me a link');
   return mailTo(service.url, email);
@@ -42,7 +42,7 @@ const methods: Method[] = [
   {
     name: 'the emailed code',
     signIn: async (page, email) => {
-      const code = codeIn(await askForMail(page, email));
+      const code = codeIn(await requestEmail(page, email));
       await page.getByLabel('Code from the email').fill(code);
       await tap(page, 'Sign in');
     },
@@ -50,7 +50,7 @@ const methods: Method[] = [
   {
     name: 'the emailed link',
     signIn: async (page, email) => {
-      const token = linkTokenIn(await askForMail(page, email));
+      const token = linkTokenIn(await requestEmail(page, email));
       await page.goto(`${service.url}/magic-link#token=${token}`);
       await tap(page, `Sign in as ${email}`);
     },
@@ -96,7 +96,7 @@ test('a link opened in another browser refers to the first screen, and signing i
   const device = await startDevice(service.url);
   await page.goto(device.verification_uri_complete);
   await page.waitForURL(/\/login\?next=/);
-  const mail = await askForMail(page, email);
+  const mail = await requestEmail(page, email);
   const elsewhere = await newPage(phone);
   await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(mail)}`);
   await elsewhere.getByText('enter the code from the email there').waitFor();

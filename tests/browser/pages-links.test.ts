@@ -23,7 +23,7 @@ const newAddress = () => `${crypto.randomUUID()}@example.com`;
 const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-async function askForMail(page: Page, email: string, path = '/login'): Promise<void> {
+async function requestEmail(page: Page, email: string, path = '/login'): Promise<void> {
   await page.goto(`${service.url}${path}`);
   await page.getByLabel('Email address').fill(email);
   await button(page, 'Email me a link').click();
@@ -176,7 +176,7 @@ describe('/magic-link', () => {
     const email = newAddress();
     const page = await newPage(phone);
     const changes = changesBy(page.context());
-    await askForMail(page, email, '/login?next=%2Fdevice');
+    await requestEmail(page, email, '/login?next=%2Fdevice');
     await page.goto(await signInLink(email));
     await page.reload();
     const signInButton = button(page, `Sign in as ${email}`);
@@ -203,7 +203,7 @@ describe('/magic-link', () => {
   test('a used link says so when opened again and offers a new one, and going back shows no token', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await askForMail(page, email);
+    await requestEmail(page, email);
     const link = await signInLink(email);
     await page.goto(link);
     await button(page, `Sign in as ${email}`).click();
@@ -241,7 +241,7 @@ describe('/magic-link', () => {
   test('the tab waiting for the email notices that the link signed in another tab, and continues', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await askForMail(page, email, '/login?next=%2Fdevice');
+    await requestEmail(page, email, '/login?next=%2Fdevice');
     const other = await page.context().newPage();
     await other.goto(await signInLink(email));
     await button(other, `Sign in as ${email}`).click();
@@ -330,7 +330,7 @@ describe('/login', () => {
 
   test('says that earlier emails still work when no more can be sent, and marks no code as wrong', async () => {
     const page = await newPage(phone);
-    await askForMail(page, newAddress());
+    await requestEmail(page, newAddress());
     const json = { error: 'rate_limited', error_description: '.', request_id: 'r' };
     const headers = { 'X-Request-Id': 'r', 'Retry-After': '600' };
     await page.route('**/auth/magic_link', (route) => route.fulfill({ status: 429, headers, json }));
@@ -343,7 +343,7 @@ describe('/login', () => {
   test('accepts the code after a reload or going back, in the tab that requested it, and continues to the right page', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await askForMail(page, email, '/login?next=%2Fdevice');
+    await requestEmail(page, email, '/login?next=%2Fdevice');
     await page.reload();
     await headed(page, 'Check your email');
     await page.getByText(`We sent an email to ${email}`).waitFor();
@@ -365,7 +365,7 @@ describe('/login', () => {
     const email = newAddress();
     const page = await newPage(phone);
     await page.clock.install();
-    await askForMail(page, email);
+    await requestEmail(page, email);
     await page.getByText('Both expire in 15 minutes').waitFor();
     await signInLink(email);
     await button(page, 'Send a new email').click();
@@ -382,7 +382,7 @@ describe('/login', () => {
   test('stops waiting for a code that has expired or was abandoned, and stores neither', async () => {
     const page = await newPage(phone);
     await page.clock.install();
-    await askForMail(page, newAddress());
+    await requestEmail(page, newAddress());
     expect(await stored(page)).toContain('lk_mr_');
     await page.clock.fastForward('15:01');
     await page.reload();
@@ -390,7 +390,7 @@ describe('/login', () => {
     expect(await page.getByLabel('Email address').inputValue()).toBe('');
     expect(await stored(page)).not.toContain('lk_');
     const email = newAddress();
-    await askForMail(page, email);
+    await requestEmail(page, email);
     await button(page, 'Use a different email address').click();
     expect(await stored(page)).not.toContain('lk_');
     await page.reload();
@@ -401,7 +401,7 @@ describe('/login', () => {
   test('another tab of the same browser knows that an email was sent, but cannot use its code', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await askForMail(page, email);
+    await requestEmail(page, email);
     const other = await page.context().newPage();
     await other.goto(`${service.url}/login`);
     await other.getByText(`We already sent an email to ${email}`).waitFor();
@@ -418,7 +418,7 @@ describe('/login', () => {
   test('a tab that missed the sign-in through the link shows who is signed in after a reload', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await askForMail(page, email);
+    await requestEmail(page, email);
     await page.goto(`${service.url}/docs`);
     const other = await page.context().newPage();
     await other.goto(await signInLink(email));
@@ -508,7 +508,7 @@ describe('/login', () => {
   test('when two tabs wait for two users, the tab left over says who signed in', async () => {
     const [first, second] = [newAddress(), newAddress()];
     const page = await newPage(phone);
-    await askForMail(page, first);
+    await requestEmail(page, first);
     const other = await page.context().newPage();
     await signIn(other, service.url, second);
     await page.getByText(`You signed in as ${second} in another tab`).waitFor();

@@ -41,17 +41,17 @@ async function newDevice({ autofill = false, screenLock = true } = {}): Promise<
     });
   }
   await page.addInitScript(() => {
-    const heard: unknown[] = [];
-    Object.assign(window, { heard });
+    const signals: unknown[] = [];
+    Object.assign(window, { signals });
     for (const name of [
       'signalUnknownCredential',
       'signalAllAcceptedCredentials',
       'signalCurrentUserDetails',
     ] as const) {
-      const original = PublicKeyCredential[name].bind(PublicKeyCredential) as (told: object) => Promise<void>;
-      PublicKeyCredential[name] = (told: object) => {
-        heard.push({ signal: name, ...told });
-        return original(told);
+      const original = PublicKeyCredential[name].bind(PublicKeyCredential) as (sent: object) => Promise<void>;
+      PublicKeyCredential[name] = (sent: object) => {
+        signals.push({ signal: name, ...sent });
+        return original(sent);
       };
     }
   });
@@ -92,7 +92,7 @@ type Signal = {
 };
 
 const signalsOf = (page: Page) =>
-  page.evaluate(() => (window as unknown as { heard: unknown[] }).heard) as Promise<Signal[]>;
+  page.evaluate(() => (window as unknown as { signals: unknown[] }).signals) as Promise<Signal[]>;
 
 /** Waits until the page has sent the browser's password managers a signal. */
 async function waitForSignal(
@@ -102,7 +102,7 @@ async function waitForSignal(
 ): Promise<Signal> {
   const deadline = Date.now() + 10_000;
   while (Date.now() < deadline) {
-    const found = (await signalsOf(page)).findLast((told) => told.signal === name && matches(told));
+    const found = (await signalsOf(page)).findLast((sent) => sent.signal === name && matches(sent));
     if (found) return found;
     await Bun.sleep(50);
   }
@@ -151,7 +151,7 @@ test('after an email sign-in a passkey is offered, added, signaled to the browse
       await waitForSignal(
         page,
         'signalAllAcceptedCredentials',
-        (told) => told.allAcceptedCredentialIds?.length === 1,
+        (sent) => sent.allAcceptedCredentialIds?.length === 1,
       )
     ).rpId,
   ).toBe('localhost');
@@ -184,9 +184,9 @@ test('the passkey button takes over from a pending autofill request', async () =
   const { page } = device;
   await signUpWithPasskey(device, 'takeover@example.com');
   await device.answers(false);
-  const asked = page.waitForResponse((response) => response.url().endsWith('/passkey/login/challenge'));
+  const challenge = page.waitForResponse((response) => response.url().endsWith('/passkey/login/challenge'));
   await signOut(page);
-  await asked;
+  await challenge;
   expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
   await Bun.sleep(300);
   await device.answers(true);
@@ -221,7 +221,7 @@ test('a passkey is renamed and removed by keyboard, and the browser is told that
   await waitForSignal(
     page,
     'signalAllAcceptedCredentials',
-    (told) => told.allAcceptedCredentialIds?.length === 0,
+    (sent) => sent.allAcceptedCredentialIds?.length === 0,
   );
   expect(await device.credentials()).toEqual([]);
 });
@@ -353,8 +353,8 @@ test('after an email sign-in no passkey is created until the user asks for one',
     PublicKeyCredential.getClientCapabilities = async () => ({ conditionalCreate: true });
     const create = navigator.credentials.create.bind(navigator.credentials);
     navigator.credentials.create = (options) => {
-      const { heard } = window as unknown as { heard: unknown[] };
-      heard.push({ signal: 'create' });
+      const { signals } = window as unknown as { signals: unknown[] };
+      signals.push({ signal: 'create' });
       return create(options);
     };
   });
@@ -363,7 +363,7 @@ test('after an email sign-in no passkey is created until the user asks for one',
   await waitForSignal(
     page,
     'signalAllAcceptedCredentials',
-    (told) => told.allAcceptedCredentialIds?.length === 0,
+    (sent) => sent.allAcceptedCredentialIds?.length === 0,
   );
   expect((await signalsOf(page)).map(({ signal }) => signal)).not.toContain('create');
 });

@@ -70,15 +70,15 @@ test('a screen reader announces the code, the warning and both choices of the de
 
 test('double clicks send one email and approve once', async () => {
   const page = await newPage();
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('request', (sent) => {
-    if (sent.method() === 'POST') asked.push(new URL(sent.url()).pathname);
+    if (sent.method() === 'POST') requests.push(new URL(sent.url()).pathname);
   });
   await page.goto(`${service.url}/login`);
   await page.getByLabel('Email address').fill('twice@example.com');
   await page.getByRole('button', { name: 'Email me a link' }).dblclick();
   await page.getByRole('heading', { name: 'Check your email' }).waitFor();
-  expect(asked.filter((path) => path.endsWith('/magic_link')).length).toBe(1);
+  expect(requests.filter((path) => path.endsWith('/magic_link')).length).toBe(1);
   await page.getByLabel('Code from the email').fill(await codeFor('twice@example.com'));
   await page.getByRole('button', { name: 'Sign in' }).dblclick();
   await page.waitForURL(`${service.url}/account`);
@@ -86,7 +86,7 @@ test('double clicks send one email and approve once', async () => {
   await page.goto(device.verification_uri_complete);
   await page.getByRole('button', { name: 'Approve' }).dblclick();
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
-  expect(asked.filter((path) => path.endsWith('/device/approve')).length).toBe(1);
+  expect(requests.filter((path) => path.endsWith('/device/approve')).length).toBe(1);
   await page.context().close();
 });
 

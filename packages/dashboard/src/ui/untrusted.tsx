@@ -15,5 +15,5 @@ export function Untrusted({ text }: { text: string | null }) {
 
 /** Explains the quotes; shown below a list with `Untrusted` text. */
 export const UntrustedHint = () => (
-  <p class="hint">Text in quotes was provided by the program and hasn't been verified.</p>
+  <p class="hint">Text in quotes is self-reported and hasn't been verified.</p>
 );
