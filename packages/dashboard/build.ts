@@ -1,16 +1,16 @@
-// Writes `dist/site.json`: the pages and all they load, to be served from memory or compiled into a program.
+// Writes `dist/site.json`: the web pages and their assets, served from memory or compiled into the binary.
 
 import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** The pages: what each is called in the browser, and the script that draws it. */
+/** Page name (its folder and entry script) to browser title. */
 const pages = {
   login: 'Sign in',
-  'magic-link': 'Sign in with a link',
-  device: 'Sign in a terminal',
+  'magic-link': 'Sign in with an email link',
+  device: 'Device sign-in',
   account: 'Your account',
-  'verify-email': 'Use a new address',
-  'not-me': 'This was not me',
+  'verify-email': 'Confirm your new email',
+  'not-me': 'Secure your account',
 } as const;
 
 const root = import.meta.dir;
@@ -23,7 +23,7 @@ const icon =
 interface Parts {
   readonly title: string;
   readonly style: string;
-  /** What loads the script; empty for a page without one. */
+  /** Tags that load the script. Omitted for a static page. */
   readonly head?: string;
   readonly main: string;
 }
@@ -53,16 +53,16 @@ const scripted = (title: string, script: string, imported: readonly string[], st
     head: `<script type="module" src="/assets/${script}"></script>
 ${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}`,
     main: `<noscript><p>This page needs JavaScript.</p></noscript>
-<p class="late">A part of this page does not come. Load it again.</p>`,
+<p class="load-error">This page couldn't load completely. Try reloading it.</p>`,
   });
 
-/** For an address that leads nowhere. */
+/** The 404 page. */
 const notFound = (style: string) =>
   html({
     title: 'Page not found',
     style,
     main: `<h1>Page not found</h1>
-<p>There is no page at this address. Check it for typos, or continue to your account.</p>
+<p>There's no page at this address. Check the URL for typos, or go to your account.</p>
 <p><a class="button" href="/account">Go to your account</a></p>`,
   });
 
@@ -89,7 +89,7 @@ const asset = (name: string, extension: string) => {
   return found[0] as string;
 };
 
-/** All that a script needs before it can run, so that the browser asks for it together with the script. */
+/** Every module a script imports statically, so that the browser can preload them in parallel. */
 function importedBy(script: string, found = new Set<string>()): string[] {
   for (const { path, kind } of result.metafile?.outputs[`./${script}`]?.imports ?? []) {
     const file = basename(path);
@@ -116,7 +116,7 @@ const site = {
   ),
 };
 
-// One file, put in its place whole: nobody ever reads half of a site, also when two builds meet.
-const fresh = join(dist, `site-${process.pid}.json`);
-await Bun.write(fresh, JSON.stringify(site));
-await rename(fresh, join(dist, 'site.json'));
+// Written to a temporary file and renamed, so that a reader or a concurrent build never sees half a site.
+const temporary = join(dist, `site-${process.pid}.json`);
+await Bun.write(temporary, JSON.stringify(site));
+await rename(temporary, join(dist, 'site.json'));

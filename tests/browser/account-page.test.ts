@@ -1,4 +1,4 @@
-// Looking after one's account on its page, in a real browser against the real service.
+// Managing an account on its page, in a real browser against the real service.
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
@@ -23,45 +23,45 @@ const linkIn = ({ text }: { text: string }) => /^http\S+#token=\S+$/m.exec(text)
 
 async function signIn(page: Page, email: string, seen = 0): Promise<void> {
   await page.goto(`${service.url}/login`);
-  await page.getByLabel('Mail address').fill(email);
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
-  await page.getByLabel('Code from the mail').fill(codeIn(await mailTo(service.url, email, seen)));
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('button', { name: 'Email me a link' }).click();
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
   await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();
 }
 
-/** Makes all logins of the service an hour older, as if the person had gone away for so long. */
-function letLoginsAge(): void {
+/** Makes all sessions an hour older, so that none counts as recent. */
+function ageSessions(): void {
   const store = new Database(join(service.directory, 'latchkey.db'));
   store.run('PRAGMA busy_timeout = 5000');
   store.run('UPDATE sessions SET created_at = created_at - 3600000');
   store.close();
 }
 
-const confirmation = (page: Page) => page.getByRole('dialog', { name: 'Confirm it is you' });
+const confirmation = (page: Page) => page.getByRole('dialog', { name: "Confirm it's you" });
 
 async function confirmByCode(page: Page, email: string, seen: number): Promise<void> {
   const dialog = confirmation(page);
-  await dialog.getByRole('button', { name: 'Send me a mail with a code' }).click();
-  await dialog.getByLabel('Code from the mail').fill(codeIn(await mailTo(service.url, email, seen)));
-  await dialog.getByLabel('Code from the mail').press('Enter');
+  await dialog.getByRole('button', { name: 'Email me a code' }).click();
+  await dialog.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
+  await dialog.getByLabel('Code from the email').press('Enter');
   await dialog.waitFor({ state: 'detached' });
 }
 
 const profileOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).body;
 const rows = (page: Page) => page.locator('#events > li');
 
-test('a profile is edited; what cannot be used is told at its field, and nothing typed is lost', async () => {
+test('editing the profile shows errors at their field and keeps what was typed', async () => {
   const page = await newPage();
   await signIn(page, 'profile@example.com');
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
   await page.getByLabel('Language').fill('de-CH');
   await page.getByLabel('Time zone').fill('Nowhere/Town');
-  await page.getByLabel('Picture').fill('https://pictures.example/ada.png');
+  await page.getByLabel('Picture URL').fill('https://pictures.example/ada.png');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('That is not the name of a time zone').waitFor();
+  await page.getByRole('alert').getByText("That isn't a valid time zone").waitFor();
   const zone = page.getByLabel('Time zone');
   expect(await zone.evaluate((input) => input === document.activeElement)).toBe(true);
   expect(await zone.getAttribute('aria-invalid')).toBe('true');
@@ -69,49 +69,49 @@ test('a profile is edited; what cannot be used is told at its field, and nothing
   await page.context().setOffline(true);
   await zone.fill('Europe/Zurich');
   await zone.press('Enter');
-  await page.getByRole('alert').getByText('what you typed is still here').waitFor();
+  await page.getByRole('alert').getByText('What you entered is still here').waitFor();
   await page.context().setOffline(false);
   await zone.press('Enter');
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   await page.reload();
   expect(await page.locator('#profile-name').innerText()).toBe('Ada Lovelace');
   expect(await page.locator('#profile-locale').innerText()).toBe('de-CH');
   expect(await page.locator('#profile-time_zone').innerText()).toBe('Europe/Zurich');
   expect(await page.locator('#profile-avatar_url').innerText()).toBe('https://pictures.example/ada.png');
 
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Language').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
-  expect(await page.locator('#profile-locale').innerText()).toBe('not given');
+  await page.getByText('Profile saved.').waitFor();
+  expect(await page.locator('#profile-locale').innerText()).toBe('Not set');
   await rows(page)
-    .getByText(/^The profile was changed: .*language/)
+    .getByText(/^Profile updated: .*language/)
     .waitFor();
 });
 
-test('a profile that was changed elsewhere is not overwritten unasked, and what was typed stays', async () => {
+test('a profile changed somewhere else is not overwritten without asking, and the form keeps what was typed', async () => {
   const page = await newPage();
   await signIn(page, 'two-places@example.com');
   const { access_token: token } = await loginByMail(service.url, 'two-places@example.com');
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Typed here');
   const json = { name: 'Stored elsewhere', locale: 'fr' };
   await request(service.url, 'PATCH', '/me', { token, json });
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('changed somewhere else in the meantime').waitFor();
-  await page.getByText('Stored now: Stored elsewhere').waitFor();
+  await page.getByRole('alert').getByText('changed somewhere else').waitFor();
+  await page.getByText('Current value: Stored elsewhere').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed here');
   expect(await page.getByLabel('Language').inputValue()).toBe('fr');
   expect((await profileOf(token)).name).toBe('Stored elsewhere');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   expect(await profileOf(token)).toMatchObject({ name: 'Typed here', locale: 'fr' });
 });
 
-test('a save whose answer got lost is done once, and the next try says that it is saved', async () => {
+test('a profile save whose response is lost takes effect once, and saving again reports success', async () => {
   const page = await newPage();
   await signIn(page, 'lost@example.com');
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Stored all the same');
   const lose = async (route: Route) => {
     if (route.request().method() !== 'PATCH') return route.fallback();
@@ -120,14 +120,14 @@ test('a save whose answer got lost is done once, and the next try says that it i
   };
   await page.route('**/auth/me', lose);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   await page.unroute('**/auth/me', lose);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   expect(await page.locator('#profile-name').innerText()).toBe('Stored all the same');
 });
 
-test('organizations are shown with the role, and the rest of many on demand', async () => {
+test('organizations are listed with the role of the user, and further pages on request', async () => {
   const email = 'member@example.com';
   const page = await newPage();
   await signIn(page, email);
@@ -135,7 +135,7 @@ test('organizations are shown with the role, and the rest of many on demand', as
   expect((await runOperator(service.env, ...create)).code).toBe(0);
   const add = ['organizations', 'add-member', '--slug', 'acme', '--email', email, '--role', 'admin'];
   expect((await runOperator(service.env, ...add)).code).toBe(0);
-  // The pages of the service hold more than a test can make: here each holds one.
+  // One entry per page, since filling a real page would take too long.
   await page.route('**/auth/organizations?*', (route) => {
     const url = new URL(route.request().url());
     url.searchParams.set('limit', '1');
@@ -154,7 +154,7 @@ test('organizations are shown with the role, and the rest of many on demand', as
   expect(texts.find((text) => text.includes('personal'))).toContain('Owner');
 });
 
-test('the security log tells in words what happened, newest first, and more of it on demand', async () => {
+test('the activity list describes events newest first, loads more on request, and shows new events at the top', async () => {
   const email = 'log@example.com';
   const page = await newPage();
   await signIn(page, email);
@@ -163,85 +163,83 @@ test('the security log tells in words what happened, newest first, and more of i
   await page.reload();
   await rows(page).first().waitFor();
   expect(await rows(page).count()).toBe(10);
-  expect(await rows(page).first().innerText()).toMatch(
-    /^The login of a terminal was denied\n[\s\S]*in another login/,
-  );
-  expect(await rows(page).first().locator('q.claimed').isVisible()).toBe(false);
+  expect(await rows(page).first().innerText()).toMatch(/^Device sign-in denied\n[\s\S]*Another session/);
+  expect(await rows(page).first().locator('q.untrusted').isVisible()).toBe(false);
   await rows(page).first().locator('summary').press('Enter');
-  expect(await rows(page).first().locator('q.claimed').innerText()).toContain("<b>'ok'</b>");
+  expect(await rows(page).first().locator('q.untrusted').innerText()).toContain("<b>'ok'</b>");
   await page.locator('#more-events').dblclick();
-  await rows(page).getByText('The account was made').waitFor();
+  await rows(page).getByText('Account created').waitFor();
   const texts = await rows(page).allInnerTexts();
   expect(texts).toHaveLength(15);
-  expect(texts.at(-1)).toContain('The account was made');
-  expect(texts.at(-2)).toContain('Signed in by a code in a mail');
-  expect(texts.at(-2)).toContain('in this login');
+  expect(texts.at(-1)).toContain('Account created');
+  expect(texts.at(-2)).toContain('Signed in with an email code');
+  expect(texts.at(-2)).toContain('This session');
   expect(await page.locator('#more-events').count()).toBe(0);
-  // What is done on the page appears on top, and nothing that was shown goes away.
-  await page.locator('#logins > li').filter({ hasNotText: 'this one' }).getByRole('button').click();
-  await page.getByText('That login has been signed out.').waitFor();
-  await rows(page).getByText('A login was signed out from another one').waitFor();
+  // New events appear at the top, and those already shown stay.
+  await page.locator('#sessions > li').filter({ hasNotText: 'This session' }).getByRole('button').click();
+  await page.getByText('Session signed out.').waitFor();
+  await rows(page).getByText('Session signed out from another session').waitFor();
   expect(await rows(page).count()).toBe(16);
-  expect(await rows(page).first().innerText()).toContain('A login was signed out from another one');
+  expect(await rows(page).first().innerText()).toContain('Session signed out from another session');
 });
 
-test('all other logins are signed out, also those that the page did not show yet; this one stays', async () => {
+test('signing out all other sessions includes those started after the page loaded, and keeps the current one', async () => {
   const email = 'others@example.com';
   const page = await newPage();
   await signIn(page, email);
   const first = await loginByMail(service.url, email);
   await page.reload();
-  await page.locator('#logins > li').nth(1).waitFor();
+  await page.locator('#sessions > li').nth(1).waitFor();
   const later = await loginByMail(service.url, email);
-  await page.getByRole('button', { name: 'Sign out all others' }).dblclick();
-  await page.getByText('Only this one is left').waitFor();
-  expect(await page.locator('#logins > li').count()).toBe(1);
-  expect(await page.getByRole('button', { name: 'Sign out all others' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Sign out other sessions' }).dblclick();
+  await page.getByText('All other sessions signed out').waitFor();
+  expect(await page.locator('#sessions > li').count()).toBe(1);
+  expect(await page.getByRole('button', { name: 'Sign out other sessions' }).count()).toBe(0);
   for (const { access_token: token } of [first, later]) {
     expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   }
   await page.reload();
-  await page.getByText('this one').waitFor();
+  await page.getByText('This session').waitFor();
 });
 
-test('a login that is not recent is confirmed in place by a code, keeps what was typed, and is then done', async () => {
+test('a change that needs a recent sign-in is confirmed by an emailed code on the same page and then carried out', async () => {
   const email = 'stale@example.com';
   const page = await newPage();
   await signIn(page, email);
-  letLoginsAge();
-  await page.getByRole('button', { name: 'Change the address' }).click();
-  await page.getByLabel('New mail address').fill('fresh@example.com');
-  await page.getByRole('button', { name: 'Send a link there' }).dblclick();
+  ageSessions();
+  await page.getByRole('button', { name: 'Change email' }).click();
+  await page.getByLabel('New email address').fill('fresh@example.com');
+  await page.getByRole('button', { name: 'Send confirmation link' }).dblclick();
   await confirmation(page).waitFor();
-  // Whoever cancels keeps what was typed and is told that nothing was done.
+  // Canceling keeps what was typed and says that nothing was changed.
   await page.keyboard.press('Escape');
   await page.getByRole('alert').getByText('Nothing was changed').waitFor();
-  expect(await page.getByLabel('New mail address').inputValue()).toBe('fresh@example.com');
-  await page.getByRole('button', { name: 'Send a link there' }).click();
-  await confirmation(page).getByRole('button', { name: 'Send me a mail with a code' }).click();
-  await confirmation(page).getByLabel('Code from the mail').fill('BBBB-BBBB');
+  expect(await page.getByLabel('New email address').inputValue()).toBe('fresh@example.com');
+  await page.getByRole('button', { name: 'Send confirmation link' }).click();
+  await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
+  await confirmation(page).getByLabel('Code from the email').fill('BBBB-BBBB');
   await confirmation(page).getByRole('button', { name: 'Confirm', exact: true }).click();
-  await confirmation(page).getByRole('alert').getByText('That code did not work').waitFor();
+  await confirmation(page).getByRole('alert').getByText("That code didn't work").waitFor();
   await confirmation(page)
-    .getByLabel('Code from the mail')
+    .getByLabel('Code from the email')
     .fill(codeIn(await mailTo(service.url, email, 1)));
-  await confirmation(page).getByLabel('Code from the mail').press('Enter');
-  await page.getByText('We sent a mail to fresh@example.com').waitFor();
+  await confirmation(page).getByLabel('Code from the email').press('Enter');
+  await page.getByText('We sent a link to fresh@example.com').waitFor();
   expect(page.url()).toBe(`${service.url}/account`);
-  // The fresh login took the place of the old one.
-  await rows(page).getByText('took the place of the one before').waitFor();
-  expect(await page.locator('#logins > li').count()).toBe(1);
-  await page.locator('#logins').getByText('this one').waitFor();
+  // The new session replaced the old one.
+  await rows(page).getByText('Session replaced by a new sign-in').waitFor();
+  expect(await page.locator('#sessions > li').count()).toBe(1);
+  await page.locator('#sessions').getByText('This session').waitFor();
 });
 
-test('the link of the mail, opened in the same browser, confirms what waits in the other tab', async () => {
+test('opening the emailed link in another tab of the same browser confirms the pending change', async () => {
   const email = 'by-link@example.com';
   const page = await newPage();
   await signIn(page, email);
-  letLoginsAge();
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
-  await confirmation(page).getByRole('button', { name: 'Send me a mail with a code' }).click();
+  ageSessions();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Permanently delete account' }).click();
+  await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
   const link = linkIn(await mailTo(service.url, email, 1));
   const tab = await page.context().newPage();
   await tab.goto(link);
@@ -249,11 +247,11 @@ test('the link of the mail, opened in the same browser, confirms what waits in t
   await page.waitForURL(/\/login$/);
 });
 
-test('a device is approved after a confirmation in place, with the code still shown to compare', async () => {
+test('approving a device without a recent sign-in works after confirming on the same page', async () => {
   const email = 'approver@example.com';
   const page = await newPage();
   await signIn(page, email);
-  letLoginsAge();
+  ageSessions();
   const { body } = await request(service.url, 'POST', '/device');
   await page.goto(body.verification_uri_complete);
   await page.getByRole('button', { name: 'Approve' }).click();
@@ -261,14 +259,14 @@ test('a device is approved after a confirmation in place, with the code still sh
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
 });
 
-test('a confirmation as somebody else does nothing in their account', async () => {
+test('confirming as another user carries out nothing in their account', async () => {
   const page = await newPage();
   await signIn(page, 'mine@example.com');
-  letLoginsAge();
+  ageSessions();
   const other = await loginByMail(service.url, 'theirs@example.com');
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
-  await confirmation(page).getByRole('button', { name: 'Send me a mail with a code' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Permanently delete account' }).click();
+  await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
   const { body } = await request(service.url, 'POST', '/magic_link', {
     json: { email: 'theirs@example.com' },
   });
@@ -276,23 +274,23 @@ test('a confirmation as somebody else does nothing in their account', async () =
   await page.route('**/magic_link/verify?*', (route) =>
     route.continue({ postData: JSON.stringify({ request: body.request, code }) }),
   );
-  await confirmation(page).getByLabel('Code from the mail').fill(code);
-  await confirmation(page).getByLabel('Code from the mail').press('Enter');
+  await confirmation(page).getByLabel('Code from the email').fill(code);
+  await confirmation(page).getByLabel('Code from the email').press('Enter');
   await page.locator('#profile-email').getByText('theirs@example.com').waitFor();
   expect((await profileOf(other.access_token)).email).toBe('theirs@example.com');
 });
 
-test('a login that ended in the meantime is told over the page, which keeps what was typed, and leads back', async () => {
+test('when the session has ended, a dialog offers to sign in again and the page keeps what was typed', async () => {
   const email = 'ended@example.com';
   const page = await newPage();
   await signIn(page, email);
   const { access_token: token } = await loginByMail(service.url, email);
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Typed in vain');
   await request(service.url, 'POST', '/revoke', { token });
   await page.getByRole('button', { name: 'Save' }).click();
-  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
-  await dialog.getByRole('button', { name: 'Look at this page first' }).click();
+  const dialog = page.getByRole('dialog', { name: "You're signed out" });
+  await dialog.getByRole('button', { name: 'Stay on this page' }).click();
   await dialog.waitFor({ state: 'detached' });
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed in vain');
   await page.getByRole('button', { name: 'Save' }).click();

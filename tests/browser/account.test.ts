@@ -1,4 +1,4 @@
-// Changing the address, deleting the account and "this was not me", in a real browser against the real service.
+// Changing the email, deleting the account and "This wasn't me", in a real browser against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -22,7 +22,7 @@ interface AnyMail {
   readonly text: string;
 }
 
-/** Waits for a mail with a subject; notices have no reader that is told of them. */
+/** Waits for an email with a subject. */
 async function mailAbout(to: string, subject: string): Promise<AnyMail> {
   for (let tries = 0; tries < 500; tries++) {
     const answer = await fetch(`${service.url}/dev/mailbox.json`);
@@ -31,17 +31,17 @@ async function mailAbout(to: string, subject: string): Promise<AnyMail> {
     if (found) return found;
     await Bun.sleep(20);
   }
-  throw new Error(`no mail about ${subject} to ${to}`);
+  throw new Error(`no email about ${subject} to ${to}`);
 }
 
 const linkIn = ({ text }: AnyMail): string => /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
 
 async function signIn(page: Page, email: string): Promise<void> {
   await page.goto(`${service.url}/login`);
-  await page.getByLabel('Mail address').fill(email);
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('button', { name: 'Email me a link' }).click();
   const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
-  await page.getByLabel('Code from the mail').fill(code);
+  await page.getByLabel('Code from the email').fill(code);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
 }
@@ -53,30 +53,30 @@ async function loginOfDevice(access_token: string, names: object = {}) {
   return (await request(service.url, 'POST', '/token', { json: { device_code: body.device_code } })).body;
 }
 
-test('a person changes the address on the pages, and takes it back by the notice', async () => {
+test('a user changes their email on the pages and undoes it through the security notice', async () => {
   const page = await newPage();
   await signIn(page, 'before@example.com');
-  await page.getByRole('button', { name: 'Change the address' }).click();
-  await page.getByLabel('New mail address').fill('nonsense');
-  await page.getByRole('button', { name: 'Send a link there' }).click();
-  await page.getByText('That does not look like a mail address').waitFor();
-  await page.getByLabel('New mail address').fill('after@example.com');
-  await page.getByRole('button', { name: 'Send a link there' }).click();
-  await page.getByText('We sent a mail to after@example.com').waitFor();
+  await page.getByRole('button', { name: 'Change email' }).click();
+  await page.getByLabel('New email address').fill('nonsense');
+  await page.getByRole('button', { name: 'Send confirmation link' }).click();
+  await page.getByText("That doesn't look like an email address").waitFor();
+  await page.getByLabel('New email address').fill('after@example.com');
+  await page.getByRole('button', { name: 'Send confirmation link' }).click();
+  await page.getByText('We sent a link to after@example.com').waitFor();
   const link = linkIn(await mailAbout('after@example.com', 'Confirm your new address'));
   const elsewhere = await newPage();
   await elsewhere.goto(link);
   const confirm = async (address: string) => {
-    await elsewhere.getByLabel('Current mail address').fill(address);
-    await elsewhere.getByRole('button', { name: 'Yes, use this address' }).click();
+    await elsewhere.getByLabel('Current email address').fill(address);
+    await elsewhere.getByRole('button', { name: 'Change email' }).click();
   };
   await confirm('');
-  await elsewhere.getByText('That does not look like a mail address').waitFor();
+  await elsewhere.getByText("That doesn't look like an email address").waitFor();
   await confirm('stranger@example.com');
-  await elsewhere.getByText('it must be the current one of the account').waitFor();
+  await elsewhere.getByText("Check that you entered the account's current email").waitFor();
   expect(await elsewhere.locator('main').innerText()).not.toMatch(/before@|after@/);
   await confirm('BEFORE@example.com');
-  await elsewhere.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await elsewhere.getByRole('heading', { name: 'Email changed' }).waitFor();
   expect(await elsewhere.locator('#new-email').innerText()).toBe('after@example.com');
   expect(elsewhere.url()).toBe(`${service.url}/verify-email`);
   await page.reload();
@@ -87,14 +87,14 @@ test('a person changes the address on the pages, and takes it back by the notice
 
   const undo = linkIn(await mailAbout('before@example.com', 'address of your Latchkey account was changed'));
   await elsewhere.goto(undo);
-  await elsewhere.getByRole('button', { name: 'This was not me' }).click();
-  await elsewhere.getByRole('heading', { name: 'Taken care of' }).waitFor();
+  await elsewhere.getByRole('button', { name: "This wasn't me" }).click();
+  await elsewhere.getByRole('heading', { name: 'Thanks for letting us know' }).waitFor();
   expect(await elsewhere.locator('#restored-email').innerText()).toBe('before@example.com');
   await page.reload();
   await page.waitForURL(/\/login/);
 });
 
-test('who is signed in sees both addresses and needs one click; who is signed in as somebody else does not', async () => {
+test('the owner of an email change confirms it with one click, and another signed-in user must enter the current email', async () => {
   const page = await newPage();
   await signIn(page, 'mine@example.com');
   const { access_token: token } = await loginByMail(service.url, 'mine@example.com');
@@ -104,28 +104,28 @@ test('who is signed in sees both addresses and needs one click; who is signed in
   const stranger = await newPage();
   await signIn(stranger, 'somebody.else@example.com');
   await stranger.goto(link);
-  await stranger.getByLabel('Current mail address').fill('somebody.else@example.com');
-  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
-  await stranger.getByText('it must be the current one of the account').waitFor();
+  await stranger.getByLabel('Current email address').fill('somebody.else@example.com');
+  await stranger.getByRole('button', { name: 'Change email' }).click();
+  await stranger.getByText("Check that you entered the account's current email").waitFor();
   expect(await stranger.locator('main').innerText()).not.toContain('mine@');
   await page.goto(link);
-  await page.getByText('changes from mine@example.com to mine@new.example').waitFor();
+  await page.getByText('will change from mine@example.com to mine@new.example').waitFor();
   expect(await page.getByRole('textbox').count()).toBe(0);
-  await page.getByRole('button', { name: 'Yes, use this address' }).click();
-  await page.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await page.getByRole('button', { name: 'Change email' }).click();
+  await page.getByRole('heading', { name: 'Email changed' }).waitFor();
   expect(await page.locator('#new-email').innerText()).toBe('mine@new.example');
   await ask('mine@third.example');
   const third = linkIn(await mailAbout('mine@third.example', 'Confirm your new address'));
   await stranger.goto('about:blank');
   await stranger.goto(third);
-  await stranger.getByLabel('Current mail address').fill('mine@new.example');
-  await stranger.getByRole('button', { name: 'Yes, use this address' }).click();
-  await stranger.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await stranger.getByLabel('Current email address').fill('mine@new.example');
+  await stranger.getByRole('button', { name: 'Change email' }).click();
+  await stranger.getByRole('heading', { name: 'Email changed' }).waitFor();
   await stranger.goto(`${service.url}/account`);
   expect(await stranger.locator('#profile-email').innerText()).toBe('somebody.else@example.com');
 });
 
-test('"this was not me" ends a device with one click, without signing in', async () => {
+test('"This wasn\'t me" signs out a device with one click, without signing in', async () => {
   const own = await loginByMail(service.url, 'owner@example.com');
   const device = await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
   const mail = await mailAbout('owner@example.com', 'A device was signed in');
@@ -133,14 +133,14 @@ test('"this was not me" ends a device with one click, without signing in', async
   const me = (token: string) => request(service.url, 'GET', '/me', { token });
   const page = await newPage();
   await page.goto(linkIn(mail));
-  await page.getByRole('button', { name: 'This was not me' }).click();
-  await page.getByText('The device is signed out').waitFor();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
+  await page.getByText('The device has been signed out').waitFor();
   expect(await page.locator('#undone').innerText()).toContain('strange laptop');
   expect((await me(device.access_token)).status).toBe(401);
   expect((await me(own.access_token)).status).toBe(200);
 });
 
-test('the login that approved the device ends with one more click; after a reload the page sends people back to the mail', async () => {
+test('the session that approved a device can be ended too, and after a reload the page refers to the email for that', async () => {
   const email = 'approver@example.com';
   const own = await loginByMail(service.url, email);
   await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
@@ -148,27 +148,27 @@ test('the login that approved the device ends with one more click; after a reloa
   const page = await newPage();
   const me = () => request(service.url, 'GET', '/me', { token: own.access_token });
   await page.goto(link);
-  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
   await page.getByRole('heading', { name: 'Who approved the device?' }).waitFor();
   await page.reload();
-  await page.getByText('open the link in the mail again').waitFor();
-  expect(await page.getByRole('button', { name: 'End that login, too' }).count()).toBe(0);
+  await page.getByText('open the link in the email again').waitFor();
+  expect(await page.getByRole('button', { name: 'End this session too' }).count()).toBe(0);
   expect((await me()).status).toBe(200);
 
   await page.goto('about:blank');
   await page.goto(link);
-  await page.getByRole('button', { name: 'This was not me' }).click();
-  await page.getByRole('button', { name: 'End that login, too' }).click();
-  await page.getByText('The login that approved the device has ended, too').waitFor();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
+  await page.getByRole('button', { name: 'End this session too' }).click();
+  await page.getByText('The session that approved the device has ended too').waitFor();
   expect((await me()).status).toBe(401);
-  expect(await page.locator('#undone').innerText()).toContain('1 browser login was ended');
+  expect(await page.locator('#undone').innerText()).toContain('1 browser session ended');
   await page.reload();
-  await page.getByRole('heading', { name: 'Taken care of' }).waitFor();
+  await page.getByRole('heading', { name: 'Thanks for letting us know' }).waitFor();
   expect(await page.locator('#approver').count()).toBe(0);
   await mailAbout(email, 'What was undone in your Latchkey account');
 });
 
-test('a link that lost a part, or that nobody made, says so and leaves a way on', async () => {
+test('an incomplete or forged link is reported as such', async () => {
   const page = await newPage();
   for (const path of ['/not-me', '/not-me#token=lk_ml_x', '/verify-email', '/verify-email#token=']) {
     await page.goto('about:blank');
@@ -176,17 +176,17 @@ test('a link that lost a part, or that nobody made, says so and leaves a way on'
     await page.getByRole('heading', { name: 'This link is incomplete' }).waitFor();
   }
   await page.goto(`${service.url}/not-me#token=lk_nm_nobody`);
-  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('button', { name: "This wasn't me" }).click();
   await page.getByText('This link has expired or is incomplete').waitFor();
 });
 
-test('a person deletes the account on the page after a question, and is signed out', async () => {
+test('a user deletes the account after a confirmation and is signed out', async () => {
   const page = await newPage();
   await signIn(page, 'leaver@example.com');
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Keep it' }).click();
-  await page.getByRole('button', { name: 'Delete my account' }).click();
-  await page.getByRole('button', { name: 'Yes, delete it for good' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  await page.getByRole('button', { name: 'Permanently delete account' }).click();
   await page.waitForURL(/\/login/);
   await mailAbout('leaver@example.com', 'has been deleted');
   await page.goto(`${service.url}/account`);
@@ -199,7 +199,7 @@ const hostile = {
 };
 const userAgent = `<script>document.title='owned'</script> ${'Mozilla '.repeat(60)}`;
 
-test('hostile names stay inside their quotes on every page, and move nothing around them', async () => {
+test('hostile names stay inside their quotes and do not disturb the layout', async () => {
   const page = await newPage({ viewport: { width: 390, height: 844 } });
   await signIn(page, 'target@example.com');
   const start = await request(service.url, 'POST', '/device', {
@@ -207,9 +207,9 @@ test('hostile names stay inside their quotes on every page, and move nothing aro
     headers: { 'User-Agent': userAgent },
   });
   await page.goto(start.body.verification_uri_complete);
-  await page.getByRole('heading', { name: 'Let this terminal sign in as you?' }).waitFor();
+  await page.getByRole('heading', { name: 'Let this device sign in as you?' }).waitFor();
   const isHarmless = async () => {
-    const texts = await page.locator('q.claimed').allInnerTexts();
+    const texts = await page.locator('q.untrusted').allInnerTexts();
     expect(texts.length).toBeGreaterThan(0);
     for (const text of texts) {
       expect(text.replace(/^[“"]|[”"]$/g, '')).not.toMatch(/["“”\u202A-\u202E\u2066-\u2069\u200B\u3164]/u);
@@ -223,6 +223,6 @@ test('hostile names stay inside their quotes on every page, and move nothing aro
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
   await request(service.url, 'POST', '/token', { json: { device_code: start.body.device_code } });
   await page.goto(`${service.url}/account`);
-  await page.locator('#logins li').first().waitFor();
+  await page.locator('#sessions li').first().waitFor();
   await isHarmless();
 });

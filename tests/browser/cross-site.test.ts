@@ -1,6 +1,6 @@
-// What foreign pages try with a person's cookie, in a real browser. The victim is signed in at `localhost`; the
-// attacker's page is at another site (`127.0.0.1`), another origin of the same site (another port of `localhost`)
-// or a sibling name (`a.localhost`).
+// Cross-site attacks with a user's cookie, in a real browser. The victim is signed in at `localhost`. The attacker's
+// page is on another site (`127.0.0.1`), another origin of the same site (another port of `localhost`) or a sibling
+// domain (`a.localhost`).
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -44,7 +44,7 @@ const isStillSignedIn = async () => {
 
 const api = (path: string) => `${service.url}/api/v1/auth${path}`;
 
-/** Every way to change something with no more than a cookie, and one to read. */
+/** Requests that change something with only a cookie, and two that read. */
 const calls: [method: string, path: string][] = [
   ['GET', '/me'],
   ['GET', '/sessions'],
@@ -60,11 +60,11 @@ const calls: [method: string, path: string][] = [
 describe.each([
   ['another site', '127.0.0.1'],
   ['another port', 'localhost'],
-  ['a sibling name', 'a.localhost'],
+  ['a sibling domain', 'a.localhost'],
 ])('a page on %s', (_, host) => {
   const openAttack = () => page.goto(`http://${host}:${attacker.port}/`);
 
-  test('learns nothing by fetch and changes nothing, however it asks', async () => {
+  test('can neither read nor change anything with fetch', async () => {
     await openAttack();
     for (const [method, path] of calls) {
       for (const mode of ['cors', 'no-cors'] as const) {
@@ -87,7 +87,7 @@ describe.each([
     await isStillSignedIn();
   });
 
-  test('signs nobody out and approves nothing by a form, of any type', async () => {
+  test('can neither sign a user out nor approve a device with a form of any encoding', async () => {
     const device = await request(service.url, 'POST', '/device');
     for (const [, path] of calls.filter(([method]) => method === 'POST')) {
       for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
@@ -118,7 +118,7 @@ describe.each([
     await isStillSignedIn();
   });
 
-  test('shows none of the pages in a frame, and gets no hold of the window it opens', async () => {
+  test('cannot embed any page in a frame or access a window it opens', async () => {
     await openAttack();
     for (const path of [
       '/login',
@@ -173,7 +173,7 @@ describe('outside a browser', () => {
     [undefined, undefined],
   ] as const;
 
-  test.each(forged)('the cookie with Origin %s and Sec-Fetch-Site %s is refused', async (origin, site) => {
+  test.each(forged)('a cookie sent with Origin %s and Sec-Fetch-Site %s is refused', async (origin, site) => {
     const [cookie] = await page.context().cookies(service.url);
     const headers = {
       Cookie: `${cookie?.name}=${cookie?.value}`,
@@ -192,7 +192,7 @@ describe('outside a browser', () => {
     await isStillSignedIn();
   });
 
-  test('a foreign origin gets no permission to read, with a preflight or without', async () => {
+  test('a foreign origin gets no CORS permission, with or without a preflight', async () => {
     const { access_token: token } = await loginByMail(service.url, 'cors@example.com');
     for (const method of ['OPTIONS', 'GET']) {
       const answer = await fetch(api('/me'), {

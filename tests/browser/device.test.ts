@@ -1,4 +1,4 @@
-// What the page of a device says once it was decided about: of this very device, whatever else goes on.
+// The device page after a decision: it must report on that very device, whatever else happens.
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
@@ -35,8 +35,8 @@ async function pickUp({ device_code }: Device): Promise<string> {
 }
 
 const says = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor();
-const waiting = 'Waiting for your terminal';
-const done = 'Done. You can close this window';
+const waiting = 'Waiting for your device';
+const done = 'Your device is signed in. You can close this window';
 
 async function press(page: Page, button: 'Approve' | 'Deny', device: Device): Promise<void> {
   await page.goto(device.verification_uri_complete);
@@ -44,7 +44,7 @@ async function press(page: Page, button: 'Approve' | 'Deny', device: Device): Pr
   await page.getByRole('heading', { name: button === 'Deny' ? 'Denied' : 'Approved' }).waitFor();
 }
 
-/** A page of somebody signed in that waits for the device it has approved. */
+/** A page that has approved a device and is waiting for it to sign in. */
 async function waitingPage(email: string, page?: Page): Promise<{ page: Page; device: Device }> {
   const of = page ?? (await newPage());
   await signIn(of, service.url, email);
@@ -54,21 +54,21 @@ async function waitingPage(email: string, page?: Page): Promise<{ page: Page; de
   return { page: of, device };
 }
 
-/** As far as the page can tell, nobody or somebody looks at it. */
+/** Makes the page see itself as hidden or visible. */
 const setVisibility = (page: Page, state: 'hidden' | 'visible') =>
   page.evaluate((now) => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => now });
     document.dispatchEvent(new Event('visibilitychange'));
   }, state);
 
-/** Resolves when the page has looked twice from now on: the second look began after now. */
-async function twoLooks(page: Page): Promise<void> {
-  for (let looks = 0; looks < 2; looks++) {
+/** Resolves after two polls: the second one started after this call. */
+async function twoPolls(page: Page): Promise<void> {
+  for (let polls = 0; polls < 2; polls++) {
     await page.waitForResponse((answer) => answer.url().includes('/auth/events'));
   }
 }
 
-test('a click that was meant for the window over it approves nothing; one in a window with the focus does', async () => {
+test('a click on a window without the focus approves nothing, so that a double click elsewhere cannot approve a device', async () => {
   const page = await newPage();
   await signedIn(page, service.url, 'two-clicks@example.com');
   await page.addInitScript(() => {
@@ -80,7 +80,7 @@ test('a click that was meant for the window over it approves nothing; one in a w
   await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
   const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator('#approve').boundingBox()) ?? {};
   await page.mouse.click(x + width / 2, y + height / 2);
-  // The click was let be, and is the first that somebody who looks at the page has made.
+  // The click was ignored, but started the timer after which a click counts.
   await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
   expect(changes).toEqual(['POST /device/verify']);
   await page.reload();
@@ -91,33 +91,33 @@ test('a click that was meant for the window over it approves nothing; one in a w
   await page.context().close();
 });
 
-test('whoever approved by mistake takes it back before the terminal comes, and is told so after a reload', async () => {
+test('an approval can be withdrawn until the device signs in, and the page still says so after a reload', async () => {
   const { page, device } = await waitingPage('mistaken@example.com');
   await page.route('**/auth/sessions/*', (route) => route.abort());
-  await page.getByRole('button', { name: 'Take it back' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.getByRole('button', { name: 'Withdraw approval' }).click();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   await page.unrouteAll();
-  await page.getByRole('button', { name: 'Take it back' }).click();
-  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
-  await says(page, 'Your terminal is not signed in.');
-  expect(await page.getByRole('button', { name: 'Take it back' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Withdraw approval' }).click();
+  await page.getByRole('heading', { name: 'Approval withdrawn' }).waitFor();
+  await says(page, "Your device isn't signed in.");
+  expect(await page.getByRole('button', { name: 'Withdraw approval' }).count()).toBe(0);
   const { status, body } = await request(service.url, 'POST', '/token', {
     json: { device_code: device.device_code },
   });
   expect([status, body.error]).toEqual([400, 'access_denied']);
   await page.reload();
-  await page.getByRole('heading', { name: 'Taken back' }).waitFor();
-  await says(page, 'Your terminal is not signed in.');
-  await page.getByRole('link', { name: 'See all your logins' }).click();
-  await page.getByText('The approval of a terminal was taken back').waitFor();
+  await page.getByRole('heading', { name: 'Approval withdrawn' }).waitFor();
+  await says(page, "Your device isn't signed in.");
+  await page.getByRole('link', { name: 'View your sessions' }).click();
+  await page.getByText('Device approval withdrawn').waitFor();
   await page.context().close();
 });
 
-test('signing out everywhere takes back what no terminal has picked up', async () => {
+test('signing out everywhere withdraws approvals of devices that have not signed in yet', async () => {
   const { page, device } = await waitingPage('everywhere@example.com');
-  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
-  await page.getByText('Approvals that no terminal has picked up yet are taken back').waitFor();
+  await page.getByText("Approvals for devices that haven't finished signing in are withdrawn").waitFor();
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);
   const { status } = await request(service.url, 'POST', '/token', {
@@ -127,7 +127,7 @@ test('signing out everywhere takes back what no terminal has picked up', async (
   await page.context().close();
 });
 
-test('of two devices approved in two tabs, only the tab of the one that was picked up says so', async () => {
+test('of two devices approved in two tabs, only the tab of the device that signed in says so', async () => {
   const { page: one, device: first } = await waitingPage('two@example.com');
   const two = await one.context().newPage();
   const second = await startDevice();
@@ -135,14 +135,14 @@ test('of two devices approved in two tabs, only the tab of the one that was pick
   await says(two, waiting);
   await pickUp(second);
   await says(two, done);
-  await twoLooks(one);
+  await twoPolls(one);
   await says(one, waiting);
   await pickUp(first);
   await says(one, done);
   await one.context().close();
 });
 
-test('whoever reloads after an approval, or goes on and back, is told what came of it', async () => {
+test('reloading or coming back after an approval shows its current status', async () => {
   const { page, device } = await waitingPage('reload@example.com');
   const approvals: string[] = [];
   page.on('request', (sent) => {
@@ -150,7 +150,7 @@ test('whoever reloads after an approval, or goes on and back, is told what came 
   });
   await page.reload();
   await says(page, waiting);
-  await page.getByRole('link', { name: 'See all your logins' }).click();
+  await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.waitForURL(`${service.url}/account`);
   await page.goBack();
   await says(page, waiting);
@@ -162,89 +162,89 @@ test('whoever reloads after an approval, or goes on and back, is told what came 
   await page.context().close();
 });
 
-test('the same link opened anew frightens nobody, and the page still takes another code', async () => {
+test('opening the link again after approving is not an error to worry about, and the page accepts another code', async () => {
   const { page, device } = await waitingPage('anew@example.com');
   const anew = await page.context().newPage();
   await anew.goto(device.verification_uri_complete);
-  await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
-  await anew.getByRole('link', { name: 'See all your logins' }).waitFor();
+  await anew.getByRole('alert').getByText('If you just approved or denied it').waitFor();
+  await anew.getByRole('link', { name: 'View your sessions' }).waitFor();
   await page.goto(`${service.url}/device`);
   const next = await startDevice();
-  await page.getByLabel('Code from your terminal').fill(next.user_code);
+  await page.getByLabel('Code from your device').fill(next.user_code);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Approve' }).click();
   await says(page, waiting);
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your terminal').waitFor();
+  await page.getByLabel('Code from your device').waitFor();
   await page.context().close();
 });
 
-test('whoever reloads after denying is told so, and the link opened anew says nothing frightening', async () => {
+test('reloading after denying still says so, and opening the link again is not an error to worry about', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'deny@example.com');
   const device = await startDevice();
   await press(page, 'Deny', device);
   await page.reload();
-  await says(page, 'Denied. Nothing was signed in.');
+  await says(page, 'You denied this request.');
   const anew = await page.context().newPage();
   await anew.goto(device.verification_uri_complete);
-  await anew.getByRole('alert').getByText('If you have just approved or denied it').waitFor();
+  await anew.getByRole('alert').getByText('If you just approved or denied it').waitFor();
   await page.context().close();
 });
 
-test('what one person decided is told to nobody who signs in after them', async () => {
+test('a decision is not shown to another user who signs in afterwards', async () => {
   const { page } = await waitingPage('first@example.com');
   const url = page.url();
   const other = await page.context().newPage();
   await signIn(other, service.url, 'next@example.com');
-  await says(page, 'Somebody else is signed in in this browser now');
+  await says(page, 'This browser is now signed in to a different account');
   await page.reload();
-  await page.getByRole('alert').getByText('No login is waiting with this code').waitFor();
+  await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
   expect(page.url()).toBe(url);
   await page.context().close();
 });
 
-test('who is signed out while waiting is told that the page sees no more, and it asks no more', async () => {
+test('when the browser is signed out while waiting, the page says so and stops polling', async () => {
   const { page, device } = await waitingPage('out@example.com');
   await page.clock.install();
   await page.reload();
   await says(page, waiting);
   await page.context().clearCookies();
-  await says(page, 'You have been signed out in this browser');
-  const asked: string[] = [];
-  page.on('request', (sent) => void asked.push(sent.url()));
+  await says(page, "You've been signed out in this browser");
+  const requests: string[] = [];
+  page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   await pickUp(device);
   await page.context().close();
 });
 
-test('a login that is replaced by a fresh one while the page looks is not taken for its end', async () => {
+test('a session replaced by a new one between two polls does not count as signed out', async () => {
   const page = await newPage();
   await page.clock.install();
   const { device } = await waitingPage('replaced@example.com', page);
   await page.clock.pauseAt(Date.now() + 60_000);
   await page.waitForLoadState('networkidle');
-  const look = async (path: string) => {
+  const poll = async (path: string) => {
     const answer = page.waitForResponse((one) => one.url().includes(path));
     await page.clock.runFor(2_000);
     return (await answer).status();
   };
   const cookies = await page.context().cookies();
   await page.context().clearCookies();
-  expect(await look('/auth/events')).toBe(401);
+  expect(await poll('/auth/events')).toBe(401);
   await page.context().addCookies(cookies);
-  expect(await look('/auth/events')).toBe(200);
+  expect(await poll('/auth/events')).toBe(200);
   await page.context().clearCookies();
-  expect(await look('/auth/events')).toBe(401);
+  expect(await poll('/auth/events')).toBe(401);
   await page.context().addCookies(cookies);
   await pickUp(device);
-  expect(await look('/auth/events')).toBe(200);
+  expect(await poll('/auth/events')).toBe(200);
   await says(page, done);
   await page.context().close();
 });
 
-test('a page that nobody sees asks nothing, and looks at once when it is seen: after much else, and a login signed out at once', async () => {
+test('a hidden page does not poll, and polls at once when shown, finding sessions many events back or ended at once', async () => {
   const email = 'hidden@example.com';
   const page = await newPage();
   await page.clock.install();
@@ -255,10 +255,10 @@ test('a page that nobody sees asks nothing, and looks at once when it is seen: a
   await setVisibility(page, 'hidden');
   await setVisibility(quick, 'hidden');
   await page.waitForLoadState('networkidle');
-  const asked: string[] = [];
-  page.on('request', (sent) => void asked.push(sent.url()));
+  const requests: string[] = [];
+  page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 
   await pickUp(device);
   const token = await pickUp(second);
@@ -274,11 +274,11 @@ test('a page that nobody sees asks nothing, and looks at once when it is seen: a
   await setVisibility(page, 'visible');
   await says(page, done);
   await setVisibility(quick, 'visible');
-  await says(quick, 'Your terminal picked this up, and that login has been signed out since.');
+  await says(quick, 'Your device signed in, but has since been signed out.');
   await page.context().close();
 });
 
-test('where the log is too long to be read to its end, the page does not say that nothing was signed in', async () => {
+test('when the security log is too long to read, the page does not claim that the device did not sign in', async () => {
   const page = await newPage();
   await page.clock.install();
   const { device } = await waitingPage('long-log@example.com', page);
@@ -300,33 +300,33 @@ test('where the log is too long to be read to its end, the page does not say tha
   );
   await page.clock.fastForward('11:00');
   await page.reload();
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });
 
-test('a lost connection is told while it lasts; at the end of the code the page says what it knows', async () => {
+test('a lost connection is shown while it lasts, and when the code expires the page says what it knows', async () => {
   const page = await newPage();
   await page.clock.install();
   await waitingPage('end@example.com', page);
   await page.context().setOffline(true);
-  await says(page, 'Latchkey does not answer right now; this page keeps asking.');
+  await says(page, "Latchkey isn't responding right now. This page will keep trying.");
   await page.context().setOffline(false);
-  await page.getByText('Latchkey does not answer right now').waitFor({ state: 'detached' });
+  await page.getByText("Latchkey isn't responding right now").waitFor({ state: 'detached' });
   await says(page, waiting);
   await page.clock.fastForward(601_000);
-  await says(page, 'Your terminal has not picked this up in time');
+  await says(page, "Your device didn't finish signing in before the code expired");
 
   await page.context().setOffline(false);
   const next = await startDevice();
   await press(page, 'Approve', next);
   await page.context().setOffline(true);
   await page.clock.fastForward(601_000);
-  for (let looks = 0; looks < 10; looks++) await page.clock.runFor(2_000);
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  for (let polls = 0; polls < 10; polls++) await page.clock.runFor(2_000);
+  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });
 
-test('when the answer to an approval is lost, a second try says that it may have been approved', async () => {
+test('when the response to an approval is lost, approving again says that the device may already be signed in', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'doubt@example.com');
   const device = await startDevice();
@@ -336,15 +336,15 @@ test('when the answer to an approval is lost, a second try says that it may have
   });
   await page.goto(device.verification_uri_complete);
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText('it may be signed in already').waitFor();
+  await page.getByRole('alert').getByText('it may already be signed in').waitFor();
   await pickUp(device);
   await page.context().close();
 });
 
-test('of a device that asked an earlier release the page says that it cannot see it', async () => {
+test('for a device that started with an earlier release, the page says that it cannot tell whether it signed in', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'earlier@example.com');
   const device = await startDevice();
@@ -352,9 +352,9 @@ test('of a device that asked an earlier release the page says that it cannot see
   store.run("UPDATE device_authorizations SET session_id = NULL WHERE status = 'pending'");
   store.close();
   await press(page, 'Approve', device);
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await says(page, "This page can't tell whether your device signed in.");
   await pickUp(device);
   await page.reload();
-  await says(page, 'This page cannot see whether your terminal has picked this up.');
+  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });

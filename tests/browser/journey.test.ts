@@ -1,4 +1,4 @@
-// The whole story in a real browser against the real service.
+// The main journeys, in a real browser against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -19,17 +19,17 @@ afterAll(async () => {
 const codeIn = (text: string): string => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
 const linkIn = (text: string): string => /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
 
-async function askForMail(page: Page, email: string): Promise<void> {
-  await page.getByLabel('Mail address').fill(email);
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
-  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+async function requestEmail(page: Page, email: string): Promise<void> {
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('button', { name: 'Email me a link' }).click();
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
 }
 
 async function signInByCode(page: Page, email: string): Promise<void> {
   if (!page.url().includes('/login')) await page.goto(`${service.url}/login`);
-  await askForMail(page, email);
+  await requestEmail(page, email);
   await page
-    .getByLabel('Code from the mail')
+    .getByLabel('Code from the email')
     .fill(codeIn((await mailTo(service.url, email)).text).toLowerCase());
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
@@ -38,7 +38,7 @@ const startDevice = async () =>
   (await request(service.url, 'POST', '/device', { json: { device_name: 'workshop' } })).body;
 const poll = (device_code: string) => request(service.url, 'POST', '/token', { json: { device_code } });
 
-test('a person signs in with the code on the screen that asked, and scripts cannot read the credential', async () => {
+test('a user signs in with the emailed code, and scripts cannot read the credential', async () => {
   const page = await newPage();
   await signInByCode(page, 'code@example.com');
   await page.waitForURL(`${service.url}/account`);
@@ -49,59 +49,59 @@ test('a person signs in with the code on the screen that asked, and scripts cann
   );
 });
 
-test('the link signs in with one click in the browser that asked', async () => {
+test('the emailed link signs in with one click in the browser that requested it', async () => {
   const page = await newPage();
   await page.goto(`${service.url}/login`);
-  await askForMail(page, 'link@example.com');
+  await requestEmail(page, 'link@example.com');
   await page.goto(linkIn((await mailTo(service.url, 'link@example.com')).text));
   await page.getByRole('button', { name: 'Sign in as link@example.com' }).click();
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('in another browser the link asks for the address, and a wrong one spends nothing', async () => {
+test('in another browser the emailed link asks for the address, and a wrong one does not spend it', async () => {
   await request(service.url, 'POST', '/magic_link', { json: { email: 'other@example.com' } });
   const mail = await mailTo(service.url, 'other@example.com');
   const page = await newPage();
   await page.goto(linkIn(mail.text));
-  await page.getByLabel('Mail address').fill('stranger@example.com');
+  await page.getByLabel('Email address').fill('stranger@example.com');
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('alert').waitFor();
-  await page.getByLabel('Mail address').fill('Other@Example.com');
+  await page.getByLabel('Email address').fill('Other@Example.com');
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.waitForURL(`${service.url}/account`);
   const again = { json: { token: linkTokenIn(mail) } };
   expect((await request(service.url, 'POST', '/magic_link/verify', again)).body.error).toBe('invalid_grant');
 });
 
-test('a device login is approved in the browser, compared by its code, and picked up by the terminal', async () => {
+test('a device sign-in is compared by its code, approved in the browser and completed by the device', async () => {
   const device = await startDevice();
   expect((await poll(device.device_code)).body.error).toBe('authorization_pending');
   const page = await newPage();
   await page.goto(device.verification_uri_complete);
   await page.waitForURL(/\/login\?next=/);
   await signInByCode(page, 'device@example.com');
-  await page.getByRole('heading', { name: 'Let this terminal sign in as you?' }).waitFor();
+  await page.getByRole('heading', { name: 'Let this device sign in as you?' }).waitFor();
   expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
   expect(await page.locator('#device-name').innerText()).toContain('workshop');
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByText('Waiting for your terminal').waitFor();
+  await page.getByText('Waiting for your device').waitFor();
   await Bun.sleep(1000);
   const { status, body } = await poll(device.device_code);
   expect(status).toBe(200);
-  await page.getByText('Done. You can close this window').waitFor();
+  await page.getByText('Your device is signed in. You can close this window').waitFor();
   const me = await request(service.url, 'GET', '/me', { token: body.access_token });
   expect(me.body.email).toBe('device@example.com');
 });
 
-test('a code typed by hand is found, however it is typed, and can be denied', async () => {
+test('a typed device code is accepted in any format, and the sign-in can be denied', async () => {
   const device = await startDevice();
   const page = await newPage();
   await signInByCode(page, 'typed@example.com');
   await page.waitForURL(`${service.url}/account`);
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your terminal').fill(device.user_code.replace('-', ' ').toLowerCase());
+  await page.getByLabel('Code from your device').fill(device.user_code.replace('-', ' ').toLowerCase());
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Deny' }).click();
-  await page.getByText('Denied. Nothing was signed in.').waitFor();
+  await page.getByText('You denied this request.').waitFor();
   expect((await poll(device.device_code)).body.error).toBe('access_denied');
 });

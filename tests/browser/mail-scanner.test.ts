@@ -1,5 +1,5 @@
-// What scanners of mailboxes do to every link of every kind of mail: they fetch it, open it in a browser that never
-// asked for anything, run its scripts, press the first button, press Enter, and follow the links of the page.
+// What mail scanners do to the links in every kind of email: they fetch them, open them in a browser of their own, run
+// scripts, press the first button, press Enter, and follow the links on the page.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { noticeKinds } from '@latchkey/contract/notices';
@@ -50,7 +50,7 @@ async function deviceTokens(token: string): Promise<{ access_token: string; refr
   return call('POST', '/token', { json: { device_code } });
 }
 
-/** Moves an account to another address; the link by which the former one can take that back. */
+/** Changes an account's email; returns the link that undoes it. */
 async function changedAddress(from: string, to: string): Promise<{ token: string; undo: string }> {
   const { access_token: token } = await loginByMail(service.url, from);
   await call('POST', '/me/email', { token, json: { email: to } });
@@ -59,7 +59,7 @@ async function changedAddress(from: string, to: string): Promise<{ token: string
   return { token, undo: await linkTo(service.url, from, subjects.emailChanged) };
 }
 
-/** Brings about every mail that the service sends, each with a link that has not been used. */
+/** Makes the service send every kind of email, each with an unused link. */
 async function causeAllMails(): Promise<{ token: string; deviceToken: string }> {
   const { access_token: token } = await loginByMail(service.url, owner);
   const restored = await changedAddress('restored@example.com', 'restored@new.example');
@@ -102,7 +102,7 @@ const allSubjects = [
   'Your Latchkey account has been deleted',
 ].toSorted();
 
-/** The newest mail of each kind, once there is one of every kind. */
+/** The newest email of each kind, once all kinds have arrived. */
 async function oneOfEach(): Promise<Mail[]> {
   for (let tries = 0; tries < 200; tries++) {
     const { messages } = await (await fetch(`${service.url}/dev/mailbox.json`)).json();
@@ -110,7 +110,7 @@ async function oneOfEach(): Promise<Mail[]> {
     if (newest.size >= allSubjects.length) return [...newest.values()];
     await Bun.sleep(20);
   }
-  throw new Error('not all mails came');
+  throw new Error('not all emails arrived');
 }
 
 const unescaped = (html: string) => html.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
@@ -134,7 +134,7 @@ async function pressAround(page: Page): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** Scans a link; everything that the scanner's browser has asked the service to do, and the cookies it has got. */
+/** Scans a link; returns the requests that could change something, and the cookies received. */
 async function scan(link: string): Promise<string[]> {
   for (const method of ['GET', 'HEAD']) await fetch(link, { method });
   const page = await newPage();
@@ -155,12 +155,12 @@ async function scan(link: string): Promise<string[]> {
   await page.waitForLoadState('networkidle');
   const cookies = (await page.context().cookies()).map(({ name }) => `cookie ${name}`);
   await page.context().close();
-  // The login page asks for a challenge as soon as it is opened, which signs nobody in and writes nothing.
+  // The sign-in page requests a passkey challenge on load, which changes nothing.
   return [...changes.filter((one) => one !== 'POST /passkey/login/challenge'), ...cookies];
 }
 
 test(
-  'a scanner of every link of every mail signs nobody in, changes nothing and spends nothing',
+  'a mail scanner that opens every emailed link signs no one in, changes nothing and spends no link',
   async () => {
     const { token, deviceToken } = await causeAllMails();
     const mails = await oneOfEach();
@@ -180,7 +180,7 @@ test(
     expect(await Promise.all(links.map(scan))).toEqual(links.map(() => []));
     expect(await look()).toEqual(before);
 
-    // All of them are still good, each for what it is for.
+    // Every link still works afterwards.
     const linkAbout = (subject: string) => linksIn(mails.find((mail) => mail.subject === subject)!)[0] ?? '';
     const use = (path: string, subject: string, proof: object = {}) =>
       call('POST', path, { json: { token: tokenOf(linkAbout(subject)), ...proof } });

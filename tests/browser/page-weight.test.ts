@@ -1,4 +1,4 @@
-// What a page weighs and where it comes from, seen by a browser that knows nothing of it yet.
+// The size and origin of each page's assets, with an empty cache.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
@@ -21,7 +21,7 @@ const budgetBytes = { script: 45_000, stylesheet: 10_000 };
 const pages = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'docs'];
 const hashedName = /^\/assets\/[a-z-]+-[0-9a-z]{8}\.(js|css)$/;
 
-/** What a page for somebody signed in asks for until it is quiet. */
+/** All responses a page loads for a signed-in user. */
 async function answersOf(path: string): Promise<Response[]> {
   const page = await newPage();
   await signIn(page, service.url, 'weight@example.com');
@@ -38,7 +38,7 @@ const gzippedBytes = async (answers: readonly Response[]): Promise<number> => {
   return bodies.reduce((sum, body) => sum + gzipSync(body).length, 0);
 };
 
-test.each(pages)('/%s keeps its budget, and asks nobody but the service', async (path) => {
+test.each(pages)('/%s stays within its size budget and loads nothing from other origins', async (path) => {
   const answers = await answersOf(path);
   const hosts = answers
     .map((answer) => new URL(answer.url()))
@@ -52,7 +52,7 @@ test.each(pages)('/%s keeps its budget, and asks nobody but the service', async 
   await answers[0]?.frame().page().context().close();
 });
 
-test('a page names every script that it takes, and no other, so that none waits until another one is read', async () => {
+test('each page preloads exactly the scripts it uses', async () => {
   for (const path of pages.filter((name) => name !== 'docs')) {
     const answers = await answersOf(path);
     const scripts = answers
@@ -68,7 +68,7 @@ test('a page names every script that it takes, and no other, so that none waits 
   }
 });
 
-test('every file of a page comes compressed, under a name made of its content, to be kept for ever', async () => {
+test('every asset is compressed, named by its content and cached forever', async () => {
   const seen = new Set<string>();
   for (const path of pages.filter((name) => name !== 'docs')) {
     const answers = await answersOf(path);
@@ -107,13 +107,13 @@ test('every file of a page comes compressed, under a name made of its content, t
   }
 });
 
-test('a page whose script cannot be had says so after a while, and a page that works never does', async () => {
+test('a page whose script fails to load says so after a delay, and a working page never does', async () => {
   const page = await newPage();
-  const notice = page.getByText('A part of this page does not come. Load it again.');
+  const notice = page.getByText("This page couldn't load completely. Try reloading it.");
   await page.goto(`${service.url}/login`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(await notice.count()).toBe(0);
-  // Another release, whose files have other names.
+  // As after a new release, whose files have other names.
   await page.route('**/assets/login-*.js', (route) => route.fulfill({ status: 404 }));
   await page.reload();
   expect(await notice.isVisible()).toBe(false);

@@ -1,4 +1,4 @@
-// From a device's code to the login page and back to the code, in every way of signing in, with a finger on a phone.
+// From a device code to the sign-in page and back, with every sign-in method, on a phone.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -22,35 +22,35 @@ const tap = (page: Page, name: string) => page.getByRole('button', { name, exact
 
 const codeIn = ({ text }: { text: string }) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
 const question = (page: Page) =>
-  page.getByRole('heading', { name: 'Let this terminal sign in as you?', level: 1 });
+  page.getByRole('heading', { name: 'Let this device sign in as you?', level: 1 });
 
-async function askForMail(page: Page, email: string) {
-  await page.getByLabel('Mail address').fill(email);
-  await tap(page, 'Send me a mail');
+async function requestEmail(page: Page, email: string) {
+  await page.getByLabel('Email address').fill(email);
+  await tap(page, 'Email me a link');
   return mailTo(service.url, email);
 }
 
-interface Way {
+interface Method {
   readonly name: string;
-  /** What the person has from before. */
+  /** Sets up what the user already has. */
   prepare?(page: Page): Promise<void>;
-  /** From the login page on. */
+  /** Signs in, starting from the sign-in page. */
   signIn(page: Page, email: string): Promise<void>;
 }
 
-const ways: Way[] = [
+const methods: Method[] = [
   {
-    name: 'the code of the mail',
+    name: 'the emailed code',
     signIn: async (page, email) => {
-      const code = codeIn(await askForMail(page, email));
-      await page.getByLabel('Code from the mail').fill(code);
+      const code = codeIn(await requestEmail(page, email));
+      await page.getByLabel('Code from the email').fill(code);
       await tap(page, 'Sign in');
     },
   },
   {
-    name: 'the link of the mail',
+    name: 'the emailed link',
     signIn: async (page, email) => {
-      const token = linkTokenIn(await askForMail(page, email));
+      const token = linkTokenIn(await requestEmail(page, email));
       await page.goto(`${service.url}/magic-link#token=${token}`);
       await tap(page, `Sign in as ${email}`);
     },
@@ -69,15 +69,15 @@ const ways: Way[] = [
   },
 ];
 
-test.each(ways.map((way) => [way.name, way] as const))(
-  'whoever signs in by %s comes back to the code, also after a reload, and approves it',
-  async (_, way) => {
+test.each(methods.map((method) => [method.name, method] as const))(
+  'signing in with %s returns to the device code, which survives a reload and can be approved',
+  async (_, method) => {
     const page = await newPage(phone);
-    await way.prepare?.(page);
+    await method.prepare?.(page);
     const device = await startDevice(service.url);
     await page.goto(device.verification_uri_complete);
     await page.waitForURL(/\/login\?next=/);
-    await way.signIn(page, `${crypto.randomUUID()}@example.com`);
+    await method.signIn(page, `${crypto.randomUUID()}@example.com`);
     await question(page).waitFor();
     await page.reload();
     await question(page).waitFor();
@@ -90,20 +90,20 @@ test.each(ways.map((way) => [way.name, way] as const))(
   },
 );
 
-test('a link opened in another browser points to the first screen, which takes the code; the link is then used up', async () => {
+test('a link opened in another browser refers to the first screen, and signing in there with the code spends the link', async () => {
   const email = `${crypto.randomUUID()}@example.com`;
   const page = await newPage(phone);
   const device = await startDevice(service.url);
   await page.goto(device.verification_uri_complete);
   await page.waitForURL(/\/login\?next=/);
-  const mail = await askForMail(page, email);
+  const mail = await requestEmail(page, email);
   const elsewhere = await newPage(phone);
   await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(mail)}`);
-  await elsewhere.getByText('type the code of the same mail there').waitFor();
-  await page.getByLabel('Code from the mail').fill(codeIn(mail));
+  await elsewhere.getByText('enter the code from the email there').waitFor();
+  await page.getByLabel('Code from the email').fill(codeIn(mail));
   await tap(page, 'Sign in');
   await question(page).waitFor();
-  await elsewhere.getByLabel('Mail address').fill(email);
+  await elsewhere.getByLabel('Email address').fill(email);
   await tap(elsewhere, 'Sign in');
   await elsewhere.getByRole('alert').getByText('it has been used').waitFor();
   await Promise.all([page.context().close(), elsewhere.context().close()]);

@@ -1,5 +1,5 @@
-// What people do on the account page and at a device's code besides clicking once: clicking twice, losing the
-// connection, reloading, going back, coming back after the login has ended.
+// Disturbances on the account and device pages: clicking twice, losing the connection, reloading, going back, and
+// continuing after the session has ended.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -23,13 +23,13 @@ afterAll(async () => {
 const newAddress = () => `${crypto.randomUUID()}@example.com`;
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
-const unreachable = (page: Page) => page.getByRole('alert').getByText('could not be reached').first();
+const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
 const passkeys = (page: Page) => page.locator('#passkeys > li');
-const logins = (page: Page) => page.locator('#logins > li');
+const sessions = (page: Page) => page.locator('#sessions > li');
 
 async function onlyThisOne(page: Page): Promise<void> {
-  await logins(page).getByText('this one').waitFor();
-  expect(await logins(page).count()).toBe(1);
+  await sessions(page).getByText('This session').waitFor();
+  expect(await sessions(page).count()).toBe(1);
 }
 
 async function addPasskey(token: string): Promise<void> {
@@ -40,14 +40,14 @@ async function addPasskey(token: string): Promise<void> {
 
 interface Action {
   readonly name: string;
-  /** Brings the account page to the button. */
+  /** Opens whatever leads to the button. */
   begin(page: Page): Promise<void>;
   readonly button: string;
-  /** What the service is asked to do, once, as the start of method and path. */
+  /** The request that must be sent once, as the start of method and path. */
   readonly call: string;
-  /** Waits until the page shows that it is done. */
+  /** Waits until the page confirms it. */
   done(page: Page): Promise<void>;
-  /** Holds after a reload, too; where the page has been left, not looked at. */
+  /** Checks the result after a reload, unless the action left the page. */
   lasts?(page: Page): Promise<void>;
 }
 
@@ -55,25 +55,25 @@ const atLogin = (page: Page) => page.waitForURL(/\/login/);
 
 const actions: Action[] = [
   {
-    name: 'a change of the profile',
+    name: 'changing the profile',
     begin: async (page) => {
-      await button(page, 'Edit the profile').click();
+      await button(page, 'Edit profile').click();
       await page.getByLabel('Name', { exact: true }).fill('Typed once');
     },
     button: 'Save',
     call: 'PATCH /me',
-    done: (page) => page.getByText('Your profile is saved.').waitFor(),
+    done: (page) => page.getByText('Profile saved.').waitFor(),
     lasts: (page) => page.locator('#profile-name').getByText('Typed once').waitFor(),
   },
   {
-    name: 'a change of the address',
+    name: 'changing the email',
     begin: async (page) => {
-      await button(page, 'Change the address').click();
-      await page.getByLabel('New mail address').fill('disturbed@example.com');
+      await button(page, 'Change email').click();
+      await page.getByLabel('New email address').fill('disturbed@example.com');
     },
-    button: 'Send a link there',
+    button: 'Send confirmation link',
     call: 'POST /me/email',
-    done: (page) => page.getByText('We sent a mail to disturbed@example.com').waitFor(),
+    done: (page) => page.getByText('We sent a link to disturbed@example.com').waitFor(),
   },
   {
     name: 'adding a passkey',
@@ -91,32 +91,32 @@ const actions: Action[] = [
     },
     button: 'Save',
     call: 'PATCH /passkeys/',
-    done: (page) => page.getByText('That passkey is now called New key.').waitFor(),
+    done: (page) => page.getByText('Passkey renamed to New key.').waitFor(),
     lasts: (page) => passkeys(page).getByText('New key').waitFor(),
   },
   {
     name: 'removing a passkey',
-    // The second click of the first button must not answer the question.
+    // The second click must not confirm the removal.
     begin: (page) => button(page, 'Remove').dblclick(),
-    button: 'Yes, remove it',
+    button: 'Remove passkey',
     call: 'DELETE /passkeys/',
-    done: (page) => page.getByText('Old key has been removed.').waitFor(),
-    lasts: (page) => page.getByText('None yet.').waitFor(),
+    done: (page) => page.getByText('Passkey removed: Old key.').waitFor(),
+    lasts: (page) => page.getByText('No passkeys yet.').waitFor(),
   },
   {
-    name: 'signing one login out',
+    name: 'signing out one session',
     begin: async () => undefined,
     button: 'Sign out',
     call: 'DELETE /sessions/',
-    done: (page) => page.getByText('That login has been signed out.').waitFor(),
+    done: (page) => page.getByText('Session signed out.').waitFor(),
     lasts: onlyThisOne,
   },
   {
-    name: 'signing all others out',
+    name: 'signing out all other sessions',
     begin: async () => undefined,
-    button: 'Sign out all others',
+    button: 'Sign out other sessions',
     call: 'DELETE /sessions/',
-    done: (page) => page.getByText('Only this one is left').waitFor(),
+    done: (page) => page.getByText('All other sessions signed out').waitFor(),
     lasts: onlyThisOne,
   },
   {
@@ -135,25 +135,25 @@ const actions: Action[] = [
   },
   {
     name: 'deleting the account',
-    begin: (page) => button(page, 'Delete my account').dblclick(),
-    button: 'Yes, delete it for good',
+    begin: (page) => button(page, 'Delete account').dblclick(),
+    button: 'Permanently delete account',
     call: 'DELETE /me',
     done: atLogin,
   },
 ];
 
-/** The account page of somebody with one passkey and one more login. */
+/** The account page of a user with one passkey and one other session. */
 async function openAccount(screen: BrowserContextOptions = phone): Promise<{ page: Page; token: string }> {
   const page = await newPage(screen);
   await giveAuthenticator(page);
   const token = await signedIn(page, service.url, newAddress());
   await addPasskey(token);
   await page.goto(`${service.url}/account`);
-  await logins(page).nth(1).waitFor();
+  await sessions(page).nth(1).waitFor();
   return { page, token };
 }
 
-/** The middle of the first button of a name, in the window. */
+/** The center of the first button with this name, in the viewport. */
 async function middleOf(page: Page, name: string): Promise<[x: number, y: number]> {
   const found = button(page, name).first();
   await found.scrollIntoViewIfNeeded();
@@ -161,14 +161,14 @@ async function middleOf(page: Page, name: string): Promise<[x: number, y: number
   return [x + width / 2, y + height / 2];
 }
 
-/** Clicks twice in a row, and not as a double click, of which the pages take only the first. */
+/** Clicks twice in a row, but not as a double click, whose second click the pages ignore. */
 async function clickTwice(page: Page, name: string): Promise<void> {
   const middle = await middleOf(page, name);
   await Promise.all([page.mouse.click(...middle), page.mouse.click(...middle)]);
 }
 
 describe.each(actions.map((action) => [action.name, action] as const))('%s', (_, action) => {
-  test('waits out a lost connection, is done once by two clicks, and lasts', async () => {
+  test('recovers from a lost connection, runs once for two clicks, and persists', async () => {
     const { page } = await openAccount();
     await action.begin(page);
     const changes = changesBy(page.context());
@@ -190,9 +190,9 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
   });
 });
 
-/** Puts away what an action has opened, so that the next one finds its buttons. */
+/** Closes what an action opened, so that the next one finds its buttons. */
 async function putAway(page: Page): Promise<void> {
-  for (const name of ['Cancel', 'Keep it', 'Stay signed in']) {
+  for (const name of ['Cancel']) {
     if (await button(page, name).isVisible()) await button(page, name).click();
   }
 }
@@ -200,10 +200,10 @@ async function putAway(page: Page): Promise<void> {
 const typedIn = (page: Page) =>
   page.locator('main input').evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
 
-test('after the login has ended each action says so over the page, keeps what was typed, and leads back in', async () => {
+test('after the session has ended, every action opens a dialog to sign in again and keeps what was typed', async () => {
   const { page, token } = await openAccount();
   await request(service.url, 'POST', '/revoke', { token });
-  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
+  const dialog = page.getByRole('dialog', { name: "You're signed out" });
   for (const action of actions) {
     await action.begin(page);
     const typed = await typedIn(page);
@@ -220,7 +220,7 @@ test('after the login has ended each action says so over the page, keeps what wa
   await page.context().close();
 });
 
-test('the second click of a slow double click does not sign out the login that has moved under the pointer', async () => {
+test('the second click of a slow double click does not sign out the session that moved under the pointer', async () => {
   const { page, token } = await openAccount({});
   for (let count = 0; count < 3; count++) {
     const { user_code, device_code } = await startDevice(service.url);
@@ -228,14 +228,14 @@ test('the second click of a slow double click does not sign out the login that h
     await request(service.url, 'POST', '/token', { json: { device_code } });
   }
   await page.reload();
-  await logins(page).nth(4).waitFor();
-  // The message of the first one takes room. From then on nothing but the list moves.
+  await sessions(page).nth(4).waitFor();
+  // The first status message moves the page. From then on only the list moves.
   await button(page, 'Sign out').first().click();
-  await logins(page).nth(4).waitFor({ state: 'detached' });
+  await sessions(page).nth(4).waitFor({ state: 'detached' });
   const changes = changesBy(page.context());
   const [x, y] = await middleOf(page, 'Sign out');
   await page.mouse.click(x, y);
-  await logins(page).nth(3).waitFor({ state: 'detached' });
+  await sessions(page).nth(3).waitFor({ state: 'detached' });
   const under = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.textContent, [
     x,
     y,
@@ -243,7 +243,7 @@ test('the second click of a slow double click does not sign out the login that h
   expect(under).toBe('Sign out');
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
-  // Whatever that second click has begun is done before this one is.
+  // Anything the second click started would finish before this.
   await button(page, 'Sign out here').click();
   await atLogin(page);
   expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
@@ -264,18 +264,18 @@ describe.each([
   ['approving', 'Approve', 'Approved', 'tokens'],
   ['denying', 'Deny', 'Denied', 'access_denied'],
 ] as const)('%s a device', (_, decision, done, outcome) => {
-  test('with a typed code waits out a lost connection twice, is done once by two clicks, and not again by a reload', async () => {
+  test('recovers from two lost connections, runs once for two clicks, and not again after a reload', async () => {
     const { page, device } = await openDevice();
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/device`);
-    await page.getByLabel('Code from your terminal').fill(device.user_code);
+    await page.getByLabel('Code from your device').fill(device.user_code);
     await page.context().setOffline(true);
     await button(page, 'Continue').click();
     await unreachable(page).waitFor();
-    expect(await page.getByLabel('Code from your terminal').inputValue()).toBe(device.user_code);
+    expect(await page.getByLabel('Code from your device').inputValue()).toBe(device.user_code);
     await page.context().setOffline(false);
     await clickTwice(page, 'Continue');
-    await headed(page, 'Let this terminal sign in as you?');
+    await headed(page, 'Let this device sign in as you?');
     await page.context().setOffline(true);
     await button(page, decision).click();
     await unreachable(page).waitFor();
@@ -291,15 +291,15 @@ describe.each([
   });
 });
 
-test('a device at its link survives reloading and going back, and nothing is done by them', async () => {
+test('reloading and going back on the device page changes nothing and keeps showing the device', async () => {
   const { page, device } = await openDevice();
   const changes = changesBy(page.context());
   await page.goto(device.verification_uri_complete);
   await page.reload();
-  await headed(page, 'Let this terminal sign in as you?');
+  await headed(page, 'Let this device sign in as you?');
   await page.goto(`${service.url}/account`);
   await page.goBack();
-  await headed(page, 'Let this terminal sign in as you?');
+  await headed(page, 'Let this device sign in as you?');
   expect(changes.filter((one) => /approve|deny/.test(one))).toEqual([]);
   expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
   await button(page, 'Approve').click();
@@ -307,20 +307,20 @@ test('a device at its link survives reloading and going back, and nothing is don
   await page.context().close();
 });
 
-test('a login that ended before a code was looked up, or before the decision, leads to a new one and back to the code', async () => {
+test('a session that ends before the code lookup or the decision leads to signing in and back to the code', async () => {
   const { page, token, device } = await openDevice();
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your terminal').fill(device.user_code);
+  await page.getByLabel('Code from your device').fill(device.user_code);
   await request(service.url, 'POST', '/revoke', { token });
   await button(page, 'Continue').click();
   await page.waitForURL(/\/login\?next=/);
   const email = newAddress();
-  await page.getByLabel('Mail address').fill(email);
-  await button(page, 'Send me a mail').click();
+  await page.getByLabel('Email address').fill(email);
+  await button(page, 'Email me a link').click();
   const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
-  await page.getByLabel('Code from the mail').fill(code);
+  await page.getByLabel('Code from the email').fill(code);
   await button(page, 'Sign in').click();
-  await headed(page, 'Let this terminal sign in as you?');
+  await headed(page, 'Let this device sign in as you?');
   const { access_token } = await loginByMail(service.url, email);
   await request(service.url, 'POST', '/revoke', { token: access_token });
   await button(page, 'Approve').click();

@@ -1,4 +1,4 @@
-// Passkeys on the pages, in a real browser with a virtual authenticator, against the real service.
+// Passkeys on the pages, in a real browser with a virtual authenticator against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
@@ -18,7 +18,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const mailButton = 'Send me a mail';
+const emailButton = 'Email me a link';
 const passkeyButton = 'Sign in with a passkey';
 
 interface Device {
@@ -26,13 +26,13 @@ interface Device {
   readonly cdp: CDPSession;
   readonly authenticatorId: string;
   credentials(): Promise<{ credentialId: string; userName?: string }[]>;
-  /** Whether the person shows a finger when asked. */
+  /** Whether the user passes verification. */
   verifies(isUserVerified: boolean): Promise<void>;
-  /** Whether the person answers at all. */
+  /** Whether the user responds at all. */
   answers(enabled: boolean): Promise<void>;
 }
 
-/** A browser with a device that can keep passkeys, or can only take part in them without a screen lock. */
+/** A browser with a platform authenticator, or with a security key that cannot verify the user. */
 async function newDevice({ autofill = false, screenLock = true } = {}): Promise<Device> {
   const page = await newPage();
   if (!autofill) {
@@ -41,17 +41,17 @@ async function newDevice({ autofill = false, screenLock = true } = {}): Promise<
     });
   }
   await page.addInitScript(() => {
-    const heard: unknown[] = [];
-    Object.assign(window, { heard });
+    const signals: unknown[] = [];
+    Object.assign(window, { signals });
     for (const name of [
       'signalUnknownCredential',
       'signalAllAcceptedCredentials',
       'signalCurrentUserDetails',
     ] as const) {
-      const original = PublicKeyCredential[name].bind(PublicKeyCredential) as (told: object) => Promise<void>;
-      PublicKeyCredential[name] = (told: object) => {
-        heard.push({ signal: name, ...told });
-        return original(told);
+      const original = PublicKeyCredential[name].bind(PublicKeyCredential) as (sent: object) => Promise<void>;
+      PublicKeyCredential[name] = (sent: object) => {
+        signals.push({ signal: name, ...sent });
+        return original(sent);
       };
     }
   });
@@ -84,41 +84,41 @@ async function newDevice({ autofill = false, screenLock = true } = {}): Promise<
   };
 }
 
-type Heard = {
+type Signal = {
   signal: string;
   rpId: string;
   credentialId?: string;
   allAcceptedCredentialIds?: string[];
 };
 
-const heardBy = (page: Page) =>
-  page.evaluate(() => (window as unknown as { heard: unknown[] }).heard) as Promise<Heard[]>;
+const signalsOf = (page: Page) =>
+  page.evaluate(() => (window as unknown as { signals: unknown[] }).signals) as Promise<Signal[]>;
 
-/** Waits until the page has told the browser's password managers something of this kind. */
-async function toldBy(
+/** Waits until the page has sent the browser's password managers a signal. */
+async function waitForSignal(
   page: Page,
   name: string,
-  matches: (told: Heard) => boolean = () => true,
-): Promise<Heard> {
+  matches: (sent: Signal) => boolean = () => true,
+): Promise<Signal> {
   const deadline = Date.now() + 10_000;
   while (Date.now() < deadline) {
-    const found = (await heardBy(page)).findLast((told) => told.signal === name && matches(told));
+    const found = (await signalsOf(page)).findLast((sent) => sent.signal === name && matches(sent));
     if (found) return found;
     await Bun.sleep(50);
   }
-  throw new Error(`not told: ${name}; told: ${JSON.stringify(await heardBy(page))}`);
+  throw new Error(`not signaled: ${name}; signaled: ${JSON.stringify(await signalsOf(page))}`);
 }
 
 async function signInByMail(page: Page, email: string, path = '/login'): Promise<void> {
   await page.goto(`${service.url}${path}`);
-  await page.getByLabel('Mail address').fill(email);
-  await page.getByRole('button', { name: mailButton }).click();
-  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('button', { name: emailButton }).click();
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
   const { text } = await mailTo(service.url, email);
-  await page.getByLabel('Code from the mail').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
+  await page.getByLabel('Code from the email').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
-  await page.getByRole('heading', { name: 'Your passkeys' }).waitFor();
+  await page.getByRole('heading', { name: 'Passkeys' }).waitFor();
 }
 
 async function signUpWithPasskey(device: Device, email: string): Promise<void> {
@@ -132,62 +132,62 @@ async function signOut(page: Page): Promise<void> {
   await page.waitForURL(`${service.url}/login`);
 }
 
-/** An error as the service writes it. */
+/** An error body in the format of the service. */
 const refusal = (error: string) => ({ error, error_description: '.', request_id: 'r' });
 
 const items = (page: Page) => page.locator('#passkeys > li');
 
-test('after a mail login a passkey is offered, added, told to the browser, and signs in by the button', async () => {
+test('after an email sign-in a passkey is offered, added, signaled to the browser, and signs in', async () => {
   const device = await newDevice();
   const { page } = device;
   await signInByMail(page, 'button@example.com');
-  await page.getByText('Next time without a mail').waitFor();
+  await page.getByText('Skip the email next time').waitFor();
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('Passkey added').waitFor();
   expect(await items(page).count()).toBe(1);
-  expect(await page.getByText('Next time without a mail').count()).toBe(0);
+  expect(await page.getByText('Skip the email next time').count()).toBe(0);
   expect(
     (
-      await toldBy(
+      await waitForSignal(
         page,
         'signalAllAcceptedCredentials',
-        (told) => told.allAcceptedCredentialIds?.length === 1,
+        (sent) => sent.allAcceptedCredentialIds?.length === 1,
       )
     ).rpId,
   ).toBe('localhost');
-  await toldBy(page, 'signalCurrentUserDetails');
+  await waitForSignal(page, 'signalCurrentUserDetails');
   expect((await device.credentials()).length).toBe(1);
 
   await signOut(page);
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.waitForURL(`${service.url}/account`);
-  await page.getByText('with a passkey, from').waitFor();
+  await page.getByText('Signed in with a passkey on').waitFor();
   expect(await items(page).innerText()).toContain('Last used');
-  expect(await page.getByText('Next time without a mail').count()).toBe(0);
+  expect(await page.getByText('Skip the email next time').count()).toBe(0);
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}');
 });
 
-test('autofill signs in without a click, and goes on to where the person was going', async () => {
+test('passkey autofill signs in without a click and continues to the right page', async () => {
   const device = await newDevice({ autofill: true });
   const { page } = device;
   await signUpWithPasskey(device, 'autofill@example.com');
   await signOut(page);
   await page.waitForURL(`${service.url}/account`);
-  await page.getByText('with a passkey, from').waitFor();
+  await page.getByText('Signed in with a passkey on').waitFor();
   await page.context().clearCookies();
   await page.goto(`${service.url}/device`);
-  await page.getByRole('heading', { name: 'Sign in a terminal' }).waitFor();
+  await page.getByRole('heading', { name: 'Device sign-in' }).waitFor();
 });
 
-test('the button takes over from a waiting autofill', async () => {
+test('the passkey button takes over from a pending autofill request', async () => {
   const device = await newDevice({ autofill: true });
   const { page } = device;
   await signUpWithPasskey(device, 'takeover@example.com');
   await device.answers(false);
-  const asked = page.waitForResponse((response) => response.url().endsWith('/passkey/login/challenge'));
+  const challenge = page.waitForResponse((response) => response.url().endsWith('/passkey/login/challenge'));
   await signOut(page);
-  await asked;
-  expect(await page.getByLabel('Mail address').getAttribute('autocomplete')).toBe('username webauthn');
+  await challenge;
+  expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
   await Bun.sleep(300);
   await device.answers(true);
   expect(page.url()).toBe(`${service.url}/login`);
@@ -195,7 +195,7 @@ test('the button takes over from a waiting autofill', async () => {
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('a passkey is renamed and removed by keyboard, and the browser hears that it is gone', async () => {
+test('a passkey is renamed and removed by keyboard, and the browser is told that it is gone', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'rename@example.com');
@@ -204,29 +204,33 @@ test('a passkey is renamed and removed by keyboard, and the browser hears that i
   expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
   await field.fill('');
   await field.press('Enter');
-  await page.getByText('Type a name first.').waitFor();
+  await page.getByText('Enter a name.').waitFor();
   await field.fill('Blue laptop');
   await field.press('Enter');
-  await page.getByText('That passkey is now called Blue laptop.').waitFor();
+  await page.getByText('Passkey renamed to Blue laptop.').waitFor();
   await page.reload();
   await items(page).getByText('Blue laptop').waitFor();
 
   await page.getByRole('button', { name: 'Remove' }).press('Enter');
-  await page.getByRole('button', { name: 'Keep it' }).press('Enter');
+  await page.getByRole('button', { name: 'Cancel' }).press('Enter');
   expect(await items(page).count()).toBe(1);
   await page.getByRole('button', { name: 'Remove' }).press('Enter');
-  await page.getByRole('button', { name: 'Yes, remove it' }).press('Enter');
-  await page.getByText('Blue laptop has been removed.').waitFor();
+  await page.getByRole('button', { name: 'Remove passkey' }).press('Enter');
+  await page.getByText('Passkey removed: Blue laptop.').waitFor();
   expect(await items(page).count()).toBe(0);
-  await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
+  await waitForSignal(
+    page,
+    'signalAllAcceptedCredentials',
+    (sent) => sent.allAcceptedCredentialIds?.length === 0,
+  );
   expect(await device.credentials()).toEqual([]);
 });
 
-test('the browser is told of a passkey that the service no longer knows, and of no other failure', async () => {
+test('the browser is told about a passkey that the service no longer knows, but about no other failure', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'unknown@example.com');
-  // Removed behind this page's back, as from another browser.
+  // Removed without this page knowing, as if from another browser.
   await page.evaluate(async () => {
     const { passkeys } = await (await fetch('/api/v1/auth/passkeys')).json();
     await fetch(`/api/v1/auth/passkeys/${passkeys[0].id}`, { method: 'DELETE' });
@@ -237,44 +241,44 @@ test('the browser is told of a passkey that the service no longer knows, and of 
     route.fulfill({ status: 400, json: refusal('invalid_grant') }),
   );
   await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByText('That passkey did not work.').waitFor();
-  expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('signalUnknownCredential');
+  await page.getByText("That passkey didn't work.").waitFor();
+  expect((await signalsOf(page)).map(({ signal }) => signal)).not.toContain('signalUnknownCredential');
   await page.unroute('**/passkey/login?*');
 
   await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByText('not registered here any more').waitFor();
-  expect((await toldBy(page, 'signalUnknownCredential')).rpId).toBe('localhost');
+  await page.getByText('no longer registered').waitFor();
+  expect((await waitForSignal(page, 'signalUnknownCredential')).rpId).toBe('localhost');
   expect(await device.credentials()).toEqual([]);
 });
 
-test('a device that holds one already says so, and a cancelled request says that nothing changed', async () => {
+test('adding a second passkey on a device explains itself, and a canceled sign-in can be repeated', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'already@example.com');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText('a passkey for this account on this device already').waitFor();
+  await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
   expect(await items(page).count()).toBe(1);
 
   await signOut(page);
   await device.verifies(false);
   await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByRole('alert').getByText('No passkey was used').waitFor();
-  // A challenge is good once: the next try has a new one, and works.
+  await page.getByRole('alert').getByText('The passkey request was canceled').waitFor();
+  // Each attempt uses a new challenge.
   await device.verifies(true);
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('a browser without passkeys, or a device without an authenticator, says so and leaves the mail', async () => {
+test('a browser without passkey support, or a device without an authenticator, says so and email still works', async () => {
   const old = await newPage();
   await old.addInitScript(() => {
     Reflect.deleteProperty(window, 'PublicKeyCredential');
   });
   await old.goto(`${service.url}/login`);
   await old.getByRole('button', { name: passkeyButton }).click();
-  await old.getByRole('alert').getByText('This browser cannot use passkeys.').waitFor();
+  await old.getByRole('alert').getByText("This browser doesn't support passkeys.").waitFor();
   await signInByMail(old, 'old@example.com');
-  await old.getByText('This browser cannot make passkeys.').waitFor();
+  await old.getByText("This browser doesn't support passkeys.").waitFor();
 
   const { page } = await newDevice({ screenLock: false });
   await signInByMail(page, 'bare@example.com');
@@ -282,23 +286,23 @@ test('a browser without passkeys, or a device without an authenticator, says so 
   await page.getByRole('alert').getByText('This device has no screen lock').waitFor();
 });
 
-test('adding a passkey to a login that is not recent asks for a tap in place, then goes on', async () => {
+test('adding a passkey without a recent sign-in asks to confirm with a passkey and then continues', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'confirm@example.com');
   const refused = { status: 401, json: refusal('insufficient_user_authentication') };
   await page.route('**/passkey/register/challenge', (route) => route.fulfill(refused), { times: 1 });
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Confirm it is you' });
+  const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
   await dialog.getByRole('button', { name: 'Use a passkey' }).click();
   await dialog.waitFor({ state: 'detached' });
-  // Done again: this device has one already.
-  await page.getByRole('alert').getByText('a passkey for this account on this device already').waitFor();
+  // The action ran again: this device already has a passkey.
+  await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
   expect(page.url()).toBe(`${service.url}/account`);
-  await page.getByText('with a passkey, from').waitFor();
+  await page.getByText('Signed in with a passkey on').waitFor();
 });
 
-test('a passkey that is registered already is explained, and thrown away by the browser', async () => {
+test('a passkey that is already registered is explained, and the browser discards it', async () => {
   const device = await newDevice();
   const { page } = device;
   await signInByMail(page, 'registered@example.com');
@@ -306,15 +310,15 @@ test('a passkey that is registered already is explained, and thrown away by the 
     route.fulfill({ status: 409, json: refusal('conflict') }),
   );
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText('it is registered already').waitFor();
+  await page.getByRole('alert').getByText("It's already registered").waitFor();
   expect(await device.credentials()).toEqual([]);
 });
 
-test('an account with as many passkeys as it can have says so, and its browser keeps no further one', async () => {
+test('at the passkey limit adding one says so, and the browser keeps no orphaned passkey', async () => {
   const device = await newDevice();
   const { page } = device;
   await signInByMail(page, 'full@example.com');
-  // Added behind this page's back, as from other devices.
+  // Added without this page knowing, as if from other devices.
   const authenticator = createAuthenticator({ origin: service.url });
   const post = (path: string, body?: unknown) =>
     page.evaluate(
@@ -327,15 +331,13 @@ test('an account with as many passkeys as it can have says so, and its browser k
   for (let n = 0; n < fieldLimits.passkeys; n++) {
     await post('register', authenticator.create(await post('register/challenge')));
   }
-  const tooMany = page
-    .getByRole('alert')
-    .getByText(`has ${fieldLimits.passkeys} passkeys, as many as it can have`);
+  const tooMany = page.getByRole('alert').getByText(`the limit of ${fieldLimits.passkeys} passkeys`);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await tooMany.waitFor();
   expect(await items(page).count()).toBe(fieldLimits.passkeys);
   expect(await device.credentials()).toEqual([]);
 
-  // Now that the page knows, the browser is not even asked.
+  // Now that the page knows, it does not even ask the browser.
   await page.reload();
   await page.evaluate(() => {
     navigator.credentials.create = () => Promise.reject(new Error('asked'));
@@ -344,31 +346,35 @@ test('an account with as many passkeys as it can have says so, and its browser k
   await tooMany.waitFor();
 });
 
-test('after a mail login the browser makes no passkey before the person asks for one', async () => {
+test('after an email sign-in no passkey is created until the user asks for one', async () => {
   const device = await newDevice();
   const { page } = device;
   await page.addInitScript(() => {
     PublicKeyCredential.getClientCapabilities = async () => ({ conditionalCreate: true });
     const create = navigator.credentials.create.bind(navigator.credentials);
     navigator.credentials.create = (options) => {
-      const { heard } = window as unknown as { heard: unknown[] };
-      heard.push({ signal: 'create' });
+      const { signals } = window as unknown as { signals: unknown[] };
+      signals.push({ signal: 'create' });
       return create(options);
     };
   });
   await signInByMail(page, 'unasked@example.com');
-  await page.getByText('Next time without a mail').waitFor();
-  await toldBy(page, 'signalAllAcceptedCredentials', (told) => told.allAcceptedCredentialIds?.length === 0);
-  expect((await heardBy(page)).map(({ signal }) => signal)).not.toContain('create');
+  await page.getByText('Skip the email next time').waitFor();
+  await waitForSignal(
+    page,
+    'signalAllAcceptedCredentials',
+    (sent) => sent.allAcceptedCredentialIds?.length === 0,
+  );
+  expect((await signalsOf(page)).map(({ signal }) => signal)).not.toContain('create');
 });
 
-test('while a passkey is being removed, the button that adds one does not show progress', async () => {
+test('removing a passkey shows no progress on the button that adds one', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'progress@example.com');
   await page.route('**/auth/passkeys/*', () => {});
   await page.getByRole('button', { name: 'Remove' }).click();
-  await page.getByRole('button', { name: 'Yes, remove it' }).click();
+  await page.getByRole('button', { name: 'Remove passkey' }).click();
   await page.locator('#add-passkey:disabled').waitFor();
   expect(await page.locator('#add-passkey').innerText()).toBe('Add a passkey');
 });

@@ -1,5 +1,5 @@
-// Journeys without a mouse, and what people do besides clicking once: going back, reloading, clicking twice, working
-// in two tabs, losing the connection.
+// Keyboard and screen reader use, and disturbances: going back, reloading, clicking twice, two tabs, losing the
+// connection.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
@@ -23,21 +23,21 @@ const codeFor = async (email: string) =>
 const poll = (device_code: string) => request(service.url, 'POST', '/token', { json: { device_code } });
 const startDevice = async () => (await request(service.url, 'POST', '/device')).body;
 
-test('by keyboard alone a person signs in with the code of the mail', async () => {
+test('a keyboard user signs in with the emailed code', async () => {
   const page = await newPage();
   await page.goto(`${service.url}/login`);
   await page.locator('#email:focus').waitFor();
   await page.keyboard.type('keys@example.com');
   await page.keyboard.press('Enter');
-  await page.locator('h1:focus').getByText('Check your mail').waitFor();
-  await tabTo(page, 'Code from the mail');
+  await page.locator('h1:focus').getByText('Check your email').waitFor();
+  await tabTo(page, 'Code from the email');
   await page.keyboard.type(await codeFor('keys@example.com'));
   await page.keyboard.press('Enter');
   await page.waitForURL(`${service.url}/account`);
   await page.context().close();
 });
 
-test('by keyboard alone a person compares the code of a device and approves it', async () => {
+test('a keyboard user compares the code of a device and approves it', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'approves@example.com');
   const device = await startDevice();
@@ -45,7 +45,7 @@ test('by keyboard alone a person compares the code of a device and approves it',
   await page.locator('#user_code:focus').waitFor();
   await page.keyboard.type(device.user_code.toLowerCase());
   await page.keyboard.press('Enter');
-  await page.locator('h1:focus').getByText('Let this terminal sign in as you?').waitFor();
+  await page.locator('h1:focus').getByText('Let this device sign in as you?').waitFor();
   await tabTo(page, 'Approve');
   await page.keyboard.press('Space');
   await page.locator('h1:focus').getByText('Approved').waitFor();
@@ -53,44 +53,44 @@ test('by keyboard alone a person compares the code of a device and approves it',
   await page.context().close();
 });
 
-test('a screen reader is told the code, the warning and the two choices by their roles', async () => {
+test('a screen reader announces the code, the warning and both choices of the device page', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'reader@example.com');
   const device = await startDevice();
   await page.goto(device.verification_uri_complete);
   await page.locator('#approve').waitFor();
   const tree = await page.locator('body').ariaSnapshot();
-  expect(tree).toContain('heading "Let this terminal sign in as you?" [level=1]');
+  expect(tree).toContain('heading "Let this device sign in as you?" [level=1]');
   expect(tree).toContain(`status: ${device.user_code}`);
-  expect(tree).toContain('Only approve if you started this login yourself');
+  expect(tree).toContain('Only approve if you started this sign-in yourself');
   expect(tree).toContain('button "Approve"');
   expect(tree).toContain('button "Deny"');
   await page.context().close();
 });
 
-test('clicking twice sends one mail, and approves once without an error', async () => {
+test('double clicks send one email and approve once', async () => {
   const page = await newPage();
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('request', (sent) => {
-    if (sent.method() === 'POST') asked.push(new URL(sent.url()).pathname);
+    if (sent.method() === 'POST') requests.push(new URL(sent.url()).pathname);
   });
   await page.goto(`${service.url}/login`);
-  await page.getByLabel('Mail address').fill('twice@example.com');
-  await page.getByRole('button', { name: 'Send me a mail' }).dblclick();
-  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
-  expect(asked.filter((path) => path.endsWith('/magic_link')).length).toBe(1);
-  await page.getByLabel('Code from the mail').fill(await codeFor('twice@example.com'));
+  await page.getByLabel('Email address').fill('twice@example.com');
+  await page.getByRole('button', { name: 'Email me a link' }).dblclick();
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
+  expect(requests.filter((path) => path.endsWith('/magic_link')).length).toBe(1);
+  await page.getByLabel('Code from the email').fill(await codeFor('twice@example.com'));
   await page.getByRole('button', { name: 'Sign in' }).dblclick();
   await page.waitForURL(`${service.url}/account`);
   const device = await startDevice();
   await page.goto(device.verification_uri_complete);
   await page.getByRole('button', { name: 'Approve' }).dblclick();
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
-  expect(asked.filter((path) => path.endsWith('/device/approve')).length).toBe(1);
+  expect(requests.filter((path) => path.endsWith('/device/approve')).length).toBe(1);
   await page.context().close();
 });
 
-test('going back to the account after signing out in another tab shows it no more', async () => {
+test('going back to the account page after signing out in another tab does not show it', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'back@example.com');
   await page.goto(`${service.url}/docs`);
@@ -104,12 +104,12 @@ test('going back to the account after signing out in another tab shows it no mor
   await page.context().close();
 });
 
-test('whoever reloads after typing the code of a device still looks at that device', async () => {
+test('a typed device code survives a reload', async () => {
   const page = await newPage();
   await signedIn(page, service.url, 'typist@example.com');
   const { user_code } = await startDevice();
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your terminal').fill(user_code.toLowerCase());
+  await page.getByLabel('Code from your device').fill(user_code.toLowerCase());
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.locator('#shown-code').getByText(user_code).waitFor();
   await page.reload();
@@ -117,7 +117,7 @@ test('whoever reloads after typing the code of a device still looks at that devi
   await page.context().close();
 });
 
-test('of two tabs with the same code one decides, and the other says that nothing waits any more', async () => {
+test('after a decision in one tab, another tab with the same code says that no device is waiting', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'tabs@example.com');
   const other = await page.context().newPage();
@@ -129,12 +129,12 @@ test('of two tabs with the same code one decides, and the other says that nothin
   await other.getByRole('button', { name: 'Deny' }).click();
   await other.getByRole('heading', { name: 'Denied' }).waitFor();
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText('No login is waiting with this code').waitFor();
+  await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
   expect((await poll(device.device_code)).body.error).toBe('access_denied');
   await page.context().close();
 });
 
-test('a login that is ended in another tab leads to a new one, and back to the code that was being decided', async () => {
+test('a session that ended in another tab leads to signing in and back to the device code', async () => {
   const page = await newPage();
   await signIn(page, service.url, 'ended@example.com');
   const device = await startDevice();
@@ -148,29 +148,29 @@ test('a login that is ended in another tab leads to a new one, and back to the c
   await page.context().close();
 });
 
-test('a lost connection loses nothing that was typed, and the same button works once it is back', async () => {
+test('after a lost connection the form keeps what was typed and can be submitted again', async () => {
   const page = await newPage();
   await page.goto(`${service.url}/login`);
-  await page.getByLabel('Mail address').fill('offline@example.com');
+  await page.getByLabel('Email address').fill('offline@example.com');
   await page.context().setOffline(true);
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
-  expect(await page.getByLabel('Mail address').inputValue()).toBe('offline@example.com');
+  await page.getByRole('button', { name: 'Email me a link' }).click();
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+  expect(await page.getByLabel('Email address').inputValue()).toBe('offline@example.com');
   await page.context().setOffline(false);
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
+  await page.getByRole('button', { name: 'Email me a link' }).click();
   const code = await codeFor('offline@example.com');
-  await page.getByLabel('Code from the mail').fill(code);
+  await page.getByLabel('Code from the email').fill(code);
   await page.context().setOffline(true);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
-  expect(await page.getByLabel('Code from the mail').inputValue()).toBe(code);
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+  expect(await page.getByLabel('Code from the email').inputValue()).toBe(code);
   await page.context().setOffline(false);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
   await page.context().close();
 });
 
-test('with forced colours a warning and a message still stand apart from the text around them', async () => {
+test('with forced colors, warnings and messages keep a visible border', async () => {
   const page = await newPage({ forcedColors: 'active' });
   await signedIn(page, service.url, 'contrast@example.com');
   const device = await startDevice();
@@ -180,12 +180,12 @@ test('with forced colours a warning and a message still stand apart from the tex
   await page.getByRole('button', { name: 'Approve' }).waitFor();
   expect(await edgeOf('.warning')).not.toBe('rgba(0, 0, 0, 0)');
   await page.goto(`${service.url}/device?user_code=nonsense`);
-  await page.getByRole('alert').getByText('That is not a code').waitFor();
+  await page.getByRole('alert').getByText("That isn't a valid code").waitFor();
   expect(await edgeOf('#error')).not.toBe('rgba(0, 0, 0, 0)');
   await page.context().close();
 });
 
-test('on a phone with letters twice as large nothing is cut off, both choices about a device included', async () => {
+test('on a phone with doubled text size nothing scrolls sideways', async () => {
   const page = await newPage({ viewport: { width: 360, height: 740 } });
   await signedIn(page, service.url, 'large@example.com');
   const device = await startDevice();

@@ -73,13 +73,13 @@ test('a login in a terminal is approved in a browser, by a link and code that bo
   const page = await newPage();
   await page.goto(link);
   await page.waitForURL(/\/login\?next=/);
-  await page.getByLabel('Mail address').fill('ada@example.com');
-  await page.getByRole('button', { name: 'Send me a mail' }).click();
-  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  await page.getByLabel('Email address').fill('ada@example.com');
+  await page.getByRole('button', { name: 'Email me a link' }).click();
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
   const { text } = await mailTo(service.url, 'ada@example.com');
   await page.goto(/^http\S+#token=\S+$/m.exec(text)?.[0] ?? '');
   await page.getByRole('button', { name: 'Sign in as ada@example.com' }).click();
-  await page.getByRole('heading', { name: 'Let this terminal sign in as you?' }).waitFor();
+  await page.getByRole('heading', { name: 'Let this device sign in as you?' }).waitFor();
   expect(await page.locator('#shown-code').innerText()).toBe(code);
   expect(await page.locator('#device-name').innerText()).toContain('workshop');
   await page.getByRole('button', { name: 'Approve' }).click();

@@ -53,19 +53,19 @@ export async function linkTo(url: string, to: string, subject: string): Promise<
 
 async function askForMail(page: Page, url: string, email: string): Promise<void> {
   await page.goto(`${url}/login?prompt=login`);
-  await page.getByLabel('Mail address').fill(email);
-  await pressed(page, 'Send me a mail');
-  await headed(page, 'Check your mail');
+  await page.getByLabel('Email address').fill(email);
+  await pressed(page, 'Email me a link');
+  await headed(page, 'Check your email');
 }
 
 /** Signs a browser in, as a person does who types the code. */
 export async function signIn(page: Page, url: string, email: string): Promise<void> {
   const seen = await mailsSoFar(url, email);
   await askForMail(page, url, email);
-  await page.getByLabel('Code from the mail').fill(codeIn((await mailTo(url, email, seen)).text));
+  await page.getByLabel('Code from the email').fill(codeIn((await mailTo(url, email, seen)).text));
   await pressed(page, 'Sign in');
   await page.waitForURL(`${url}/account`);
-  await headed(page, 'Your passkeys');
+  await headed(page, 'Passkeys');
 }
 
 /** Signs a browser in, and waits until all parts of the account are there. */
@@ -116,9 +116,9 @@ const loginStates = (url: string): PageState[] => [
     name: 'login-wrong-address',
     open: async (page) => {
       await page.goto(`${url}/login`);
-      await page.getByLabel('Mail address').fill('nonsense');
-      await pressed(page, 'Send me a mail');
-      await page.getByText('That does not look like a mail address').waitFor();
+      await page.getByLabel('Email address').fill('nonsense');
+      await pressed(page, 'Email me a link');
+      await page.getByText("That doesn't look like an email address").waitFor();
     },
   },
   {
@@ -130,7 +130,7 @@ const loginStates = (url: string): PageState[] => [
     open: async (page) => {
       await askForMail(page, url, 'sent@example.com');
       await page.reload();
-      await headed(page, 'Check your mail');
+      await headed(page, 'Check your email');
     },
   },
   {
@@ -139,7 +139,7 @@ const loginStates = (url: string): PageState[] => [
       const tab = await page.context().newPage();
       await askForMail(tab, url, 'sent@example.com');
       await page.goto(`${url}/login`);
-      await page.getByText('We sent a mail to sent@example.com already').waitFor();
+      await page.getByText('We already sent an email to sent@example.com').waitFor();
       await tab.close();
     },
   },
@@ -157,7 +157,7 @@ const loginStates = (url: string): PageState[] => [
     open: async (page) => {
       await signIn(page, url, 'new@example.com');
       await page.goto(`${url}/login`);
-      await headed(page, 'You are signed in');
+      await headed(page, "You're signed in");
     },
   },
   {
@@ -166,16 +166,16 @@ const loginStates = (url: string): PageState[] => [
       await signIn(page, url, 'leaving@example.com');
       await pressed(page, 'Sign out everywhere');
       await pressed(page, 'Yes, sign out everywhere');
-      await page.getByText('You are signed out everywhere').waitFor();
+      await page.getByText("You're signed out everywhere").waitFor();
     },
   },
   {
     name: 'login-wrong-code',
     open: async (page) => {
       await askForMail(page, url, 'wrong-code@example.com');
-      await page.getByLabel('Code from the mail').fill('BBBB-BBBB');
+      await page.getByLabel('Code from the email').fill('BBBB-BBBB');
       await pressed(page, 'Sign in');
-      await page.getByText('That code did not work').waitFor();
+      await page.getByText("That code didn't work").waitFor();
     },
   },
   {
@@ -192,16 +192,16 @@ const loginStates = (url: string): PageState[] => [
     name: 'magic-link-elsewhere',
     open: async (page) => {
       await page.goto(`${url}/magic-link#token=lk_ml_elsewhere`);
-      await headed(page, 'Is this link yours?');
+      await headed(page, 'Confirm your email');
     },
   },
   {
     name: 'magic-link-expired',
     open: async (page) => {
       await page.goto(`${url}/magic-link#token=lk_ml_expired`);
-      await page.getByLabel('Mail address').fill('late@example.com');
+      await page.getByLabel('Email address').fill('late@example.com');
       await pressed(page, 'Sign in');
-      await page.getByText('This link did not work').waitFor();
+      await page.getByText("This link didn't work").waitFor();
     },
   },
   {
@@ -215,7 +215,7 @@ const loginStates = (url: string): PageState[] => [
       await pressed(page, 'Sign in as used@example.com');
       await page.getByText('Signed in.').waitFor();
       await page.reload();
-      await headed(page, 'This link has been used');
+      await headed(page, "You've already used this link");
     },
   },
   {
@@ -232,7 +232,7 @@ const deviceStates = (url: string): PageState[] => {
     const device = await startDevice(url, names);
     await signIn(page, url, 'device@example.com');
     await page.goto(device.verification_uri_complete);
-    await headed(page, 'Let this terminal sign in as you?');
+    await headed(page, 'Let this device sign in as you?');
     return device;
   };
   const plain = { client_name: 'latchkey', device_name: 'workshop' };
@@ -242,7 +242,7 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await signIn(page, url, 'device@example.com');
         await page.goto(`${url}/device`);
-        await headed(page, 'Sign in a terminal');
+        await headed(page, 'Device sign-in');
       },
     },
     {
@@ -250,7 +250,7 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await signIn(page, url, 'device@example.com');
         await page.goto(`${url}/device?user_code=BBBB-BBBB`);
-        await page.getByText('No login is waiting with this code').waitFor();
+        await page.getByText('No device is waiting with this code').waitFor();
       },
     },
     {
@@ -268,7 +268,7 @@ const deviceStates = (url: string): PageState[] => {
           await route.fulfill({ response: answer, json });
         });
         await openPending(page, plain);
-        await page.getByText('A different network from yours').waitFor();
+        await page.getByText('Different from yours').waitFor();
       },
     },
     {
@@ -285,7 +285,7 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await openPending(page, plain);
         await pressed(page, 'Approve');
-        await page.getByText('Waiting for your terminal').waitFor();
+        await page.getByText('Waiting for your device').waitFor();
       },
     },
     {
@@ -293,8 +293,8 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await openPending(page, plain);
         await pressed(page, 'Approve');
-        await page.getByRole('button', { name: 'Take it back' }).click();
-        await headed(page, 'Taken back');
+        await page.getByRole('button', { name: 'Withdraw approval' }).click();
+        await headed(page, 'Approval withdrawn');
       },
     },
     {
@@ -302,9 +302,9 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         const { device_code } = await openPending(page, plain);
         await pressed(page, 'Approve');
-        await page.getByText('Waiting for your terminal').waitFor();
+        await page.getByText('Waiting for your device').waitFor();
         await request(url, 'POST', '/token', { json: { device_code } });
-        await page.getByText('Done. You can close this window').waitFor();
+        await page.getByText('Your device is signed in. You can close this window').waitFor();
       },
     },
     {
@@ -313,9 +313,9 @@ const deviceStates = (url: string): PageState[] => {
         await page.clock.install();
         await openPending(page, plain);
         await pressed(page, 'Approve');
-        await page.getByText('Waiting for your terminal').waitFor();
+        await page.getByText('Waiting for your device').waitFor();
         await page.clock.fastForward('11:00');
-        await page.getByText('Your terminal has not picked this up in time').waitFor();
+        await page.getByText("Your device didn't finish signing in before the code expired").waitFor();
       },
     },
     {
@@ -323,9 +323,9 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await openPending(page, plain);
         await pressed(page, 'Approve');
-        await page.getByText('Waiting for your terminal').waitFor();
+        await page.getByText('Waiting for your device').waitFor();
         await page.context().clearCookies();
-        await page.getByText('You have been signed out in this browser').waitFor();
+        await page.getByText("You've been signed out in this browser").waitFor();
       },
     },
     {
@@ -344,7 +344,7 @@ const others = (url: string): PageState[] => [
     name: 'account-new',
     open: async (page) => {
       await seeAccount(page, url, 'new@example.com');
-      await page.getByText('Next time without a mail').waitFor();
+      await page.getByText('Skip the email next time').waitFor();
     },
   },
   {
@@ -352,15 +352,15 @@ const others = (url: string): PageState[] => [
     open: async (page) => {
       await seeAccount(page, url, 'full@example.com');
       await page.getByRole('button', { name: 'Show all' }).click();
-      await page.locator('#logins > li').nth(fullAccount.logins).waitFor();
+      await page.locator('#sessions > li').nth(fullAccount.logins).waitFor();
     },
   },
   {
     name: 'account-asking',
     open: async (page) => {
       await seeAccount(page, url, 'new@example.com');
-      await pressed(page, 'Change the address');
-      await pressed(page, 'Delete my account');
+      await pressed(page, 'Change email');
+      await pressed(page, 'Delete account');
       await pressed(page, 'Sign out everywhere');
     },
   },
@@ -368,8 +368,8 @@ const others = (url: string): PageState[] => [
     name: 'account-confirm',
     open: async (page) => {
       await seeAccount(page, url, 'new@example.com');
-      await pressed(page, 'Change the address');
-      await page.getByLabel('New mail address').fill('newer@example.com');
+      await pressed(page, 'Change email');
+      await page.getByLabel('New email address').fill('newer@example.com');
       const json = {
         error: 'insufficient_user_authentication',
         error_description: 'This needs a login that is recent.',
@@ -377,8 +377,8 @@ const others = (url: string): PageState[] => [
       };
       const headers = { 'X-Request-Id': 'r' };
       await page.route('**/auth/me/email', (route) => route.fulfill({ status: 401, headers, json }));
-      await pressed(page, 'Send a link there');
-      await page.getByRole('dialog', { name: 'Confirm it is you' }).waitFor();
+      await pressed(page, 'Send confirmation link');
+      await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
     },
   },
   {
@@ -389,7 +389,7 @@ const others = (url: string): PageState[] => [
       await signIn(tab, url, 'someone.else@example.com');
       await tab.close();
       await pressed(page, 'Sign out here');
-      await page.getByRole('dialog', { name: 'Somebody else is signed in now' }).waitFor();
+      await page.getByRole('dialog', { name: "You're signed in to a different account" }).waitFor();
     },
   },
   {
@@ -399,8 +399,8 @@ const others = (url: string): PageState[] => [
       for (const list of ['passkeys', 'sessions?*', 'organizations?*', 'events?*'])
         await page.route(`**/auth/${list}`, () => {});
       await page.reload();
-      await page.getByRole('status').getByText('One moment…').waitFor();
-      await headed(page, 'Security log');
+      await page.getByRole('status').getByText('Loading…').waitFor();
+      await headed(page, 'Activity');
     },
   },
   {
@@ -422,24 +422,24 @@ const others = (url: string): PageState[] => [
       const headers = { 'X-Request-Id': 'r', 'Retry-After': '30' };
       await page.route('**/auth/events?*', (route) => route.fulfill({ status: 503, headers, json }));
       await page.reload();
-      await page.getByText('The security log could not be loaded').waitFor();
-      await page.getByText('Your passkeys could not be loaded').waitFor();
+      await page.getByText("Your activity couldn't be loaded").waitFor();
+      await page.getByText("Your passkeys couldn't be loaded").waitFor();
     },
   },
   {
     name: 'verify-email',
     open: async (page) => {
       await page.goto(`${url}/verify-email#token=lk_ec_some`);
-      await page.getByLabel('Current mail address').waitFor();
+      await page.getByLabel('Current email address').waitFor();
     },
   },
   {
     name: 'verify-email-expired',
     open: async (page) => {
       await page.goto(`${url}/verify-email#token=lk_ec_some`);
-      await page.getByLabel('Current mail address').fill('ada@example.com');
-      await pressed(page, 'Yes, use this address');
-      await page.getByText('This did not work').waitFor();
+      await page.getByLabel('Current email address').fill('ada@example.com');
+      await pressed(page, 'Change email');
+      await page.getByText("That didn't work").waitFor();
     },
   },
   {
@@ -450,7 +450,7 @@ const others = (url: string): PageState[] => [
       const { access_token: token } = await loginByMail(url, `former-${email}`);
       await request(url, 'POST', '/me/email', { token, json: { email } });
       await page.goto(await linkTo(url, email, 'Confirm your new address'));
-      await page.getByText('changes from').waitFor();
+      await page.getByText('will change from').waitFor();
     },
   },
   {
@@ -460,17 +460,17 @@ const others = (url: string): PageState[] => [
       const { access_token: token } = await loginByMail(url, `former-${email}`);
       await request(url, 'POST', '/me/email', { token, json: { email } });
       await page.goto(await linkTo(url, email, 'Confirm your new address'));
-      await page.getByLabel('Current mail address').fill(`former-${email}`);
-      await pressed(page, 'Yes, use this address');
-      await headed(page, 'Your address is changed');
+      await page.getByLabel('Current email address').fill(`former-${email}`);
+      await pressed(page, 'Change email');
+      await headed(page, 'Email changed');
     },
   },
   {
     name: 'verify-email-kept',
     open: async (page) => {
       await page.goto(`${url}/verify-email#token=lk_ec_some`);
-      await pressed(page, 'No, leave it');
-      await headed(page, 'Nothing has changed');
+      await pressed(page, "Don't change");
+      await headed(page, 'Nothing was changed');
     },
   },
   {
@@ -484,15 +484,15 @@ const others = (url: string): PageState[] => [
     name: 'not-me',
     open: async (page) => {
       await page.goto(`${url}/not-me#token=lk_nm_some`);
-      await headed(page, 'Was this not you?');
+      await headed(page, 'Was this you?');
     },
   },
   {
     name: 'not-me-kept',
     open: async (page) => {
       await page.goto(`${url}/not-me#token=lk_nm_some`);
-      await pressed(page, 'It was me');
-      await headed(page, 'Nothing has changed');
+      await pressed(page, 'This was me');
+      await headed(page, 'Nothing was changed');
     },
   },
   {
@@ -504,8 +504,8 @@ const others = (url: string): PageState[] => [
       await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
       await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
       await page.goto(await linkTo(url, email, 'A device was signed in'));
-      await pressed(page, 'This was not me');
-      await headed(page, 'Taken care of');
+      await pressed(page, "This wasn't me");
+      await headed(page, 'Thanks for letting us know');
     },
   },
   {
@@ -524,9 +524,9 @@ const others = (url: string): PageState[] => [
       await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
       await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
       await page.goto(await linkTo(url, email, 'A device was signed in'));
-      await pressed(page, 'This was not me');
-      await pressed(page, 'End that login, too');
-      await page.getByText('The login that approved the device has ended, too').waitFor();
+      await pressed(page, "This wasn't me");
+      await pressed(page, 'End this session too');
+      await page.getByText('The session that approved the device has ended too').waitFor();
     },
   },
   {

@@ -17,7 +17,7 @@ export const profile = z
   .meta({ id: 'Profile' });
 export type Profile = z.infer<typeof profile>;
 
-/** An https URL as it is: without the spaces, control characters and slips that URL parsers mend silently. */
+/** Strict: rejects spaces, control characters and mistakes that URL parsers silently correct. */
 const isHttpsUrl = (value: string) => {
   if (!/^https:\/\/[^\s\\\p{C}]+$/u.test(value)) return false;
   const url = URL.parse(value);
@@ -32,7 +32,7 @@ const canonicalLocale = (value: string) => {
   }
 };
 
-/** An IANA name such as Europe/Zurich; offsets such as +01:00, which `Intl` takes too, are not names. */
+/** An IANA name such as Europe/Zurich. `Intl` also accepts offsets such as +01:00, which are not names. */
 const isTimeZoneName = (value: string) => {
   if (!/^[A-Za-z]/.test(value)) return false;
   try {
@@ -43,7 +43,7 @@ const isTimeZoneName = (value: string) => {
   }
 };
 
-/** JSON merge patch of the profile: what is absent stays, `null` clears. @see RFC 7396 */
+/** A JSON merge patch: absent members are unchanged, and `null` clears a member. @see RFC 7396 */
 export const profilePatch = z.object({
   name: visibleText(fieldLimits.profileName).optional(),
   avatar_url: text(fieldLimits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),

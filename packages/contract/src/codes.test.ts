@@ -6,25 +6,25 @@ const letter = fc.constantFrom(...codeAlphabet);
 const code = fc
   .array(letter, { minLength: codeLength, maxLength: codeLength })
   .map((letters) => letters.join(''));
-const filling = fc.array(fc.constantFrom(' ', '-', '\t', '\u00a0', '\u2011', '\u2013', '\u2014', '\n'), {
+const separators = fc.array(fc.constantFrom(' ', '-', '\t', '\u00a0', '\u2011', '\u2013', '\u2014', '\n'), {
   maxLength: 3,
 });
 
-test('the alphabet is the one of RFC 8628: no vowel, no digit, no letter twice', () => {
+test('codes use the alphabet of RFC 8628, without vowels, digits or duplicates', () => {
   expect(codeAlphabet).toBe('BCDFGHJKLMNPQRSTVWXZ');
 });
 
-test('however a code is spaced, hyphenated and cased, it is the same code', () => {
+test('spaces, hyphens and case do not change a code', () => {
   fc.assert(
     fc.property(
       code,
-      fc.array(filling, { minLength: 9, maxLength: 9 }),
+      fc.array(separators, { minLength: 9, maxLength: 9 }),
       fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
-      (good, gaps, small) => {
-        const letters = [...good].map((c, n) => (small[n] ? c.toLowerCase() : c));
+      (valid, gaps, lowerCase) => {
+        const letters = [...valid].map((c, n) => (lowerCase[n] ? c.toLowerCase() : c));
         const typed = letters.map((c, n) => `${gaps[n]!.join('')}${c}`).join('') + gaps[8]!.join('');
-        expect(normalizeCode(typed)).toBe(good);
-        expect(normalizeCode(formatCode(good))).toBe(good);
+        expect(normalizeCode(typed)).toBe(valid);
+        expect(normalizeCode(formatCode(valid))).toBe(valid);
       },
     ),
   );
@@ -41,10 +41,10 @@ test.each([
   'BCDF-GHJ\uff2b',
   'BCDF.GHJK',
   'BCDF-GH\u0000K',
-])('%p is no code', (typed) => {
+])('%p is not a code', (typed) => {
   expect(normalizeCode(typed)).toBeUndefined();
 });
 
-test('a code is shown as two groups of four', () => {
+test('a code is formatted as two groups of four', () => {
   expect(formatCode('BCDFGHJK')).toBe('BCDF-GHJK');
 });

@@ -4,7 +4,7 @@ import { opaque, time, token, visibleText } from './fields.ts';
 
 const requesterText = visibleText(fieldLimits.requesterText).optional();
 
-/** What a program may say of itself; shown to the person who approves, as unverified text. */
+/** How a program describes itself. The user sees it as unverified text before approving. */
 export const deviceAuthorizationRequest = z.object({
   client_id: requesterText,
   client_name: requesterText,
@@ -40,11 +40,11 @@ export const pendingDevice = z
     same_network: z.boolean(),
     session_id: z.string().nullable().meta({
       description:
-        'The id of the login that an approval will start, once the device picks it up: for whoever approves, to tell it from others. Null where the device asked an earlier release of the service.',
+        'The id of the session that an approval will start, once the device collects its tokens. Null if the device started with an earlier release of the service.',
     }),
   })
   .meta({
     id: 'PendingDevice',
-    description: 'Who asks for a login. Names are unverified words of the requester.',
+    description: 'A device that is waiting for approval. Names come from the device and are unverified.',
   });
 export type PendingDevice = z.infer<typeof pendingDevice>;

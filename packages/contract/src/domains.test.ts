@@ -22,32 +22,32 @@ const label = fc.oneof(
   ),
 );
 
-test('a domain is good exactly where looking it up gives back the same letters', () => {
+test('a domain is accepted exactly if IDNA processing returns it unchanged', () => {
   fc.assert(
     fc.property(fc.array(label, { minLength: 1, maxLength: 3 }), (labels) => {
       const domain = [...labels, 'example'].join('.');
       const ascii = domainToASCII(domain);
       const lower = lowerAscii(domain);
-      // Decoded labels are compared decoded, and encoded ones as they are.
-      const shown = domainToUnicode(ascii).split('.');
-      const looked = ascii.split('.');
+      // Punycode labels are compared encoded, all others decoded.
+      const decoded = domainToUnicode(ascii).split('.');
+      const encoded = ascii.split('.');
       const unchanged = lower
         .split('.')
-        .every((part, index) => part === (part.startsWith('xn--') ? looked[index] : shown[index]));
+        .every((part, index) => part === (part.startsWith('xn--') ? encoded[index] : decoded[index]));
       expect(isMappedToItself(domain)).toBe(ascii !== '' && unchanged);
     }),
     { numRuns: 5000 },
   );
 });
 
-test('what is too long for a domain is refused before it is encoded, however long it is', () => {
+test('a string that is too long for a domain is rejected without encoding it', () => {
   const letters = Array.from({ length: 20_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
   const start = performance.now();
   expect(isMappedToItself(letters)).toBe(false);
   expect(performance.now() - start).toBeLessThan(50);
 });
 
-test('the case of ASCII letters does not matter', () => {
+test('the case of ASCII letters does not change whether a domain is accepted', () => {
   fc.assert(
     fc.property(label, (name) => {
       const upper = name.replace(/[a-z]/g, (letter) => letter.toUpperCase());

@@ -32,7 +32,7 @@ function variableLengthInteger(value: number, bias: number): string {
 }
 
 /**
- * Encodes a label exactly as it is, without the mapping that domain names normally get first.
+ * Encodes a label as it is, without the mapping usually applied to domain names first.
  * @see RFC 3492 section 6.3
  */
 function punycode(label: string): string {
@@ -68,9 +68,8 @@ const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => 
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
 
 /**
- * Whether IDNA mapping leaves a domain as it is, apart from the case of ASCII letters. Mail for a domain that it
- * changes, such as one with fullwidth letters, is delivered to another domain than the one that was typed. False for
- * anything too long to be a domain.
+ * Whether IDNA mapping leaves a domain unchanged, apart from the case of ASCII letters. If it doesn't, as with fullwidth
+ * letters, mail goes to a different domain than the one typed. False for anything too long to be a domain.
  * @see UTS 46 section 4
  */
 export function isMappedToItself(domain: string): boolean {

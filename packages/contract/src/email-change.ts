@@ -5,13 +5,13 @@ export const emailChangeRequest = z.object({ email: emailAddress });
 
 export const emailChangeSent = z
   .object({ status: z.literal('sent'), expires_in: z.int() })
-  .meta({ id: 'EmailChangeSent', description: 'The same whether or not another account has the address.' });
+  .meta({ id: 'EmailChangeSent', description: 'Identical whether or not another account uses the address.' });
 
 export const emailChangeVerification = z.object({
   token,
   current_email: emailAddress.optional().meta({
     description:
-      'The address that the account has now. Needed unless the request has the credential of a session of that account.',
+      "The account's current email address. Required unless the request carries a credential of that account.",
     examples: ['ada@example.com'],
   }),
 });

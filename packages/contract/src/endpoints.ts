@@ -43,43 +43,49 @@ import {
 } from './tokens.ts';
 
 /**
- * Who may call: anyone; anyone, with an access token or cookie that counts if it is there (`optional`); a valid access
- * token or cookie (`bearer`); one of a browser login (`browser`); and either of the two with a recent login, which only
- * a browser login can be. Or a sibling service with its key.
+ * Who may call an endpoint.
+ *
+ * - `anyone`: no credential.
+ * - `optional`: an access token or cookie is used if present.
+ * - `bearer`: an access token or cookie.
+ * - `browser`: an access token or cookie of a browser session.
+ * - `recent`: like `browser`, and the user signed in recently.
+ * - `service`: a service with its key.
  */
 export type Access = 'anyone' | 'optional' | 'bearer' | 'browser' | 'recent' | 'service';
 
-/** One operation of the interface: validation, types, clients and the OpenAPI document all follow from it. */
+/** An API operation. Validation, types, clients and the OpenAPI document are all derived from it. */
 export interface Endpoint {
   readonly id: string;
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** Parameters in braces, as in OpenAPI. */
   readonly path: string;
+  /** One sentence without a full stop. */
   readonly summary: string;
-  /** What else a caller must know, in sentences. */
+  /** Details beyond the summary, in full sentences. */
   readonly notes?: string;
   readonly access: Access;
   readonly query?: z.ZodObject;
-  /** Request headers that change what happens, and how. All may be left out. */
+  /** Optional request headers, by name, with their descriptions. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The JSON body. An endpoint without it takes none. */
+  /** The JSON body; an endpoint without this accepts none. */
   readonly body?: z.ZodType;
-  /** The body may be left out; every member is then absent. */
+  /** Without a body, every member counts as absent. */
   readonly bodyOptional?: true;
-  /** The form-encoded dialect of the same operation. */
+  /** The form-encoded body of the same operation. */
   readonly form?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
-  /** The status that answers a form, where it differs. */
+  /** The success status for a form, if it differs from `status`. */
   readonly formStatus?: 200;
-  /** The answer carries an entity tag. */
+  /** The response carries an ETag. */
   readonly etag?: true;
   readonly response?: z.ZodType;
-  /** The media type that an `Accept` header may ask for, where the answer can also be had signed. */
+  /** The media type to request a signed response with, through `Accept`. */
   readonly signedAs?: string;
   readonly errors: readonly ErrorCode[];
 }
 
-/** Wherever a user's credential is asked for: nothing is done or shown unless it is of the user with this id. */
+/** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */
 export const userHeader = 'Latchkey-User';
 
 const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
@@ -87,7 +93,7 @@ const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
 const auth = '/api/v1/auth';
 
 const repeatable = (seconds: number) => ({
-  'Idempotency-Key': `Of your own choosing, 1-128 printable characters: the same request with the same key gets the same tokens again for ${seconds} s.`,
+  'Idempotency-Key': `A unique value of 1-128 printable characters. Repeating the request with the same key returns the same tokens for ${seconds} seconds.`,
 });
 
 export const endpoints = {
@@ -95,7 +101,9 @@ export const endpoints = {
     id: 'startDeviceAuthorization',
     method: 'post',
     path: `${auth}/device`,
-    summary: 'Start a device login: codes for the terminal and for the person (RFC 8628 section 3.1)',
+    summary: 'Starts a device sign-in and returns its device code and user code',
+    notes:
+      'The device polls for tokens with the device code while the user enters the user code in a browser. See RFC 8628 section 3.1.',
     access: 'anyone',
     body: deviceAuthorizationRequest,
     bodyOptional: true,
@@ -108,7 +116,9 @@ export const endpoints = {
     id: 'redeemDeviceCode',
     method: 'post',
     path: `${auth}/token`,
-    summary: 'Poll for the tokens of a device login; as a form, the OAuth token endpoint',
+    summary: 'Returns the tokens of a device sign-in once the user has approved it',
+    notes:
+      'Poll at the interval returned when the sign-in was started. With a form-encoded body, this is the OAuth token endpoint.',
     access: 'anyone',
     headers: repeatable(60),
     body: deviceTokenRequest,
@@ -131,7 +141,8 @@ export const endpoints = {
     id: 'verifyDevice',
     method: 'post',
     path: `${auth}/device/verify`,
-    summary: 'See who asks for a device login. Looking changes nothing',
+    summary: 'Returns the details of a pending device sign-in',
+    notes: 'Does not approve, deny or otherwise change it.',
     access: 'browser',
     body: userCodeRequest,
     status: 200,
@@ -142,7 +153,8 @@ export const endpoints = {
     id: 'approveDevice',
     method: 'post',
     path: `${auth}/device/approve`,
-    summary: 'Approve a pending device login, once',
+    summary: 'Approves a pending device sign-in',
+    notes: 'The decision is final.',
     access: 'recent',
     body: userCodeRequest,
     status: 204,
@@ -152,7 +164,8 @@ export const endpoints = {
     id: 'denyDevice',
     method: 'post',
     path: `${auth}/device/deny`,
-    summary: 'Deny a pending device login, once',
+    summary: 'Denies a pending device sign-in',
+    notes: 'The decision is final.',
     access: 'browser',
     body: userCodeRequest,
     status: 204,
@@ -162,7 +175,9 @@ export const endpoints = {
     id: 'startPasskeyRegistration',
     method: 'post',
     path: `${auth}/passkey/register/challenge`,
-    summary: 'Options for making a passkey, as PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3)',
+    summary: 'Returns the options for creating a passkey',
+    notes:
+      'The response is a PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3). Complete the registration in the same session.',
     access: 'recent',
     body: emptyObject,
     bodyOptional: true,
@@ -174,8 +189,8 @@ export const endpoints = {
     id: 'registerPasskey',
     method: 'post',
     path: `${auth}/passkey/register`,
-    summary:
-      'Add the passkey that a RegistrationResponseJSON brings, in the session that asked for the options',
+    summary: 'Registers a passkey',
+    notes: 'Takes a RegistrationResponseJSON, in the session that requested the options.',
     access: 'bearer',
     body: registrationResponse,
     status: 201,
@@ -186,7 +201,8 @@ export const endpoints = {
     id: 'startPasskeyLogin',
     method: 'post',
     path: `${auth}/passkey/login/challenge`,
-    summary: 'Options for a passkey login, as PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3)',
+    summary: 'Returns the options for signing in with a passkey',
+    notes: 'The response is a PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3).',
     access: 'anyone',
     body: emptyObject,
     bodyOptional: true,
@@ -198,7 +214,8 @@ export const endpoints = {
     id: 'loginWithPasskey',
     method: 'post',
     path: `${auth}/passkey/login`,
-    summary: 'Log in with an AuthenticationResponseJSON',
+    summary: 'Signs in with a passkey',
+    notes: 'Takes an AuthenticationResponseJSON (WebAuthn Level 3).',
     access: 'anyone',
     query: signInQuery,
     body: authenticationResponse,
@@ -217,7 +234,7 @@ export const endpoints = {
     id: 'listPasskeys',
     method: 'get',
     path: `${auth}/passkeys`,
-    summary: "The user's passkeys, newest first",
+    summary: "Lists the user's passkeys, newest first",
     access: 'bearer',
     status: 200,
     response: passkeyList,
@@ -227,7 +244,7 @@ export const endpoints = {
     id: 'renamePasskey',
     method: 'patch',
     path: `${auth}/passkeys/{id}`,
-    summary: 'Give a passkey of the user another name',
+    summary: 'Renames a passkey',
     access: 'bearer',
     body: passkeyPatch,
     status: 200,
@@ -238,7 +255,8 @@ export const endpoints = {
     id: 'removePasskey',
     method: 'delete',
     path: `${auth}/passkeys/{id}`,
-    summary: 'Remove a passkey of the user. The last one may go: the mail link stays as the way back in',
+    summary: 'Removes a passkey',
+    notes: 'The last passkey can be removed too: the user can always sign in by email.',
     access: 'recent',
     status: 204,
     errors: ['not_found'],
@@ -247,7 +265,8 @@ export const endpoints = {
     id: 'requestMagicLink',
     method: 'post',
     path: `${auth}/magic_link`,
-    summary: 'Send a mail with a login link and a login code. Never tells whether the account exists',
+    summary: 'Emails a sign-in link and a sign-in code',
+    notes: 'The response is the same whether or not the account exists.',
     access: 'anyone',
     body: magicLinkRequest,
     status: 202,
@@ -258,7 +277,8 @@ export const endpoints = {
     id: 'verifyMagicLink',
     method: 'post',
     path: `${auth}/magic_link/verify`,
-    summary: 'Log in with the link, or with the code and the request it belongs to',
+    summary: 'Signs in with an emailed link or code',
+    notes: 'Takes the token of the link, or the code together with the request it belongs to.',
     access: 'anyone',
     query: signInQuery,
     body: magicLinkVerification,
@@ -277,9 +297,9 @@ export const endpoints = {
     id: 'refresh',
     method: 'post',
     path: `${auth}/refresh`,
-    summary: 'Spend a refresh token for its one successor',
+    summary: 'Exchanges a refresh token for a new access token and a new refresh token',
     notes:
-      'Send an Idempotency-Key, a random one for each refresh token, and store both together before you send them. If the answer is lost, the same request gets the same tokens again. Without a key a lost answer cannot be repeated: the token is spent, and the person has to log in again. A request that is repeated from another network or program is answered all the same, and the owner of the account is told.',
+      'Each refresh token works once. Send a random Idempotency-Key for each refresh token, and store both before sending the request. If the response is lost, repeat the request with the same key to get the same tokens. Without a key, a lost response means that the user has to sign in again. Repeating the request from another network or program works too, but notifies the user.',
     access: 'anyone',
     headers: repeatable(600),
     body: refreshRequest,
@@ -298,8 +318,9 @@ export const endpoints = {
     id: 'revoke',
     method: 'post',
     path: `${auth}/revoke`,
-    summary:
-      'End every login of the user, or with scope=session this one; as a form, RFC 7009 (answered with 200)',
+    summary: "Revokes all of the user's sessions, or with scope=session only the current one",
+    notes:
+      'With a form-encoded body, this is the OAuth revocation endpoint (RFC 7009), which responds with 200.',
     access: 'bearer',
     query: revokeScope,
     body: revokeScope,
@@ -313,7 +334,8 @@ export const endpoints = {
     id: 'logout',
     method: 'delete',
     path: `${auth}/logout`,
-    summary: 'The same as revoke',
+    summary: "Revokes all of the user's sessions, or with scope=session only the current one",
+    notes: 'Equivalent to POST /revoke with a JSON body.',
     access: 'bearer',
     query: revokeScope,
     body: revokeScope,
@@ -325,9 +347,10 @@ export const endpoints = {
     id: 'getProfile',
     method: 'get',
     path: `${auth}/me`,
-    summary: 'The profile of the user, with an ETag; 304 where If-None-Match names it',
+    summary: "Returns the user's profile",
+    notes: 'Responds with 304 if the profile still matches If-None-Match.',
     access: 'bearer',
-    headers: { 'If-None-Match': 'The ETag of the profile that the caller has.' },
+    headers: { 'If-None-Match': 'The ETag of a cached profile.' },
     status: 200,
     etag: true,
     response: profile,
@@ -337,9 +360,12 @@ export const endpoints = {
     id: 'updateProfile',
     method: 'patch',
     path: `${auth}/me`,
-    summary: 'Change the profile by JSON merge patch (RFC 7396); If-Match is honoured',
+    summary: "Updates the user's profile",
+    notes: 'Takes a JSON merge patch (RFC 7396): absent members are unchanged, and null clears a member.',
     access: 'bearer',
-    headers: { 'If-Match': 'The ETag of the profile that the change was made on.' },
+    headers: {
+      'If-Match': 'The ETag of the profile to update. If the profile has changed since, the request fails.',
+    },
     body: profilePatch,
     status: 200,
     etag: true,
@@ -350,8 +376,8 @@ export const endpoints = {
     id: 'deleteAccount',
     method: 'delete',
     path: `${auth}/me`,
-    summary:
-      'Delete the account and everything of it, for good. Refused to the only owner of an organization',
+    summary: "Permanently deletes the user's account and all of its data",
+    notes: 'Fails with conflict if the user is the only owner of an organization.',
     access: 'recent',
     status: 204,
     errors: ['conflict'],
@@ -360,7 +386,8 @@ export const endpoints = {
     id: 'requestEmailChange',
     method: 'post',
     path: `${auth}/me/email`,
-    summary: 'Send a link to a new address. Never tells whether another account has it',
+    summary: 'Emails a confirmation link to a new email address',
+    notes: 'The response is the same whether or not another account uses the address.',
     access: 'recent',
     body: emailChangeRequest,
     status: 202,
@@ -371,8 +398,9 @@ export const endpoints = {
     id: 'verifyEmailChange',
     method: 'post',
     path: `${auth}/me/email/verify`,
-    summary:
-      'Change the address with the token of the link, and a session of the account or its current address. The old address gets a notice with an undo',
+    summary: "Changes the account's email address",
+    notes:
+      'Takes the token of the link, and either a session of the account or its current address. Sends a security notice to the previous address, from which the change can be undone.',
     access: 'optional',
     body: emailChangeVerification,
     status: 200,
@@ -383,8 +411,8 @@ export const endpoints = {
     id: 'previewEmailChange',
     method: 'post',
     path: `${auth}/me/email/preview`,
-    summary:
-      'See which address the link would replace by which, in a session of the account. Changes nothing',
+    summary: 'Returns the email change that a confirmation link would make',
+    notes: 'Requires a session of the account. Changes nothing.',
     access: 'bearer',
     body: emailChangeToken,
     status: 200,
@@ -395,7 +423,8 @@ export const endpoints = {
     id: 'disownNotice',
     method: 'post',
     path: `${auth}/notices/disown`,
-    summary: '"This was not me": end the login that a notice tells of, and undo what it added',
+    summary: 'Ends the session that a security notice is about, and undoes what it added',
+    notes: 'This is what the link "This wasn\'t me" in a notice does.',
     access: 'anyone',
     body: noticeDisowning,
     status: 200,
@@ -406,7 +435,7 @@ export const endpoints = {
     id: 'listOrganizations',
     method: 'get',
     path: `${auth}/organizations`,
-    summary: 'The organizations of the user, oldest membership first',
+    summary: "Lists the user's organizations, oldest membership first",
     access: 'bearer',
     query: pagination,
     status: 200,
@@ -417,7 +446,7 @@ export const endpoints = {
     id: 'listEvents',
     method: 'get',
     path: `${auth}/events`,
-    summary: "The user's security log, newest first",
+    summary: "Lists the events of the user's security log, newest first",
     access: 'bearer',
     query: pagination,
     status: 200,
@@ -428,7 +457,7 @@ export const endpoints = {
     id: 'listSessions',
     method: 'get',
     path: `${auth}/sessions`,
-    summary: "The user's logins, newest first",
+    summary: "Lists the user's active sessions, newest first",
     access: 'bearer',
     query: pagination,
     status: 200,
@@ -439,7 +468,8 @@ export const endpoints = {
     id: 'revokeSession',
     method: 'delete',
     path: `${auth}/sessions/{id}`,
-    summary: 'End one login of the user, or take back the approval of one that its device has not picked up',
+    summary: "Revokes one of the user's sessions",
+    notes: 'If an approved device has not signed in yet, withdraws the approval instead.',
     access: 'bearer',
     status: 204,
     errors: ['not_found'],
@@ -448,8 +478,8 @@ export const endpoints = {
     id: 'introspect',
     method: 'post',
     path: `${auth}/introspect`,
-    summary:
-      'For services: whether a token is good, and whose it is (RFC 7662). Signed where Accept asks for it (RFC 9701)',
+    summary: 'Returns whether a token is active, and whose it is',
+    notes: 'For services (RFC 7662). Returns a signed response (RFC 9701) if the Accept header asks for one.',
     access: 'service',
     body: introspectionRequest,
     form: introspectionRequest,

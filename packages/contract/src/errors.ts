@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Every error code of the interface and the HTTP status it travels with. Stable: clients switch on the code.
+ * Every error code and its HTTP status. Codes are stable: clients switch on them.
  * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 8628 section 3.5, RFC 9470
  */
 export const errorStatus = {
@@ -32,7 +32,7 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
-/** The body of every 4xx and 5xx answer. `interval` (seconds) comes only with `slow_down`. */
+/** The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`. */
 export const errorBody = z
   .object({
     error: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),

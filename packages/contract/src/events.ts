@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nextCursor, time } from './fields.ts';
 
-/** What is recorded of an account. */
+/** The types of security log events. */
 export const eventTypes = [
   'account_created',
   'login',
@@ -32,14 +32,17 @@ export const event = z
     id: z.string(),
     type: z.enum(eventTypes),
     created_at: time,
-    session_id: z.string().nullable().meta({ description: 'The login it happened in or to.' }),
+    session_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The session in which, or to which, it happened.' }),
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
     detail: z
       .record(z.string(), z.string())
-      .meta({ description: 'What else is to be said of this type; often empty.' }),
+      .meta({ description: 'Details that depend on the type. Often empty.' }),
   })
-  .meta({ id: 'Event', description: 'One entry of the security log of an account.' });
+  .meta({ id: 'Event', description: "An entry of the account's security log." });
 export type Event = z.infer<typeof event>;
 
 export const eventList = z

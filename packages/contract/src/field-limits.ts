@@ -1,6 +1,6 @@
 /**
- * The greatest sizes the interface takes, in characters unless the name says otherwise. What is longer is
- * `invalid_request` (or `payload_too_large` for a whole body); nothing is ever cut.
+ * Maximum sizes, in characters unless the name says otherwise. Anything longer is rejected with `invalid_request`, or
+ * `payload_too_large` for a body; nothing is truncated.
  */
 export const fieldLimits = {
   bodyBytes: 64 * 1024,
@@ -21,7 +21,7 @@ export const fieldLimits = {
   authenticatorData: 8192,
   signature: 2048,
   userHandle: 128,
-  /** In one account; a service may be set to fewer. One more is a `conflict`. */
+  /** Per account; a deployment may allow fewer. One more is a `conflict`. */
   passkeys: 20,
   transports: 16,
   transport: 32,

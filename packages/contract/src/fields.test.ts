@@ -3,7 +3,7 @@ import { endpoints } from './endpoints.ts';
 import { errorStatus } from './errors.ts';
 import { emailAddress, pagination } from './fields.ts';
 
-const good = [
+const valid = [
   'a@b',
   'ada@example.com',
   'Ada.Lovelace+tag@sub.example.co.uk',
@@ -20,7 +20,7 @@ const good = [
   'Ada@EXAMPLE.com',
   '1@1.2',
 ];
-const bad = [
+const invalid = [
   ...[
     '',
     'a',
@@ -87,16 +87,19 @@ const bad = [
   'x'.repeat(100_000),
 ];
 
-describe('mail addresses', () => {
-  test.each(good)('%p is one', (address) => {
+describe('email addresses', () => {
+  test.each(valid)('the email address %p is accepted', (address) => {
     expect(emailAddress.safeParse(address).data).toBe(address);
   });
-  test.each(bad.map((address) => [address.slice(0, 40), address]))('%p is none', (_, address) => {
-    expect(emailAddress.safeParse(address).success).toBe(false);
-  });
+  test.each(invalid.map((address) => [address.slice(0, 40), address]))(
+    'the email address %p is rejected',
+    (_, address) => {
+      expect(emailAddress.safeParse(address).success).toBe(false);
+    },
+  );
 });
 
-test('a page is 50 entries unless a whole number from 1 to 100 is asked for', () => {
+test('a page has 50 entries by default, and the limit must be a whole number from 1 to 100', () => {
   expect(pagination.parse({}).limit).toBe(50);
   for (const limit of ['1', '50', '100']) expect(pagination.parse({ limit }).limit).toBe(Number(limit));
   for (const limit of ['0', '101', '-1', '1.0', '', ' 1', '1e2', '\u0661', 1]) {
@@ -104,13 +107,13 @@ test('a page is 50 entries unless a whole number from 1 to 100 is asked for', ()
   }
 });
 
-test('each operation stands under its own name, and no two share a method and a path', () => {
+test('each operation is keyed by its id, and no two share a method and path', () => {
   const all = Object.entries(endpoints);
   for (const [name, { id }] of all) expect(id).toBe(name as typeof id);
   expect(new Set(all.map(([, { method, path }]) => `${method} ${path}`)).size).toBe(all.length);
 });
 
-test('every error that an operation names has a status, and every status is an error', () => {
+test('every error code of an operation has a 4xx or 5xx status', () => {
   for (const { errors } of Object.values(endpoints)) {
     for (const code of errors) expect(errorStatus[code]).toBeGreaterThanOrEqual(400);
   }

@@ -10,22 +10,22 @@ export const magicLinkSent = z
     expires_in: z.int(),
     request: z
       .string()
-      .meta({ description: 'Only the asking client holds it; the mailed code works only with it.' }),
+      .meta({ description: 'A secret of this client. The emailed code only works together with it.' }),
   })
   .meta({ id: 'MagicLinkSent' });
 
-/** A token that is there and cannot be one is a mistake to be told of, not to be passed over for the code. */
-const badToken = z
+/** With a malformed `token`, the request must fail instead of falling back to the code. */
+const noToken = z
   .unknown()
-  .refine((value) => value === undefined, 'must be the token of a link, or be left out')
+  .refine((value) => value === undefined, 'must be the token of a link, or omitted')
   .optional()
   .meta({ not: {} });
 
 /**
- * Either the token of the link, or the code of the mail together with the request it belongs to. With `token`
- * a page may send the address the person typed; a link for another address is then refused unspent.
+ * Either the token of the link, or the code together with the request it belongs to. With `token`, a page can send the
+ * address the user typed: a link for a different address is then refused without being spent.
  */
 export const magicLinkVerification = z.union([
   z.object({ token, email: text(fieldLimits.emailAddress).optional() }),
-  z.object({ request: token, code: opaque(fieldLimits.emailCode), token: badToken }),
+  z.object({ request: token, code: opaque(fieldLimits.emailCode), token: noToken }),
 ]);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { time, token } from './fields.ts';
 
-/** What a notice by mail tells of. */
+/** The kinds of security notices. */
 export const noticeKinds = [
   'new_device',
   'new_browser',
@@ -16,7 +16,8 @@ export type NoticeKind = (typeof noticeKinds)[number];
 export const noticeDisowning = z.object({
   token,
   approver: z.boolean().optional().meta({
-    description: 'With true, the browser login that approved the device is disowned as well, now or later.',
+    description:
+      'If true, also disowns the browser session that approved the device, even if the notice has been used before.',
   }),
 });
 
@@ -25,18 +26,16 @@ export const disownedNotice = z
     kind: z.enum(noticeKinds),
     email: z.string().nullable().meta({
       description:
-        'The address that was put back, if that login or one that came of it had changed it; else null. With an address put back, every login of the account has ended.',
+        'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account.',
     }),
-    sessions_ended: z.int().meta({ description: 'How many browser logins were ended.' }),
+    sessions_ended: z.int().meta({ description: 'Number of browser sessions ended.' }),
     devices_ended: z.int().meta({
-      description: 'How many devices were signed out, or had been approved and will not be signed in.',
+      description: 'Number of devices signed out, including approved devices that had not signed in yet.',
     }),
     device_names: z.array(z.string()).meta({
-      description: 'What those devices call themselves, as far as they said: the newest 20. Unverified.',
+      description: 'Names of up to 20 of those devices, newest first, as provided by them. Unverified.',
     }),
-    passkeys_removed: z
-      .array(z.string())
-      .meta({ description: 'The names of the passkeys that were removed.' }),
+    passkeys_removed: z.array(z.string()).meta({ description: 'Names of the passkeys removed.' }),
     approver: z
       .object({
         created_at: time,
@@ -47,11 +46,11 @@ export const disownedNotice = z
       .nullable()
       .meta({
         description:
-          'The browser login that approved this device, if there is one to disown: send the token again with `approver: true`.',
+          'The browser session that approved this device, if there is one. To disown it too, send the token again with `approver: true`.',
       }),
   })
   .meta({
     id: 'DisownedNotice',
-    description: 'What was undone. The same again when the link is used again.',
+    description: 'What was undone. Using the link again returns the same.',
   });
 export type DisownedNotice = z.infer<typeof disownedNotice>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fieldLimits } from './field-limits.ts';
 import { readOnly, text, time, visibleText } from './fields.ts';
 
-/** COSE algorithms of passkeys in the order of preference: EdDSA, ES256, RS256. */
+/** COSE algorithms in order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
 
 const publicKey = z.literal('public-key');
@@ -18,13 +18,15 @@ export const creationOptions = z
   .object({
     rp: z.object({ id: z.string(), name: z.string() }),
     user: z.object({
-      id: z.string().meta({ description: 'One random value for the life of the account.' }),
+      id: z
+        .string()
+        .meta({ description: 'A random value that stays the same for the lifetime of the account.' }),
       name: z.string(),
       displayName: z.string(),
     }),
     challenge: z.string(),
     pubKeyCredParams: z.array(z.object({ type: publicKey, alg: z.int() })),
-    timeout: z.int().meta({ description: 'Milliseconds.' }),
+    timeout: z.int().meta({ description: 'In milliseconds.' }),
     excludeCredentials: z.array(credentialDescriptor),
     authenticatorSelection: z.object({
       residentKey: z.literal('required'),
@@ -40,7 +42,7 @@ export type CreationOptions = z.infer<typeof creationOptions>;
 export const requestOptions = z
   .object({
     challenge: z.string(),
-    timeout: z.int().meta({ description: 'Milliseconds.' }),
+    timeout: z.int().meta({ description: 'In milliseconds.' }),
     rpId: z.string(),
     userVerification: z.literal('required'),
   })
@@ -55,7 +57,7 @@ const credential = {
   clientExtensionResults: z.looseObject({}).optional(),
 };
 
-/** What the browser made of the creation options. @see WebAuthn Level 3 section 5.1.8 */
+/** The browser's response to the creation options. @see WebAuthn Level 3 section 5.1.8 */
 export const registrationResponse = z
   .object({
     ...credential,
@@ -66,12 +68,12 @@ export const registrationResponse = z
     }),
     name: visibleText(fieldLimits.passkeyName)
       .optional()
-      .meta({ description: "Left out: the authenticator's product name." }),
+      .meta({ description: "Defaults to the authenticator's product name." }),
   })
   .meta({ id: 'RegistrationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
 export type RegistrationResponse = z.infer<typeof registrationResponse>;
 
-/** What the browser made of the request options. @see WebAuthn Level 3 section 5.1.8 */
+/** The browser's response to the request options. @see WebAuthn Level 3 section 5.1.8 */
 export const authenticationResponse = z
   .object({
     ...credential,

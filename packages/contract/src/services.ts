@@ -3,10 +3,10 @@ import { fieldLimits } from './field-limits.ts';
 import { opaque, text } from './fields.ts';
 import { sessionKinds } from './sessions.ts';
 
-/** The media type of an answer that proves itself. @see RFC 9701 section 4 */
+/** The media type of a signed introspection response. @see RFC 9701 section 4 */
 export const introspectionJwtType = 'application/token-introspection+jwt';
 
-/** Any string may be asked about; the hint is taken and not needed. @see RFC 7662 section 2.1 */
+/** Accepts any string as the token. The hint is accepted but not needed. @see RFC 7662 section 2.1 */
 export const introspectionRequest = z.object({
   token: opaque(fieldLimits.bodyBytes),
   token_type_hint: text(100).optional(),
@@ -15,32 +15,31 @@ export const introspectionRequest = z.object({
 const seconds = (description: string) => z.int().meta({ description });
 
 /**
- * What a service is told of a token. A refresh token is told apart by `token_use` and has no `token_type`: who
- * takes calls must take access tokens only.
+ * What a service learns about an active token. Check `token_use`: a service must accept access tokens only. A refresh
+ * token has no `token_type`.
  * @see RFC 7662 section 2.2, RFC 9470 section 6.2
  */
 export const activeToken = z
   .object({
     active: z.literal(true),
     token_use: z.enum(['access_token', 'refresh_token']),
-    token_type: z.literal('Bearer').optional().meta({ description: 'Of access tokens only.' }),
+    token_type: z.literal('Bearer').optional().meta({ description: 'Only present for access tokens.' }),
     iss: z.string(),
-    sub: z.string().meta({ description: "The user's id." }),
-    sid: z.string().meta({ description: "The session's id." }),
-    exp: seconds('When the token ends, in seconds since 1970.'),
+    sub: z.string().meta({ description: 'The user id.' }),
+    sid: z.string().meta({ description: 'The session id.' }),
+    exp: seconds('When the token expires, in seconds since 1970.'),
     iat: seconds('When the token was issued, in seconds since 1970.'),
     session_kind: z.enum(sessionKinds),
     auth_time: seconds(
-      'When the person logged in, in seconds since 1970. Left out for a login by device code, which never counts as recent.',
+      'When the user signed in, in seconds since 1970. Omitted for device sessions, which never count as recent.',
     ).optional(),
     amr: z
       .array(z.string())
       .optional()
-      .meta({ description: 'How the person logged in, in the words of RFC 8176. Left out with auth_time.' }),
-    acr: z
-      .literal('phr')
-      .optional()
-      .meta({ description: 'Phishing-resistant (OpenID EAP ACR Values): the login was by passkey.' }),
+      .meta({ description: 'How the user signed in, as RFC 8176 values. Omitted together with auth_time.' }),
+    acr: z.literal('phr').optional().meta({
+      description: 'Phishing-resistant (OpenID EAP ACR Values): the user signed in with a passkey.',
+    }),
   })
   .meta({ id: 'ActiveToken', description: 'RFC 7662 section 2.2' });
 

@@ -17,7 +17,7 @@ export const session = z
     last_used_at: time,
     current: z.boolean(),
   })
-  .meta({ id: 'Session', description: 'One login of the user.' });
+  .meta({ id: 'Session', description: "One of the user's sessions." });
 export type Session = z.infer<typeof session>;
 
 export const sessionList = z

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { untrustedText } from './untrusted-text.ts';
 
-test('ordinary names come through as they are', () => {
+test('ordinary names are unchanged', () => {
   for (const name of ["Ada's laptop", 'Zürich 東京 حاسوب', '<b>bold</b> & more', 'phone 📱']) {
     expect(untrustedText(name)).toBe(name);
   }
@@ -19,14 +19,14 @@ test('a name cannot reorder, hide or break the text around it', () => {
   expect(untrustedText('half \uD800 pair')).toBe('half \uFFFD pair');
 });
 
-test('a name cannot close the quotes around it, nor hide in characters that nothing shows', () => {
+test('a name cannot close the quotes around it or hide in invisible characters', () => {
   expect(untrustedText('x” Approved by Latchkey “y')).toBe("x' Approved by Latchkey 'y");
   expect(untrustedText('a"b„c‟d«e»f＂g″h')).toBe("a'b'c'd'e'f'g'h");
   expect(untrustedText('a\u034Fb\uFE00c\u{E0041}d\uFFFC')).toBe('a[U+034F]b[U+FE00]c[U+E0041]d[U+FFFC]');
   expect(untrustedText('❤\uFE0F')).toBe('❤\uFE0F');
 });
 
-test('of a long text the first 160 characters are shown, and none of them in part', () => {
+test('long text is truncated to 160 characters, never in the middle of one', () => {
   expect(untrustedText('x'.repeat(160))).toBe('x'.repeat(160));
   expect(untrustedText('x'.repeat(161))).toBe(`${'x'.repeat(160)}…`);
   expect(untrustedText('📱'.repeat(512))).toBe(`${'📱'.repeat(160)}…`);

@@ -1,7 +1,7 @@
 /**
- * Text that a person or program made up, safe to show alone: control, format, bidi-override, invisible and
- * unassigned characters are spelled out as `[U+202E]`, any space is one plain space, and a pile of combining
- * marks is cut down. At most 9 times as long. It is no markup yet: escape it, too.
+ * Makes user-supplied text safe to display on its own: writes control, format, bidi-override, invisible and unassigned
+ * characters as `[U+202E]`, collapses spaces and limits combining marks. The result is up to 9 times as long, and still
+ * has to be escaped as markup.
  */
 export function escapeInvisible(text: string): string {
   return text
@@ -15,19 +15,19 @@ export function escapeInvisible(text: string): string {
     .trim();
 }
 
-const likeDoubleQuotes =
+const doubleQuoteLookalikes =
   /["\u{AB}\u{BB}\u{2BA}\u{201C}-\u{201F}\u{2033}\u{2036}\u{275D}\u{275E}\u{301D}-\u{301F}\u{FF02}]/gu;
 
-/** How many characters of a stranger's text are shown; as many lines of it would push what matters out of sight. */
+/** In characters. Longer text could push what matters out of sight. */
 const maxShownLength = 160;
 
 /**
- * A stranger's text for a page, a mail or a terminal, to be put between double quotes: spelled out, cut, and
- * without anything that looks like a double quote, so that it cannot seem to end before it does.
+ * Makes untrusted text safe to show between double quotes on a page, in an email or in a terminal: escapes invisible
+ * characters, truncates, and replaces anything that looks like a double quote, so that it can't appear to end early.
  */
 export function untrustedText(text: string): string {
   const characters = escapeInvisible(text)
-    .replaceAll(likeDoubleQuotes, "'")
+    .replaceAll(doubleQuoteLookalikes, "'")
     .match(/\[U\+[0-9A-F]{4,6}\]|./gu);
   const shown = characters?.slice(0, maxShownLength).join('') ?? '';
   return characters && characters.length > maxShownLength ? `${shown}…` : shown;

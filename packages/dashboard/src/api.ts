@@ -5,25 +5,22 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Session } from '@latchkey/contract/sessions';
-import { isDifferentUser, shownUser } from './shown-user.ts';
+import { otherUserEmail, pageUser } from './page-user.ts';
 
-/** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
-export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
-const apiForAnybody = createApi({ server: location.origin });
+/** Client for the service that serves this page. Requests fail unless the signed-in user is the one the page shows. */
+export const api = createApi({ server: location.origin, userId: () => pageUser()?.id });
+const apiForAnyUser = createApi({ server: location.origin });
 
-/**
- * Why something did not succeed. With `unreachable` no answer that can be understood came back, and it is unknown
- * whether the call took effect.
- */
+/** Why a request failed. With `unreachable`, no usable response arrived and the request may have taken effect. */
 export interface Problem {
   /**
-   * `somebody_else`: nothing was done, because another user than the page shows is signed in by now. `cookies_off`:
-   * nothing was done, because this browser would forget the login at once.
+   * `somebody_else`: nothing was done, because a user other than the page's is now signed in. `cookies_off`: nothing
+   * was done, because the browser would discard the session cookie.
    */
   readonly code: LatchkeyErrorCode | 'somebody_else' | 'cookies_off';
-  /** For developers; with `invalid_request` it begins with the name of the field. */
+  /** For developers. With `invalid_request` it starts with the name of the field. */
   readonly message?: string;
-  /** From `Retry-After`: with 429 and 503. */
+  /** From `Retry-After`, with 429 and 503. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -32,22 +29,22 @@ export type Result<T> =
   | { readonly ok: false; readonly problem: Problem };
 
 /**
- * What comes of it, for pages that go on after either. Where the service refused it because somebody else is signed
- * in by now, `somebodyElse` says who.
+ * Turns a rejection into a `Result`. If the service refused because another user is now signed in, sets
+ * `otherUserEmail`.
  */
-export async function outcomeOf<T>(work: Promise<T>): Promise<Result<T>> {
+export async function resultOf<T>(work: Promise<T>): Promise<Result<T>> {
   const result = await settled(work);
   if (result.ok || result.problem.code !== 'precondition_failed') return result;
-  const me = await whoIsSignedIn();
+  const me = await getSignedInUser();
   if (!me.ok) return me;
-  // Then it was refused for the state of the profile.
-  if (me.value.id === shownUser()?.id) return result;
-  isDifferentUser.value = me.value.email;
+  // The same user: the profile changed since it was read.
+  if (me.value.id === pageUser()?.id) return result;
+  otherUserEmail.value = me.value.email;
   return { ok: false, problem: { code: 'somebody_else' } };
 }
 
-/** The profile of whoever is signed in in this browser by now, whomever the page shows. */
-export const whoIsSignedIn = (): Promise<Result<Profile>> => settled(apiForAnybody.call('getProfile'));
+/** The profile of the user signed in to this browser, regardless of which user the page shows. */
+export const getSignedInUser = (): Promise<Result<Profile>> => settled(apiForAnyUser.call('getProfile'));
 
 async function settled<T>(work: Promise<T>): Promise<Result<T>> {
   try {
@@ -59,104 +56,104 @@ async function settled<T>(work: Promise<T>): Promise<Result<T>> {
   }
 }
 
-/** The credential arrives in a cookie that no script can read. */
+/** Asks for the session as an HttpOnly cookie, which scripts can't read. */
 export const byCookie = { session: 'cookie' } as const;
 
-/** What comes of a step of signing in, which is not taken where it would spend a link or a code for nothing. */
-export const signingIn = async <T>(work: () => Promise<T>): Promise<Result<T>> =>
-  navigator.cookieEnabled ? outcomeOf(work()) : { ok: false, problem: { code: 'cookies_off' } };
+/** Runs a sign-in step unless cookies are disabled, when it would spend a link or code for nothing. */
+export const requiringCookies = async <T>(work: () => Promise<T>): Promise<Result<T>> =>
+  navigator.cookieEnabled ? resultOf(work()) : { ok: false, problem: { code: 'cookies_off' } };
 
-/** Ask for a mail with a link and a code. The `request` that comes back must not leave this tab. */
+/** Requests an email with a link and a code. The returned `request` must not leave this tab. */
 export const requestMagicLink = (email: string) =>
-  signingIn(() => api.call('requestMagicLink', { body: { email } }));
+  requiringCookies(() => api.call('requestMagicLink', { body: { email } }));
 
-/** Sign in. */
+/** Signs in with the link, or with the code and its request. */
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
-  signingIn(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
+  requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
 
-/** See who asks for a device login. Changes nothing. */
+/** Returns the details of a pending device sign-in. Changes nothing. */
 export const verifyDevice = (userCode: string) =>
-  outcomeOf(api.call('verifyDevice', { body: { user_code: userCode } }));
+  resultOf(api.call('verifyDevice', { body: { user_code: userCode } }));
 
-/** Approve or deny the device login, once. */
+/** Approves or denies a device sign-in. Works once. */
 export const decideDevice = (decision: 'approve' | 'deny', userCode: string) =>
-  outcomeOf(
+  resultOf(
     api.call(decision === 'approve' ? 'approveDevice' : 'denyDevice', { body: { user_code: userCode } }),
   );
 
-/** The user's passkeys, newest first. */
-export const listPasskeys = () => outcomeOf(api.call('listPasskeys'));
+/** Lists the user's passkeys, newest first. */
+export const listPasskeys = () => resultOf(api.call('listPasskeys'));
 
-/** Give a passkey another name. */
+/** Renames a passkey. */
 export const renamePasskey = (id: string, name: string) =>
-  outcomeOf(api.call('renamePasskey', { params: { id }, body: { name } }));
+  resultOf(api.call('renamePasskey', { params: { id }, body: { name } }));
 
-/** Remove a passkey. Needs a recent login. */
-export const removePasskey = (id: string) => outcomeOf(api.call('removePasskey', { params: { id } }));
+/** Removes a passkey. Requires a recent sign-in. */
+export const removePasskey = (id: string) => resultOf(api.call('removePasskey', { params: { id } }));
 
-/** The profile of the user. */
-export const getProfile = () => outcomeOf(api.call('getProfile'));
+/** Returns the user's profile. */
+export const getProfile = () => resultOf(api.call('getProfile'));
 
-/** The profile with the tag of this state of it. */
-export const getTaggedProfile = () => outcomeOf(api.callWithHeaders('getProfile').then(tagged));
+/** Returns the profile with its ETag. */
+export const getTaggedProfile = () => resultOf(api.callWithHeaders('getProfile').then(tagged));
 
-/** Change the profile unless it has been changed since the state with this tag: then `precondition_failed`. */
+/** Updates the profile. Fails with `precondition_failed` if it has changed since the version with this ETag. */
 export const updateProfile = (body: Body<'updateProfile'>, tag: string) =>
-  outcomeOf(api.callWithHeaders('updateProfile', { body, headers: { 'If-Match': tag } }).then(tagged));
+  resultOf(api.callWithHeaders('updateProfile', { body, headers: { 'If-Match': tag } }).then(tagged));
 
 const tagged = ({ body, headers }: { body: Profile; headers: Headers }) => ({
   profile: body,
   tag: headers.get('ETag') ?? '*',
 });
 
-/** Send a link to a new address. Needs a recent login. */
+/** Sends a confirmation link to a new email address. Requires a recent sign-in. */
 export const requestEmailChange = (email: string) =>
-  outcomeOf(api.call('requestEmailChange', { body: { email } }));
+  resultOf(api.call('requestEmailChange', { body: { email } }));
 
-/** See what the link to a new address would change, in a session of its account. Changes nothing. */
+/** Returns what a confirmation link would change. Requires a session of its account. Changes nothing. */
 export const previewEmailChange = (token: string) =>
-  outcomeOf(api.call('previewEmailChange', { body: { token } }));
+  resultOf(api.call('previewEmailChange', { body: { token } }));
 
-/** Change the address, once, by the token of the link. Needs a session of the account, or its current address. */
+/** Changes the email with the link's token, once. Requires a session of the account or its current email. */
 export const verifyEmailChange = (token: string, currentEmail?: string) =>
-  outcomeOf(
+  resultOf(
     api.call('verifyEmailChange', {
       body: { token, ...(currentEmail === undefined ? {} : { current_email: currentEmail }) },
     }),
   );
 
-/** End the login that a notice tells of. Needs no login. */
-export const disownNotice = (token: string) => outcomeOf(api.call('disownNotice', { body: { token } }));
+/** Ends the session a security notice is about. Requires no session. */
+export const disownNotice = (token: string) => resultOf(api.call('disownNotice', { body: { token } }));
 
-/** End the browser login that approved the device, too. Needs no login. */
+/** Also ends the browser session that approved the device. Requires no session. */
 export const disownApprover = (token: string) =>
-  outcomeOf(api.call('disownNotice', { body: { token, approver: true } }));
+  resultOf(api.call('disownNotice', { body: { token, approver: true } }));
 
-/** Delete the account for good. Needs a recent login. */
-export const deleteAccount = () => outcomeOf(api.call('deleteAccount'));
+/** Deletes the account permanently. Requires a recent sign-in. */
+export const deleteAccount = () => resultOf(api.call('deleteAccount'));
 
 const page = (size: number, cursor: string | undefined) => ({
   query: { limit: String(size), ...(cursor === undefined ? {} : { cursor }) },
 });
 
-/** The organizations of the user, a page of them. */
+/** Lists one page of the user's organizations. */
 export const listOrganizations = (cursor?: string) =>
-  outcomeOf(api.call('listOrganizations', page(fieldLimits.defaultPageSize, cursor)));
+  resultOf(api.call('listOrganizations', page(fieldLimits.defaultPageSize, cursor)));
 
 const eventPageSize = 10;
 
-/** The user's security log, newest first, a page of it. */
-export const listEvents = (cursor?: string) => outcomeOf(api.call('listEvents', page(eventPageSize, cursor)));
+/** Lists one page of the user's security log, newest first. */
+export const listEvents = (cursor?: string) => resultOf(api.call('listEvents', page(eventPageSize, cursor)));
 
 const maxEventPages = 10;
 
-/** The user's security log since a moment (milliseconds since 1970) and a little more, newest first. */
-export const listEventsSince = (since: number) => outcomeOf(eventsSince(since));
+/** Lists the security log back to at least `since` (milliseconds since 1970), newest first. */
+export const listEventsSince = (since: number) => resultOf(eventsSince(since));
 
 interface EventsSince {
   readonly events: readonly Event[];
-  /** More than 500 entries are not fetched: the oldest ones are then missing. */
-  readonly isWhole: boolean;
+  /** False if the oldest events are missing, because more than 500 would have to be fetched. */
+  readonly isComplete: boolean;
 }
 
 async function eventsSince(since: number): Promise<EventsSince> {
@@ -170,17 +167,17 @@ async function eventsSince(since: number): Promise<EventsSince> {
     events.push(...answer.events);
     const oldest = answer.events.at(-1);
     if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since)
-      return { events, isWhole: true };
+      return { events, isComplete: true };
     cursor = answer.next_cursor;
   }
-  return { events, isWhole: false };
+  return { events, isComplete: false };
 }
 
 const sessionPageSize = 100;
 const maxSessionPages = 10;
 
-/** The user's logins, newest first, at most a thousand of them. */
-export const listSessions = () => outcomeOf(allSessions());
+/** Lists the user's sessions, newest first, up to 1,000. */
+export const listSessions = () => resultOf(allSessions());
 
 async function allSessions(): Promise<Session[]> {
   const sessions: Session[] = [];
@@ -194,9 +191,9 @@ async function allSessions(): Promise<Session[]> {
   return sessions;
 }
 
-/** End one login of the user. */
-export const revokeSession = (id: string) => outcomeOf(api.call('revokeSession', { params: { id } }));
+/** Ends one of the user's sessions. */
+export const revokeSession = (id: string) => resultOf(api.call('revokeSession', { params: { id } }));
 
-/** End this login, or every login of the user. */
+/** Ends this session, or all of the user's sessions. */
 export const logout = (scope: 'session' | 'everywhere') =>
-  outcomeOf(api.call('logout', scope === 'session' ? { query: { scope } } : {}));
+  resultOf(api.call('logout', scope === 'session' ? { query: { scope } } : {}));

@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test';
-import { home, isForOtherLogin, loginPath, otherLoginPath, safeNext } from './next.ts';
+import { home, isSwitchingAccount, loginPath, safeNext, switchAccountPath } from './next.ts';
 
 const origin = 'https://login.example';
 
-test('a path on this origin is where the person goes on', () => {
+test('a path on this origin is accepted as the page to continue to', () => {
   for (const path of ['/device?user_code=BCDF-GHJK', '/account', '/', '/device?next=//evil.example#part']) {
     expect(safeNext(path, origin)).toBe(path);
   }
 });
 
-test('nothing that leaves this origin or goes in circles is followed', () => {
+test('a path that leaves this origin or loops back to signing in is replaced by the account page', () => {
   const refused = [
     null,
     undefined,
@@ -37,14 +37,14 @@ test('nothing that leaves this origin or goes in circles is followed', () => {
   for (const wanted of refused) expect(safeNext(wanted, origin)).toBe(home);
 });
 
-test('the login page gets back exactly the path it was given', () => {
+test('the sign-in page receives exactly the path to return to', () => {
   const next = '/device?user_code=BCDF-GHJK';
-  for (const [path, isForOther] of [
+  for (const [path, isSwitching] of [
     [loginPath(next), false],
-    [otherLoginPath(next), true],
+    [switchAccountPath(next), true],
   ] as const) {
     const query = new URL(path, origin).searchParams;
     expect(query.get('next')).toBe(next);
-    expect(isForOtherLogin(query)).toBe(isForOther);
+    expect(isSwitchingAccount(query)).toBe(isSwitching);
   }
 });

@@ -1,11 +1,11 @@
-/** Where a person goes who did not come from anywhere. */
+/** Where a person continues when no page was asked for. */
 export const home = '/account';
 
 const maxNextLength = 2048;
 
 /**
- * The page to go on to after signing in: `wanted` when it is a path on this very origin, else the account page.
- * Whatever a browser could read as another host or scheme (`//evil`, `/\evil`, `/.//evil`, `javascript:`) is refused.
+ * The page to continue to after signing in: `wanted` if it is a path on this origin, otherwise the account page.
+ * Rejects anything a browser could read as another host or scheme (`//evil`, `/\evil`, `/.//evil`, `javascript:`).
  */
 export function safeNext(wanted: string | null | undefined, origin: string): string {
   if (!wanted?.startsWith('/') || wanted.length > maxNextLength) return home;
@@ -16,12 +16,15 @@ export function safeNext(wanted: string | null | undefined, origin: string): str
   return url.pathname + url.search + url.hash;
 }
 
-/** The address of the login page that comes back to `next`. */
+/** The path of the sign-in page, returning to `next`. */
 export const loginPath = (next: string): string => `/login?${new URLSearchParams({ next })}`;
 
-/** The same for somebody who wants to sign in as somebody else: who is signed in already is not asked about it. */
-export const otherLoginPath = (next: string): string =>
+/** Like `loginPath`, but shows the sign-in form even to someone who is already signed in. */
+export const switchAccountPath = (next: string): string =>
   `/login?${new URLSearchParams({ next, prompt: 'login' })}`;
 
-/** Whether the login page was opened by `otherLoginPath`. The parameter is that of OpenID Connect. */
-export const isForOtherLogin = (query: URLSearchParams): boolean => query.get('prompt') === 'login';
+/**
+ * Whether the sign-in page was opened through `switchAccountPath`.
+ * @see OpenID Connect Core 1.0 section 3.1.2.1
+ */
+export const isSwitchingAccount = (query: URLSearchParams): boolean => query.get('prompt') === 'login';

@@ -1,17 +1,17 @@
-/** How somebody has just signed out: of this login, of every login, or by deleting the account. */
+/** How a person signed out: of this session, of every session, or by deleting the account. */
 export type SignOut = 'session' | 'everywhere' | 'deleted';
 
 const signOuts: readonly unknown[] = ['session', 'everywhere', 'deleted'] satisfies SignOut[];
 const key = 'latchkey.signed-out';
 
-/** Tells the login page, which says so once. Storage may be switched off: then nothing is said. */
+/** Leaves a note for the sign-in page, which confirms it once. With storage disabled it shows no confirmation. */
 export function noteSignOut(signOut: SignOut): void {
   try {
     sessionStorage.setItem(key, signOut);
   } catch {}
 }
 
-/** What was noted in this tab, which is then forgotten. */
+/** Returns and removes this tab's note. */
 export function takeSignOut(): SignOut | undefined {
   try {
     const noted = sessionStorage.getItem(key);

@@ -1,41 +1,41 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { computed, effect, signal, untracked } from '@preact/signals';
-import { whoIsSignedIn } from '../api.ts';
+import { getSignedInUser } from '../api.ts';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
+import { explain, unreachable } from '../error-messages.ts';
 import { home, loginPath } from '../next.ts';
-import { shownUser } from '../shown-user.ts';
+import { pageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
+import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { Later, Placeholder, WaitingMessage } from '../ui/waiting.tsx';
-import { explain } from '../words.ts';
-import { noticing, SignedOut } from './as-user.tsx';
+import { detectSignOut, SignedOutDialog } from './actions.tsx';
+import { Activity, activityData } from './activity.tsx';
 import { DeleteAccount } from './delete-account.tsx';
-import { eventsPart, SecurityLog } from './events.tsx';
-import { Logins, loginsPart, sessions } from './logins.tsx';
-import { Organizations, organizationsPart } from './organizations.tsx';
-import { afterRecentLogin, Passkeys, passkeysPart } from './passkeys.tsx';
+import { Organizations, organizationsData } from './organizations.tsx';
+import { afterRecentSignIn, Passkeys, passkeysData } from './passkeys.tsx';
 import { loadProfile, ProfileSection } from './profile.tsx';
+import { Sessions, sessions, sessionsData } from './sessions.tsx';
 
 const view = signal<'loading' | 'unavailable' | 'account'>('loading');
 const error = signal('');
 const busy = busyState();
-/** The button for another try is gone, and whoever pressed it goes on at the heading. */
+/** The "Try again" button is gone, so the focus moves to the heading. */
 let isRetried = false;
 
 const recentMilliseconds = 900_000;
 
-/** Whether this login may, as far as this page can tell, make and remove passkeys without being confirmed. */
+/** Whether the current session looks recent enough to manage passkeys without confirming the user's identity. */
 const isRecent = (list: readonly Session[]) =>
   list.some(
     ({ current, kind, created_at }) =>
       current && kind === 'browser' && Date.now() - Date.parse(created_at) < recentMilliseconds,
   );
 
-const parts = [passkeysPart, loginsPart, organizationsPart, eventsPart];
+const sections = [passkeysData, sessionsData, organizationsData, activityData];
 
-/** Whose account it is comes first, alone: nothing else is asked for where nobody is signed in. */
+/** Loads the profile first and alone, so that a signed-out browser sends a single request. */
 const load = () =>
   busy.run(async () => {
     error.value = '';
@@ -43,48 +43,47 @@ const load = () =>
     if (problem === undefined) {
       isRetried = view.value === 'unavailable';
       view.value = 'account';
-      for (const part of parts) void part.load();
+      for (const section of sections) void section.load();
       return undefined;
     }
     if (problem.code === 'invalid_token') {
       location.replace(loginPath(home));
       return 'leaving';
     }
-    error.value = explain(problem, {
-      unreachable: 'Latchkey could not be reached. Check your connection and try again.',
-    });
+    error.value = explain(problem, { unreachable });
     view.value = 'unavailable';
     return undefined;
   });
 
-let isWelcomed = false;
+let hasRunAfterSignIn = false;
 effect(() => {
-  if (isWelcomed || passkeysPart.at.value !== 'shown' || sessions.value === undefined) return;
-  isWelcomed = true;
-  if (isRecent(sessions.value)) untracked(() => void afterRecentLogin());
+  if (hasRunAfterSignIn || passkeysData.state.value !== 'loaded' || sessions.value === undefined) return;
+  hasRunAfterSignIn = true;
+  if (isRecent(sessions.value)) untracked(() => void afterRecentSignIn());
 });
 
-// Another tab may have signed out in the meantime, or signed in as somebody else.
+// Another tab may have signed out, or signed in as another user.
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || view.value !== 'account' || busy.now.value) return;
-  void whoIsSignedIn().then((result) => {
-    const me = noticing(result);
-    if (me.ok && me.value.id !== shownUser()?.id) location.reload();
+  void getSignedInUser().then((result) => {
+    const me = detectSignOut(result);
+    if (me.ok && me.value.id !== pageUser()?.id) location.reload();
   });
 });
 
-const isWaiting = computed(
+const isLoading = computed(
   () =>
-    view.value === 'loading' || (view.value === 'account' && parts.some(({ at }) => at.value === 'loading')),
+    view.value === 'loading' ||
+    (view.value === 'account' && sections.some(({ state }) => state.value === 'loading')),
 );
 
 function AccountView() {
   if (view.value === 'loading') {
     return (
-      <Later>
+      <Delayed>
         <Heading key="account">Your account</Heading>
         <Placeholder entries={3} />
-      </Later>
+      </Delayed>
     );
   }
   if (view.value === 'unavailable') {
@@ -105,19 +104,19 @@ function AccountView() {
       </Heading>
       <ProfileSection />
       <Passkeys />
-      <Logins />
+      <Sessions />
       <Organizations />
-      <SecurityLog sessions={sessions.value} />
+      <Activity sessions={sessions.value} />
       <DeleteAccount />
       <ConfirmDialog />
-      <SignedOut />
+      <SignedOutDialog />
     </>
   );
 }
 
 const AccountPage = () => (
   <>
-    <WaitingMessage isWaiting={isWaiting.value} />
+    <LoadingMessage isLoading={isLoading.value} />
     <AccountView />
   </>
 );

@@ -1,31 +1,31 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { deleteAccount } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { explain } from '../words.ts';
-import { asUser } from './as-user.tsx';
+import { runAction } from './actions.tsx';
 
-const isAsking = signal(false);
+const isConfirming = signal(false);
 const error = signal('');
 const busy = busyState();
 
-const words = {
+const messages = {
   conflict:
-    'You are the only owner of an organization. Ask for somebody else to be made an owner of it first, then delete your account.',
+    "You're the only owner of an organization. Make someone else an owner first, then delete your account.",
 };
 
 const remove = () =>
   busy.run(async () => {
     error.value = '';
-    const result = await asUser(deleteAccount);
+    const result = await runAction(deleteAccount);
     if (result.ok) {
       noteSignOut('deleted');
       location.replace('/login');
       return 'leaving';
     }
-    error.value = explain(result.problem, words);
+    error.value = explain(result.problem, messages);
     return undefined;
   });
 
@@ -35,48 +35,51 @@ function Question() {
   return (
     <>
       <p ref={question} tabIndex={-1} class="warning">
-        Delete your account, with its logins, passkeys and security log? It cannot be brought back. Your mail
-        address can sign up again, as a new account.
+        Delete your account? Your profile, passkeys, sessions, and activity will be permanently deleted. This
+        can't be undone. You can sign up again with the same email, as a new account.
       </p>
       <div class="row">
         <button type="button" disabled={busy.now.value} onClick={() => void remove()}>
-          {busy.now.value ? 'One moment…' : 'Yes, delete it for good'}
+          {busy.now.value ? 'One moment…' : 'Permanently delete account'}
         </button>
         <button
           type="button"
           disabled={busy.now.value}
           onClick={() => {
-            isAsking.value = false;
+            isConfirming.value = false;
             error.value = '';
             requestAnimationFrame(() => document.getElementById('delete-account')?.focus());
           }}
         >
-          Keep it
+          Cancel
         </button>
       </div>
     </>
   );
 }
 
-/** Deleting the account, after a question. */
+/** Deletes the account after a confirmation. */
 export function DeleteAccount() {
   return (
     <section aria-labelledby="delete-heading">
-      <h2 id="delete-heading">Delete your account</h2>
+      <h2 id="delete-heading">Delete account</h2>
       <ErrorMessage id="delete-error" text={error.value} />
-      {isAsking.value ? (
+      {isConfirming.value ? (
         <Question />
       ) : (
-        <button
-          type="button"
-          id="delete-account"
-          class="plain"
-          onClick={() => {
-            isAsking.value = true;
-          }}
-        >
-          Delete my account
-        </button>
+        <>
+          <p class="quiet">Permanently delete your account and all of its data.</p>
+          <button
+            type="button"
+            id="delete-account"
+            class="plain"
+            onClick={() => {
+              isConfirming.value = true;
+            }}
+          >
+            Delete account
+          </button>
+        </>
       )}
     </section>
   );

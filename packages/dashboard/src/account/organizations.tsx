@@ -2,13 +2,13 @@ import type { Organization } from '@latchkey/contract/organizations';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { listOrganizations, type Problem } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
-import { explain } from '../words.ts';
-import { noticing } from './as-user.tsx';
-import { Fetched, partOf, Section } from './section.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { detectSignOut } from './actions.tsx';
+import { Section, SectionContent, sectionData } from './section.tsx';
 
 const organizations = signal<readonly Organization[]>([]);
 const cursor = signal<string | null>(null);
@@ -21,19 +21,19 @@ const roles = { owner: 'Owner', admin: 'Admin', member: 'Member' } satisfies Rec
 >;
 
 async function loadOrganizations(): Promise<Problem | undefined> {
-  const list = noticing(await listOrganizations());
+  const list = detectSignOut(await listOrganizations());
   if (!list.ok) return list.problem;
   organizations.value = list.value.organizations;
   cursor.value = list.value.next_cursor;
   return undefined;
 }
 
-export const organizationsPart = partOf('organizations', 'Your organizations', loadOrganizations);
+export const organizationsData = sectionData('organizations', 'Your organizations', loadOrganizations);
 
-const showMore = (after: string) =>
+const showMore = (next: string) =>
   busy.run(async () => {
     error.value = '';
-    const list = noticing(await listOrganizations(after));
+    const list = detectSignOut(await listOrganizations(next));
     if (!list.ok) {
       error.value = explain(list.problem);
       return undefined;
@@ -43,12 +43,12 @@ const showMore = (after: string) =>
     return undefined;
   });
 
-/** The organizations the user belongs to, and as what. */
+/** The organizations the user belongs to, with their role in each. */
 export function Organizations() {
   return (
-    <Section of={organizationsPart} title="Your organizations">
-      <Fetched of={organizationsPart} entries={1}>
-        {organizations.value.length === 0 ? <p class="quiet">None.</p> : null}
+    <Section data={organizationsData} title="Organizations">
+      <SectionContent data={organizationsData} entries={1}>
+        {organizations.value.length === 0 ? <p class="quiet">You aren't in any organizations.</p> : null}
         <ul id="organizations" class="plain-list">
           {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
             <li key={id}>
@@ -57,10 +57,10 @@ export function Organizations() {
                   <bdi>{escapeInvisible(name)}</bdi>
                 </strong>{' '}
                 <span class="badge">{roles[role]}</span>{' '}
-                {personal ? <span class="badge">personal</span> : null}
+                {personal ? <span class="badge">Personal</span> : null}
               </p>
               <p class="quiet">
-                <bdi>{slug}</bdi>. Since <Moment at={joined_at} />.
+                <bdi>{slug}</bdi> · Joined <Timestamp at={joined_at} />
               </p>
             </li>
           ))}
@@ -68,11 +68,11 @@ export function Organizations() {
         <ErrorMessage id="organizations-error" text={error.value} />
         <ShowMore
           id="more-organizations"
-          after={cursor.value}
+          cursor={cursor.value}
           isBusy={busy.now.value}
-          onMore={(after) => void showMore(after)}
+          onMore={(next) => void showMore(next)}
         />
-      </Fetched>
+      </SectionContent>
     </Section>
   );
 }

@@ -6,126 +6,125 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { api, listPasskeys, outcomeOf, type Problem, removePasskey, renamePasskey } from '../api.ts';
-import { cameByMail, forgetMailLogin } from '../passkeys/after-mail.ts';
+import { api, listPasskeys, type Problem, removePasskey, renamePasskey, resultOf } from '../api.ts';
+import { explain } from '../error-messages.ts';
+import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
-import { explain } from '../words.ts';
-import { asUser, noticing } from './as-user.tsx';
-import { storageWords } from './passkey-words.ts';
-import { Fetched, focusHeading, partOf, Section } from './section.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { detectSignOut, runAction } from './actions.tsx';
+import { describeStorage } from './passkey-storage.ts';
+import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
-/** The one passkey that is being changed, or asked about. */
+/** The passkey whose rename form or removal confirmation is open. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
 
 const passkeys = signal<readonly Passkey[]>([]);
 const open = signal<Open | undefined>(undefined);
 const newName = signal('');
-/** The message is about the name that was typed. */
+/** Error about the new name. */
 const nameError = signal('');
-/** Known before any list is, so that no button takes another one's place under somebody's finger. */
-const offered = signal(passkeysSupported && cameByMail());
+/** Decided before the list loads, so that no button moves under the pointer. */
+const isOffered = signal(passkeysSupported && signedInByEmail());
 const error = signal('');
 const status = signal('');
 const busy = busyState<'add'>();
 
-const words = {
-  invalid_grant: 'That passkey could not be added. Try again.',
-  conflict:
-    'That passkey could not be added: it is registered already, or your account has as many as it can have.',
-  too_many: `Your account has ${fieldLimits.passkeys} passkeys, as many as it can have. Remove one you no longer use, and try again.`,
-  not_found: 'That passkey is gone already.',
+const messages = {
+  invalid_grant: "The passkey couldn't be added. Try again.",
+  conflict: "The passkey couldn't be added. It's already registered, or you've reached the passkey limit.",
+  limit: `You've reached the limit of ${fieldLimits.passkeys} passkeys. Remove one you no longer use, then try again.`,
+  not_found: 'That passkey has already been removed.',
 };
 
 function report(problem: Problem): undefined {
-  error.value = explain(problem, words);
+  error.value = explain(problem, messages);
 }
 
-/** One change at a time, beginning with no message from the one before. */
-const change = (work: () => Promise<'leaving' | undefined>, action?: 'add') =>
+/** Runs one action at a time and clears the messages of the previous one. */
+const run = (action: () => Promise<'leaving' | undefined>, progress?: 'add') =>
   busy.run(() => {
     error.value = '';
     status.value = '';
     nameError.value = '';
-    return work();
-  }, action);
+    return action();
+  }, progress);
 
 async function loadPasskeys(): Promise<Problem | undefined> {
-  const list = noticing(await listPasskeys());
+  const list = detectSignOut(await listPasskeys());
   if (!list.ok) return list.problem;
   passkeys.value = list.value.passkeys;
-  if (passkeys.value.length >= fieldLimits.passkeys) offered.value = false;
+  if (passkeys.value.length >= fieldLimits.passkeys) isOffered.value = false;
   return undefined;
 }
 
-export const passkeysPart = partOf('passkeys', 'Your passkeys', loadPasskeys);
+export const passkeysData = sectionData('passkeys', 'Your passkeys', loadPasskeys);
 
-/** Once the page is shown after a recent login: the offer has been made, and the browser learns which passkeys exist. */
-export async function afterRecentLogin(): Promise<void> {
-  forgetMailLogin();
+/** Runs once per recent sign-in: stops offering a passkey, and tells the browser which passkeys exist. */
+export async function afterRecentSignIn(): Promise<void> {
+  forgetEmailSignIn();
   await inTurn(() => signalAccount(api));
 }
 
-/** Whether the account has as many passkeys as it can have, also when another page added or removed some. */
+/** Whether the account has reached the passkey limit, after reloading the list. */
 async function isFull(): Promise<boolean> {
   await loadPasskeys();
   return passkeys.value.length >= fieldLimits.passkeys;
 }
 
 const add = () =>
-  change(async () => {
+  run(async () => {
     if (passkeys.value.length >= fieldLimits.passkeys && (await isFull())) {
-      error.value = words.too_many;
+      error.value = messages.limit;
       return undefined;
     }
-    const added = await asUser(() => outcomeOf(addPasskey(api)));
+    const added = await runAction(() => resultOf(addPasskey(api)));
     if (!added.ok) {
       if (added.problem.code === 'conflict' && (await isFull())) {
-        error.value = words.too_many;
+        error.value = messages.limit;
         return undefined;
       }
-      // It is of use all the same: there is nothing to offer any more.
-      if (added.problem.code === 'passkey_already_there') offered.value = false;
+      // The device can already sign in with a passkey, so stop offering one.
+      if (added.problem.code === 'passkey_already_there') isOffered.value = false;
       return report(added.problem);
     }
     passkeys.value = [added.value, ...passkeys.value.filter(({ id }) => id !== added.value.id)];
-    offered.value = false;
-    status.value = `Passkey added: ${added.value.name}. From now on you can sign in with it.`;
+    isOffered.value = false;
+    status.value = `Passkey added: ${added.value.name}. You can now sign in with it.`;
     focusHeading('passkeys');
     return undefined;
   }, 'add');
 
 const rename = ({ id }: Passkey) =>
-  change(async () => {
+  run(async () => {
     const name = newName.value.trim();
     if (name === '') {
-      nameError.value = 'Type a name first.';
+      nameError.value = 'Enter a name.';
       return undefined;
     }
-    const renamed = await asUser(() => renamePasskey(id, name));
+    const renamed = await runAction(() => renamePasskey(id, name));
     if (!renamed.ok) {
       if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
-      nameError.value = 'That name cannot be used. Try another one.';
+      nameError.value = "That name can't be used. Try another one.";
       return undefined;
     }
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
     open.value = undefined;
-    status.value = `That passkey is now called ${renamed.value.name}.`;
+    status.value = `Passkey renamed to ${renamed.value.name}.`;
     focusHeading('passkeys');
     return undefined;
   });
 
 const remove = (removed: Passkey) =>
-  change(async () => {
-    const result = await asUser(() => removePasskey(removed.id));
-    // One that is gone already is as removed as it can be.
+  run(async () => {
+    const result = await runAction(() => removePasskey(removed.id));
+    // A passkey that is already gone counts as removed.
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
     open.value = undefined;
-    status.value = `${removed.name} has been removed. It no longer signs you in.`;
+    status.value = `Passkey removed: ${removed.name}. You can no longer sign in with it.`;
     focusHeading('passkeys');
     await inTurn(() => signalAccount(api));
     return undefined;
@@ -137,7 +136,7 @@ function show(passkey: Passkey, to: Open['to']): void {
   open.value = { id: passkey.id, to };
 }
 
-/** Back to the buttons; the one that led away gets the focus again. */
+/** Shows the buttons again and returns the focus to the one that was used. */
 function close({ id, to }: Open): void {
   open.value = undefined;
   requestAnimationFrame(() => document.getElementById(`${to}-${id}`)?.focus());
@@ -175,14 +174,15 @@ function RemoveQuestion({ passkey, now }: { passkey: Passkey; now: Open }) {
   return (
     <>
       <p ref={question} tabIndex={-1} class="warning">
-        Remove <bdi>{escapeInvisible(passkey.name)}</bdi>? It then no longer signs you in. A mail still does.
+        Remove <bdi>{escapeInvisible(passkey.name)}</bdi>? You'll no longer be able to sign in with it. You
+        can still sign in by email.
       </p>
       <div class="row">
         <button type="button" disabled={busy.now.value} onClick={() => void remove(passkey)}>
-          Yes, remove it
+          Remove passkey
         </button>
         <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
-          Keep it
+          Cancel
         </button>
       </div>
     </>
@@ -212,7 +212,7 @@ function Actions({ passkey, title }: { passkey: Passkey; title: string }) {
 function Item({ passkey }: { passkey: Passkey }) {
   const title = `passkey-${passkey.id}`;
   const now = open.value?.id === passkey.id ? open.value : undefined;
-  const storage = storageWords(passkey);
+  const storage = describeStorage(passkey);
   return (
     <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
       <p id={title}>
@@ -222,12 +222,12 @@ function Item({ passkey }: { passkey: Passkey }) {
         <span class="badge">{storage.badge}</span>
       </p>
       <p class="quiet">
-        {storage.sentence} Added <Moment at={passkey.created_at} />.{' '}
+        {storage.description} Added <Timestamp at={passkey.created_at} /> ·{' '}
         {passkey.last_used_at === null ? (
-          'Not used yet.'
+          'Never used'
         ) : (
           <>
-            Last used <Moment at={passkey.last_used_at} />.
+            Last used <Timestamp at={passkey.last_used_at} />
           </>
         )}
       </p>
@@ -254,8 +254,8 @@ function Offer() {
   return (
     <section class="offer" aria-labelledby="offer-text">
       <p id="offer-text">
-        <strong>Next time without a mail.</strong> With a passkey you sign in by fingerprint, face or the lock
-        of your screen.
+        <strong>Skip the email next time.</strong> With a passkey, you sign in with your fingerprint, face, or
+        screen lock.
       </p>
       <div class="row">
         <AddButton primary />
@@ -264,7 +264,7 @@ function Offer() {
           class="plain"
           disabled={busy.now.value}
           onClick={() => {
-            offered.value = false;
+            isOffered.value = false;
             focusHeading('passkeys');
           }}
         >
@@ -275,16 +275,16 @@ function Offer() {
   );
 }
 
-/** The passkeys of the account: see, add, rename, remove. */
+/** Lists, adds, renames and removes the account's passkeys. */
 export function Passkeys() {
   return (
-    <Section of={passkeysPart} title="Your passkeys">
+    <Section data={passkeysData} title="Passkeys">
       <ErrorMessage id="passkeys-error" text={error.value} />
       <StatusMessage id="passkeys-status">{status.value}</StatusMessage>
-      <Fetched of={passkeysPart} entries={2}>
-        {offered.value ? <Offer /> : null}
-        {passkeys.value.length === 0 && !offered.value ? (
-          <p class="quiet">None yet. A passkey signs you in without waiting for a mail.</p>
+      <SectionContent data={passkeysData} entries={2}>
+        {isOffered.value ? <Offer /> : null}
+        {passkeys.value.length === 0 && !isOffered.value ? (
+          <p class="quiet">No passkeys yet. With a passkey, you can sign in without waiting for an email.</p>
         ) : null}
         {passkeys.value.length === 0 ? null : (
           <ul id="passkeys" class="plain-list" aria-labelledby="passkeys-heading">
@@ -293,9 +293,9 @@ export function Passkeys() {
             ))}
           </ul>
         )}
-        {passkeysSupported ? null : <p class="quiet">This browser cannot make passkeys.</p>}
-        {passkeysSupported && !offered.value ? <AddButton /> : null}
-      </Fetched>
+        {passkeysSupported ? null : <p class="quiet">This browser doesn't support passkeys.</p>}
+        {passkeysSupported && !isOffered.value ? <AddButton /> : null}
+      </SectionContent>
     </Section>
   );
 }

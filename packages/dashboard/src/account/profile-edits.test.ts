@@ -3,12 +3,12 @@ import { mergeEdits, patchOf } from './profile-edits.ts';
 
 const base = { name: 'Ada', locale: 'en', time_zone: '', avatar_url: '' };
 
-test('only what was changed is sent, and what was emptied is cleared', () => {
+test('a patch holds only the changed fields, and null for cleared ones', () => {
   expect(patchOf({ ...base, name: 'Ada L.', locale: '' }, base)).toEqual({ name: 'Ada L.', locale: null });
   expect(patchOf(base, base)).toEqual({});
 });
 
-test('a change made elsewhere overwrites nothing that was typed, and nothing typed overwrites it unasked', () => {
+test('edits survive a concurrent change, and fields changed on both sides are reported as conflicts', () => {
   const typed = { ...base, name: 'Ada L.', time_zone: 'Europe/Paris' };
   const stored = { ...base, name: 'Countess', locale: 'fr', time_zone: 'Europe/Paris' };
   const { texts, conflicts } = mergeEdits(typed, base, stored);

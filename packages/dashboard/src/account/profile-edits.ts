@@ -1,9 +1,9 @@
 import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 
-/** What a person can change of their profile, in the order it is shown. */
+/** The editable fields of a profile, in display order. */
 export const fields = ['name', 'locale', 'time_zone', 'avatar_url'] as const;
 
-/** The fields as they stand in a form; nothing given is empty. */
+/** The form's values. A field that is not set is an empty string. */
 export type Texts = Record<(typeof fields)[number], string>;
 
 export const textsOf = (profile: Profile): Texts => ({
@@ -13,15 +13,16 @@ export const textsOf = (profile: Profile): Texts => ({
   avatar_url: profile.avatar_url ?? '',
 });
 
-/** What makes `texts` of `base`: only the fields that differ, the emptied ones as null. */
+/** The merge patch that turns `base` into `texts`: only changed fields, with null for cleared ones. */
 export function patchOf(texts: Texts, base: Texts): ProfilePatch {
   const changed = fields.filter((field) => texts[field] !== base[field]);
   return Object.fromEntries(changed.map((field) => [field, texts[field] || null]));
 }
 
 /**
- * A form over a profile that somebody else has changed from `base` to `stored`: fields that were not touched take
- * what is stored, the others keep what was typed. `conflicts` has what is stored of fields that both changed.
+ * Three-way merge, for when the profile changed from `base` to `stored` while it was being edited. Untouched fields
+ * take the stored value, edited ones keep what was typed. `conflicts` holds the stored values of fields changed on
+ * both sides.
  */
 export function mergeEdits(
   typed: Texts,

@@ -3,14 +3,14 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { type Signal, signal } from '@preact/signals';
 import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
-import { showUser } from '../shown-user.ts';
+import { explain } from '../error-messages.ts';
+import { setPageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField, PlainField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { explain } from '../words.ts';
-import { asUser } from './as-user.tsx';
-import { ChangeAddress } from './change-address.tsx';
+import { runAction } from './actions.tsx';
+import { ChangeEmail } from './change-email.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
 
 const profile = signal<Profile | undefined>(undefined);
@@ -21,32 +21,32 @@ const typed = Object.fromEntries(fields.map((field) => [field, signal('')])) as 
   keyof Texts,
   Signal<string>
 >;
-/** What was stored when the form was opened, or when somebody else's change was seen. */
+/** The stored values when the form was opened, or at the last merge with a concurrent change. */
 let base: Texts;
-/** What others stored in the meantime, where it differs from what was typed. */
-const theirs = signal<Partial<Texts>>({});
+/** Stored values that conflict with what was typed. */
+const conflicts = signal<Partial<Texts>>({});
 const error = signal('');
 const wrongField = signal<keyof Texts | undefined>(undefined);
 const status = signal('');
 const busy = busyState();
 
-const words = {
+const messages = {
   precondition_failed:
-    'The profile was changed somewhere else in the meantime, so nothing was saved yet. What you typed is still here, with what is stored now below it. Save again to keep yours.',
+    "Your profile was changed somewhere else, so your changes weren't saved. They're still here, with the current values below them. Save again to keep yours.",
 };
-const fieldWords: Texts = {
-  name: 'That name cannot be used. It needs at least one visible character.',
-  avatar_url: 'That is not the address of a picture. It has to begin with https://.',
-  locale: 'That is not a language tag. It should look like en or de-CH.',
-  time_zone: 'That is not the name of a time zone. It should look like Europe/Zurich.',
+const fieldErrors: Texts = {
+  name: "That name can't be used. Use at least one visible character.",
+  avatar_url: "That isn't a valid picture URL. It must start with https://.",
+  locale: "That isn't a valid language tag. Use a tag like en or de-CH.",
+  time_zone: "That isn't a valid time zone. Use a name like Europe/Zurich.",
 };
 
-/** Fetches the profile; what goes wrong comes back. */
+/** Loads the profile and returns any problem. */
 export async function loadProfile(): Promise<Problem | undefined> {
   const result = await getTaggedProfile();
   if (!result.ok) return result.problem;
   ({ profile: profile.value, tag } = result.value);
-  showUser(result.value.profile);
+  setPageUser(result.value.profile);
   return undefined;
 }
 
@@ -60,7 +60,7 @@ const currentTexts = (): Texts => ({
 function open(stored: Profile): void {
   base = textsOf(stored);
   for (const field of fields) typed[field].value = base[field];
-  theirs.value = {};
+  conflicts.value = {};
   error.value = '';
   wrongField.value = undefined;
   status.value = '';
@@ -80,7 +80,7 @@ const save = () =>
     const texts = currentTexts();
     if (texts.name === '') {
       wrongField.value = 'name';
-      error.value = 'Type a name first.';
+      error.value = 'Enter a name.';
       return undefined;
     }
     const patch = patchOf(texts, base);
@@ -88,23 +88,23 @@ const save = () =>
       close('');
       return undefined;
     }
-    const saved = await asUser(() => updateProfile(patch, tag));
+    const saved = await runAction(() => updateProfile(patch, tag));
     if (saved.ok) {
       ({ profile: profile.value, tag } = saved.value);
-      close('Your profile is saved.');
+      close('Profile saved.');
     } else if (saved.problem.code === 'precondition_failed') {
-      await takeIn(texts);
+      await mergeStored(texts);
     } else {
       const { code, message } = saved.problem;
       wrongField.value =
         code === 'invalid_request' ? fields.find((field) => message?.startsWith(`${field}:`)) : undefined;
-      error.value = wrongField.value ? fieldWords[wrongField.value] : explain(saved.problem, words);
+      error.value = wrongField.value ? fieldErrors[wrongField.value] : explain(saved.problem, messages);
     }
     return undefined;
   });
 
-/** Somebody else was faster: what they changed and this person did not is taken over, the rest is asked about. */
-async function takeIn(texts: Texts): Promise<void> {
+/** Merges a concurrent change into the form. Asks about fields changed on both sides. */
+async function mergeStored(texts: Texts): Promise<void> {
   const problem = await loadProfile();
   if (problem || !profile.value) {
     error.value = explain(problem ?? { code: 'server_error' });
@@ -114,30 +114,30 @@ async function takeIn(texts: Texts): Promise<void> {
   const merged = mergeEdits(texts, base, stored);
   base = stored;
   for (const field of fields) typed[field].value = merged.texts[field];
-  theirs.value = merged.conflicts;
-  // An answer that got lost: what is stored is what was typed.
-  if (Object.keys(patchOf(merged.texts, stored)).length === 0) close('Your profile is saved.');
-  else error.value = words.precondition_failed;
+  conflicts.value = merged.conflicts;
+  // Nothing left to save: an earlier save succeeded but its response was lost.
+  if (Object.keys(patchOf(merged.texts, stored)).length === 0) close('Profile saved.');
+  else error.value = messages.precondition_failed;
 }
 
 const hints: Partial<Texts> = {
-  avatar_url: 'The https address of a picture. Leave it empty for none.',
-  locale: 'A language tag, like en or de-CH. Leave it empty for none.',
-  time_zone: 'Like Europe/Zurich. Leave it empty for none.',
+  avatar_url: 'An https URL. Leave blank for none.',
+  locale: 'A language tag, such as en or de-CH. Leave blank for none.',
+  time_zone: 'Such as Europe/Zurich. Leave blank for none.',
 };
 
-function TheirValue({ field }: { field: keyof Texts }) {
-  const stored = theirs.value[field];
+function StoredValue({ field }: { field: keyof Texts }) {
+  const stored = conflicts.value[field];
   if (stored === undefined) return null;
   return (
-    <p class="theirs caution">
-      Stored now: {stored === '' ? 'nothing' : <bdi>{escapeInvisible(stored)}</bdi>}
+    <p class="stored-value caution">
+      Current value: {stored === '' ? 'Not set' : <bdi>{escapeInvisible(stored)}</bdi>}
     </p>
   );
 }
 
 function EditForm() {
-  const about = (field: keyof Texts) => ({
+  const propsOf = (field: keyof Texts) => ({
     id: `edit-${field}`,
     label: labels[field],
     value: typed[field],
@@ -145,28 +145,28 @@ function EditForm() {
     errorId: 'profile-error',
     ...(hints[field] === undefined ? {} : { hint: hints[field] }),
   });
-  const ofBrowser = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const browserTimeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <Form onSubmit={save}>
       <ErrorMessage id="profile-error" text={error.value} />
-      <NameField {...about('name')} takesFocus maxLength={fieldLimits.profileName} />
-      <TheirValue field="name" />
-      <PlainField {...about('locale')} isOptional list="locales" maxLength={fieldLimits.locale} />
+      <NameField {...propsOf('name')} takesFocus maxLength={fieldLimits.profileName} />
+      <StoredValue field="name" />
+      <PlainField {...propsOf('locale')} isOptional list="locales" maxLength={fieldLimits.locale} />
       <datalist id="locales">
         {navigator.languages.map((language) => (
           <option key={language} value={language} />
         ))}
       </datalist>
-      <TheirValue field="locale" />
-      <PlainField {...about('time_zone')} isOptional list="time-zones" maxLength={fieldLimits.timeZone} />
+      <StoredValue field="locale" />
+      <PlainField {...propsOf('time_zone')} isOptional list="time-zones" maxLength={fieldLimits.timeZone} />
       <datalist id="time-zones">
-        {[...new Set([ofBrowser, ...Intl.supportedValuesOf('timeZone')])].map((zone) => (
+        {[...new Set([browserTimeZone, ...Intl.supportedValuesOf('timeZone')])].map((zone) => (
           <option key={zone} value={zone} />
         ))}
       </datalist>
-      <TheirValue field="time_zone" />
-      <PlainField {...about('avatar_url')} isOptional maxLength={fieldLimits.avatarUrl} />
-      <TheirValue field="avatar_url" />
+      <StoredValue field="time_zone" />
+      <PlainField {...propsOf('avatar_url')} isOptional maxLength={fieldLimits.avatarUrl} />
+      <StoredValue field="avatar_url" />
       <div class="row">
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? 'One moment…' : 'Save'}
@@ -181,22 +181,22 @@ function EditForm() {
 
 const labels: Texts = {
   name: 'Name',
-  avatar_url: 'Picture',
+  avatar_url: 'Picture URL',
   locale: 'Language',
   time_zone: 'Time zone',
 };
 
 const Text = ({ value }: { value: string | null }) =>
-  value === null ? <span class="missing">not given</span> : <bdi>{escapeInvisible(value)}</bdi>;
+  value === null ? <span class="missing">Not set</span> : <bdi>{escapeInvisible(value)}</bdi>;
 
-/** Who the account belongs to, and changing that. */
+/** Shows and edits the profile. */
 export function ProfileSection() {
   const shown = profile.value;
   if (shown === undefined) return null;
   return (
     <section aria-label="Profile">
       <dl>
-        <dt>Mail address</dt>
+        <dt>Email</dt>
         <dd id="profile-email">
           <bdi>{shown.email}</bdi>
         </dd>
@@ -215,11 +215,11 @@ export function ProfileSection() {
       ) : (
         <div class="row">
           <button type="button" id="edit-profile" class="plain" onClick={() => open(shown)}>
-            Edit the profile
+            Edit profile
           </button>
         </div>
       )}
-      <ChangeAddress />
+      <ChangeEmail />
     </section>
   );
 }

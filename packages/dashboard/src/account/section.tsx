@@ -1,61 +1,66 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
+import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Placeholder } from '../ui/waiting.tsx';
-import { explain } from '../words.ts';
 
-/** A list of the account that is fetched by itself: where it fails, the rest of the page still works. */
-export interface Part {
+/** A section of the account page that loads on its own, so that one failure leaves the rest usable. */
+export interface SectionData {
   readonly id: string;
-  readonly at: ReadonlySignal<'loading' | 'failed' | 'shown'>;
+  readonly state: ReadonlySignal<'loading' | 'failed' | 'loaded'>;
   readonly error: ReadonlySignal<string>;
   readonly isBusy: ReadonlySignal<boolean>;
   load(): Promise<void>;
 }
 
 /**
- * @param id begins the ids of its elements
- * @param name begins the sentence that says it could not be loaded
- * @param ask puts what it gets where it is shown from; what goes wrong comes back
+ * @param id prefix of the ids of the section's elements
+ * @param name subject of the message that loading failed
+ * @param fetchData stores what it fetches where the section renders it from, and returns any problem
  */
-export function partOf(id: string, name: string, ask: () => Promise<Problem | undefined>): Part {
-  const at = signal<'loading' | 'failed' | 'shown'>('loading');
+export function sectionData(
+  id: string,
+  name: string,
+  fetchData: () => Promise<Problem | undefined>,
+): SectionData {
+  const state = signal<'loading' | 'failed' | 'loaded'>('loading');
   const error = signal('');
   const busy = busyState();
   const load = () =>
     busy.run(async () => {
       error.value = '';
-      const problem = await ask();
+      const problem = await fetchData();
       if (problem !== undefined) {
-        error.value = `${name} could not be loaded. ${explain(problem, words)}`;
-        at.value = 'failed';
+        error.value = `${name} couldn't be loaded. ${explain(problem, messages)}`;
+        state.value = 'failed';
         return undefined;
       }
-      const wasFailed = at.value === 'failed';
-      at.value = 'shown';
-      // The button that was pressed is gone.
+      const wasFailed = state.value === 'failed';
+      state.value = 'loaded';
+      // The "Try again" button that had the focus is gone.
       if (wasFailed) focusHeading(id);
       return undefined;
     });
-  return { id, at, error, isBusy: busy.now, load };
+  return { id, state, error, isBusy: busy.now, load };
 }
 
-const words = { unreachable: 'Latchkey could not be reached. Check your connection and try again.' };
+// The message already says what failed.
+const messages = { unreachable: 'Check your connection and try again.' };
 
-/** Puts whoever uses a keyboard or a screen reader at the beginning of a part. */
+/** Moves keyboard and screen reader users to the start of a section. */
 export const focusHeading = (id: string): void => document.getElementById(`${id}-heading`)?.focus();
 
 interface SectionProps {
-  readonly of: Part;
+  readonly data: SectionData;
   readonly title: string;
   readonly children: ComponentChildren;
 }
 
-/** A part under its heading. */
-export const Section = ({ of: { id, at }, title, children }: SectionProps) => (
-  <section aria-labelledby={`${id}-heading`} aria-busy={at.value === 'loading'}>
+/** A titled section. */
+export const Section = ({ data: { id, state }, title, children }: SectionProps) => (
+  <section aria-labelledby={`${id}-heading`} aria-busy={state.value === 'loading'}>
     <h2 id={`${id}-heading`} tabIndex={-1}>
       {title}
     </h2>
@@ -63,20 +68,24 @@ export const Section = ({ of: { id, at }, title, children }: SectionProps) => (
   </section>
 );
 
-interface FetchedProps {
-  readonly of: Part;
-  /** How many its placeholder stands for. */
+interface SectionContentProps {
+  readonly data: SectionData;
+  /** How many entries the placeholder reserves room for. */
   readonly entries: number;
   readonly children: ComponentChildren;
 }
 
-/** What is fetched of a part: a placeholder until it is there, or what went wrong and another try. */
-export function Fetched({ of: { id, at, error, isBusy, load }, entries, children }: FetchedProps) {
+/** The loaded content of a section; before that a placeholder, or the error with a button to try again. */
+export function SectionContent({
+  data: { id, state, error, isBusy, load },
+  entries,
+  children,
+}: SectionContentProps) {
   return (
     <>
       <ErrorMessage id={`${id}-failure`} text={error.value} />
-      {at.value === 'loading' ? <Placeholder entries={entries} /> : null}
-      {at.value === 'failed' ? (
+      {state.value === 'loading' ? <Placeholder entries={entries} /> : null}
+      {state.value === 'failed' ? (
         <p class="retry">
           <button
             type="button"
@@ -88,7 +97,7 @@ export function Fetched({ of: { id, at, error, isBusy, load }, entries, children
           </button>
         </p>
       ) : null}
-      {at.value === 'shown' ? children : null}
+      {state.value === 'loaded' ? children : null}
     </>
   );
 }

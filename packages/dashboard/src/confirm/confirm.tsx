@@ -8,203 +8,194 @@ import {
   byCookie,
   getProfile,
   listPasskeys,
-  outcomeOf,
   type Result,
   requestMagicLink,
+  resultOf,
   verifyMagicLink,
 } from '../api.ts';
-import { askedKey, forgetAsked, rememberAsked } from '../asked.ts';
-import { isDifferentUser, shownUser } from '../shown-user.ts';
+import {
+  emailCodeErrors,
+  emailErrors,
+  explain,
+  passkeySignInErrors,
+  unreachable,
+} from '../error-messages.ts';
+import { duration } from '../format.ts';
+import { otherUserEmail, pageUser } from '../page-user.ts';
+import { forgetSentEmail, rememberSentEmail, sentEmailKey } from '../sign-in-emails.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { duration, explain, mailWords } from '../words.ts';
 
-/** Who is asked to confirm, and with what they can. */
+/** The user who has to confirm their identity, and the passkeys they can use. */
 interface Person {
   readonly id: string;
   readonly email: string;
   readonly credentialIds: readonly string[];
 }
 
-/** The `request` of a sent mail is a secret of this page: it lives here, in memory, and nowhere else. */
-interface SentMail {
+/** The `request` is a secret of this page and is only kept in memory. */
+interface SentEmail {
   readonly request: string;
   readonly expiresInSeconds: number;
 }
 
-const asked = signal<{ person: Person; end: (isConfirmed: boolean) => void } | undefined>(undefined);
-const sent = signal<SentMail | undefined>(undefined);
+const pending = signal<{ person: Person; finish: (isConfirmed: boolean) => void } | undefined>(undefined);
+const sent = signal<SentEmail | undefined>(undefined);
 const code = signal('');
 const error = signal('');
-/** The message is about the code that was typed. */
-const aboutCode = signal(false);
-const busy = busyState<'passkey' | 'mail' | 'code'>();
+/** Whether the error is about the code. */
+const isCodeError = signal(false);
+const busy = busyState<'passkey' | 'email' | 'code'>();
 
-/** How often this page's login was replaced by a fresh one. */
-export const renewals = signal(0);
-
-const words = {
-  unreachable: 'Latchkey could not be reached. Check your connection and try again.',
-  passkey_cancelled:
-    'No passkey was used: that was cancelled, or took too long. Try again, or have a mail sent to you.',
-  no_authenticator:
-    'This device has no passkey that it could use here. Use a phone or a security key, or have a mail sent to you.',
-  unknown_credential: 'That passkey is not registered here any more. Use another one, or have a mail sent.',
-  invalid_grant: 'That passkey did not work. Try again, or have a mail sent to you.',
-};
-const codeWords = {
-  unreachable: words.unreachable,
-  invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
-  invalid_grant:
-    'That code did not work. Check it against the newest mail; if it still fails, send a new mail.',
-};
+/** Counts the confirmations on this page, each of which replaces its session with a new one. */
+export const reauthentications = signal(0);
 
 /**
- * Does something of the account that the page shows. What needs a recent login, where this one is not: the person
- * confirms right here that it is them, and it is done again; whoever cancels gets the refusal back, and what was
- * typed is where it was. The page must show `ConfirmDialog`.
+ * Runs an action in the account that the page shows. If it requires a recent sign-in, asks the user to confirm their
+ * identity in a dialog and runs it again. Canceling returns the refusal and leaves the page as it is. The page must
+ * render `ConfirmDialog`.
  */
-export async function withRecentLogin<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
-  const result = await work();
+export async function withRecentSignIn<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
+  const result = await action();
   if (result.ok || result.problem.code !== 'insufficient_user_authentication') return result;
   const [me, passkeys] = await Promise.all([getProfile(), listPasskeys()]);
   if (!me.ok) return me;
   if (!passkeys.ok) return passkeys;
   const credentialIds = passkeys.value.passkeys.map(({ credential_id }) => credential_id);
   const isConfirmed = await confirm({ id: me.value.id, email: me.value.email, credentialIds });
-  return isConfirmed ? work() : result;
+  return isConfirmed ? action() : result;
 }
 
 async function confirm(person: Person): Promise<boolean> {
   sent.value = undefined;
   code.value = '';
   error.value = '';
-  const isConfirmed = await new Promise<boolean>((end) => {
-    asked.value = { person, end };
+  const isConfirmed = await new Promise<boolean>((finish) => {
+    pending.value = { person, finish };
   });
-  asked.value = undefined;
-  if (isConfirmed) renewals.value++;
+  pending.value = undefined;
+  if (isConfirmed) reauthentications.value++;
   return isConfirmed;
 }
 
-/** A fresh login of somebody else is no confirmation: nothing is done in their account. */
-function accept(login: Answer<'loginWithPasskey'>, person: Person): 'leaving' | undefined {
-  if (!('user' in login) || login.user.id !== person.id) {
+/** Accepts a sign-in as the same user. If another user signed in, reloads the page instead of acting as them. */
+function accept(signIn: Answer<'loginWithPasskey'>, person: Person): 'leaving' | undefined {
+  if (!('user' in signIn) || signIn.user.id !== person.id) {
     location.reload();
     return 'leaving';
   }
-  asked.value?.end(true);
+  pending.value?.finish(true);
   return undefined;
 }
 
 const usePasskey = (person: Person) =>
   busy.run(async () => {
     error.value = '';
-    aboutCode.value = false;
-    const assertion = await outcomeOf(askForPasskey(api));
+    isCodeError.value = false;
+    const assertion = await resultOf(askForPasskey(api));
     if (!assertion.ok) {
-      error.value = explain(assertion.problem, words);
+      error.value = explain(assertion.problem, { ...passkeySignInErrors, unreachable });
       return undefined;
     }
     if (!person.credentialIds.includes(assertion.value.response.id)) {
-      error.value = `That passkey is none of ${person.email}. Choose another one, or have a mail sent to you.`;
+      error.value = `That passkey doesn't belong to ${person.email}. Choose another one, or use email instead.`;
       return undefined;
     }
-    const login = await outcomeOf(redeemPasskey(api, assertion.value, byCookie));
-    if (login.ok) return accept(login.value, person);
-    error.value = explain(login.problem, words);
+    const signIn = await resultOf(redeemPasskey(api, assertion.value, byCookie));
+    if (signIn.ok) return accept(signIn.value, person);
+    error.value = explain(signIn.problem, { ...passkeySignInErrors, unreachable });
     return undefined;
   }, 'passkey');
 
-const sendMail = ({ email }: Person) =>
+const sendEmail = ({ email }: Person) =>
   busy.run(async () => {
     error.value = '';
-    aboutCode.value = false;
+    isCodeError.value = false;
     const result = await requestMagicLink(email);
     if (!result.ok) {
-      error.value = explain(result.problem, { ...words, ...mailWords });
+      error.value = explain(result.problem, { ...emailErrors, unreachable });
       return undefined;
     }
     const { request, expires_in } = result.value;
     const next = location.pathname + location.search;
-    rememberAsked({ email, until: Date.now() + expires_in * 1000, next });
+    rememberSentEmail({ email, until: Date.now() + expires_in * 1000, next });
     code.value = '';
     sent.value = { request, expiresInSeconds: expires_in };
     return undefined;
-  }, 'mail');
+  }, 'email');
 
-const enter = (person: Person, { request }: SentMail) =>
+const enterCode = (person: Person, { request }: SentEmail) =>
   busy.run(async () => {
     error.value = '';
-    aboutCode.value = true;
-    const typed = code.value.trim();
-    if (typed === '') {
-      error.value = 'Type the code from the mail first.';
+    isCodeError.value = true;
+    const entered = code.value.trim();
+    if (entered === '') {
+      error.value = 'Enter the code from the email.';
       return undefined;
     }
-    const login = await verifyMagicLink({ request, code: typed });
-    if (!login.ok) {
-      error.value = explain(login.problem, codeWords);
+    const signIn = await verifyMagicLink({ request, code: entered });
+    if (!signIn.ok) {
+      error.value = explain(signIn.problem, { ...emailCodeErrors, unreachable });
       return undefined;
     }
-    forgetAsked();
-    return accept(login.value, person);
+    forgetSentEmail();
+    return accept(signIn.value, person);
   }, 'code');
 
-// The page behind the mail's link takes the marker away when it has signed in, in this very browser.
+// The page behind the emailed link removes the entry once it has signed in, in this browser.
 window.addEventListener('storage', (event) => {
-  const now = asked.value;
-  if (event.key !== askedKey || event.newValue !== null || !now || !sent.value || busy.now.value) return;
+  const now = pending.value;
+  if (event.key !== sentEmailKey || event.newValue !== null || !now || !sent.value || busy.now.value) return;
   void getProfile().then((me) => {
-    if (me.ok && me.value.id === now.person.id) now.end(true);
+    if (me.ok && me.value.id === now.person.id) now.finish(true);
   });
 });
 
-function SomebodyElse({ email }: { email: string }) {
+function OtherUserDialog({ email }: { email: string }) {
   const dismiss = () => {
-    isDifferentUser.value = undefined;
+    otherUserEmail.value = undefined;
   };
   return (
-    <Dialog id="somebody-else" title="Somebody else is signed in now" onClose={dismiss}>
+    <Dialog id="other-user" title="You're signed in to a different account" onClose={dismiss}>
       <p>
-        In the meantime this browser was signed in as{' '}
+        This browser is now signed in as{' '}
         <strong>
           <bdi>{email}</bdi>
         </strong>
-        . This page still shows the account of <bdi>{shownUser()?.email}</bdi>. What you did last was not
-        done.
+        , but this page still shows the account of <bdi>{pageUser()?.email}</bdi>. Your last change wasn't
+        made.
       </p>
       <div class="row">
         <button type="button" class="primary" onClick={() => location.reload()}>
-          Load the page again
+          Reload page
         </button>
         <button type="button" class="plain" onClick={dismiss}>
-          Look at this page first
+          Stay on this page
         </button>
       </div>
     </Dialog>
   );
 }
 
-function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
+function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
   return (
     <>
       <p>
-        We sent a mail to{' '}
+        We emailed a code to{' '}
         <strong>
           <bdi>{person.email}</bdi>
         </strong>
-        . Type its code here; it works for {duration(mail.expiresInSeconds)}.
+        . It expires in {duration(email.expiresInSeconds)}.
       </p>
-      <Form onSubmit={() => enter(person, mail)}>
+      <Form onSubmit={() => enterCode(person, email)}>
         <CodeField
           id="confirm-code"
-          label="Code from the mail"
+          label="Code from the email"
           value={code}
-          error={aboutCode.value ? error.value : ''}
+          error={isCodeError.value ? error.value : ''}
           errorId="confirm-error"
           takesFocus
           autoComplete="one-time-code"
@@ -218,48 +209,58 @@ function CodeForm({ person, mail }: { person: Person; mail: SentMail }) {
   );
 }
 
-/** Asks for a fresh login in place when `withRecentLogin` needs it, or says who is signed in instead by now. */
+function Methods({ person, onCancel }: { person: Person; onCancel: () => void }) {
+  const isSent = sent.value !== undefined;
+  const offersPasskey = passkeysSupported && person.credentialIds.length > 0;
+  return (
+    <div class="row">
+      {offersPasskey && !isSent ? (
+        <button
+          type="button"
+          class="primary"
+          disabled={busy.now.value}
+          onClick={() => void usePasskey(person)}
+        >
+          {busy.label('passkey', 'Use a passkey')}
+        </button>
+      ) : null}
+      <button
+        type="button"
+        class={isSent ? 'plain' : offersPasskey ? '' : 'primary'}
+        disabled={busy.now.value}
+        onClick={() => void sendEmail(person)}
+      >
+        {busy.label('email', isSent ? 'Send a new email' : 'Email me a code')}
+      </button>
+      <button type="button" class="plain" onClick={onCancel}>
+        Cancel
+      </button>
+    </div>
+  );
+}
+
+/**
+ * Asks the user to confirm their identity when `withRecentSignIn` requires it, or says that another user is signed in
+ * now.
+ */
 export function ConfirmDialog() {
-  if (isDifferentUser.value !== undefined) return <SomebodyElse email={isDifferentUser.value} />;
-  const now = asked.value;
+  if (otherUserEmail.value !== undefined) return <OtherUserDialog email={otherUserEmail.value} />;
+  const now = pending.value;
   if (now === undefined) return null;
   const { person } = now;
-  const mail = sent.value;
-  const canTap = passkeysSupported && person.credentialIds.length > 0;
+  const cancel = () => now.finish(false);
   return (
-    <Dialog id="confirm" title="Confirm it is you" onClose={() => now.end(false)}>
+    <Dialog id="confirm" title="Confirm it's you" onClose={cancel}>
       <p>
-        You signed in a while ago, and this needs a fresh login as{' '}
+        It's been a while since you signed in. To continue, sign in again as{' '}
         <strong>
           <bdi>{person.email}</bdi>
         </strong>
-        . You stay on this page, and what you typed stays in it.
+        . You won't leave this page.
       </p>
       <ErrorMessage id="confirm-error" text={error.value} />
-      {mail === undefined ? null : <CodeForm person={person} mail={mail} />}
-      <div class="row">
-        {canTap && mail === undefined ? (
-          <button
-            type="button"
-            class="primary"
-            disabled={busy.now.value}
-            onClick={() => void usePasskey(person)}
-          >
-            {busy.label('passkey', 'Use a passkey')}
-          </button>
-        ) : null}
-        <button
-          type="button"
-          class={mail !== undefined ? 'plain' : canTap ? '' : 'primary'}
-          disabled={busy.now.value}
-          onClick={() => void sendMail(person)}
-        >
-          {busy.label('mail', mail === undefined ? 'Send me a mail with a code' : 'Send a new mail')}
-        </button>
-        <button type="button" class="plain" onClick={() => now.end(false)}>
-          Cancel
-        </button>
-      </div>
+      {sent.value === undefined ? null : <CodeForm person={person} email={sent.value} />}
+      <Methods person={person} onCancel={cancel} />
     </Dialog>
   );
 }

@@ -10,13 +10,16 @@ const approval = {
 } satisfies Decision;
 const denial = { decision: 'deny', userId: 'usr_ada' } satisfies Decision;
 
-test.each([approval, { ...approval, sessionId: null }, denial])('a decision is told again: %j', (made) => {
-  expect(parseDecision(made, 'usr_ada')).toEqual(made);
-  expect(parseDecision({ ...made, more: 1 }, 'usr_ada')).toEqual(made);
-});
+test.each([approval, { ...approval, sessionId: null }, denial])(
+  'a stored decision is read back: %j',
+  (decision) => {
+    expect(parseDecision(decision, 'usr_ada')).toEqual(decision);
+    expect(parseDecision({ ...decision, more: 1 }, 'usr_ada')).toEqual(decision);
+  },
+);
 
-test.each([approval, denial])('a decision is told to nobody else: %j', (made) => {
-  expect(parseDecision(made, 'usr_grace')).toBeUndefined();
+test.each([approval, denial])('a stored decision is not shown to another user: %j', (decision) => {
+  expect(parseDecision(decision, 'usr_grace')).toBeUndefined();
 });
 
 test.each([
@@ -29,6 +32,6 @@ test.each([
   { decision: 'approve', userId: 'usr_ada' },
   { ...approval, requestedAt: 'yesterday' },
   { ...approval, until: '5' },
-])('what is no decision is none: %j', (state) => {
+])('a malformed decision is ignored: %j', (state) => {
   expect(parseDecision(state, 'usr_ada')).toBeUndefined();
 });

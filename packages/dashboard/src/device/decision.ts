@@ -1,28 +1,27 @@
-import type { Approval } from './pick-up.ts';
+import type { Approval } from './approval-status.ts';
 
-/** What was decided on this page, and by whom. */
+/** A decision made on this page, and the user who made it. */
 export type Decision =
   | ({ readonly decision: 'approve' } & Approval)
   | { readonly decision: 'deny'; readonly userId: string };
 
 /**
- * Keeps a decision with the page's entry in the history of its tab, so that whoever reloads, or goes on and comes
- * back, is told what they were told before. It holds no secret, only ids. The entry gets the address of the code
- * that was decided about: without it, the address is that of a page for any other code.
+ * Stores a decision in the page's history entry, so that reloading or coming back shows its outcome again. It holds
+ * only ids, no secrets. `path` must include the code: `/device` without one is the page for entering any code.
  */
-export const noteDecision = (made: Decision, address: string): void =>
-  history.replaceState(made, '', address);
+export const saveDecision = (decision: Decision, path: string): void =>
+  history.replaceState(decision, '', path);
 
-/** The decision kept with the page's entry, if it is of this user. */
+/** The decision stored in the page's history entry, if this user made it. */
 export const recallDecision = (userId: string): Decision | undefined => parseDecision(history.state, userId);
 
 /** @see recallDecision */
 export function parseDecision(state: unknown, userId: string): Decision | undefined {
   if (typeof state !== 'object' || state === null) return undefined;
-  const kept = state as Partial<Record<keyof Approval | 'decision', unknown>>;
-  if (kept.userId !== userId) return undefined;
-  if (kept.decision === 'deny') return { decision: 'deny', userId };
-  const { decision, sessionId, requestedAt, until } = kept;
+  const stored = state as Partial<Record<keyof Approval | 'decision', unknown>>;
+  if (stored.userId !== userId) return undefined;
+  if (stored.decision === 'deny') return { decision: 'deny', userId };
+  const { decision, sessionId, requestedAt, until } = stored;
   if (decision !== 'approve' || !(typeof sessionId === 'string' || sessionId === null)) return undefined;
   if (typeof requestedAt !== 'string' || Number.isNaN(Date.parse(requestedAt))) return undefined;
   if (typeof until !== 'number') return undefined;

@@ -3,36 +3,35 @@ import type { PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
-import { ConfirmDialog, withRecentLogin } from '../confirm/confirm.tsx';
-import { loginPath, otherLoginPath } from '../next.ts';
-import { showUser } from '../shown-user.ts';
+import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
+import { emailCodeErrors, explain, unreachable } from '../error-messages.ts';
+import { loginPath, switchAccountPath } from '../next.ts';
+import { setPageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
-import { Claimed } from '../ui/claimed.tsx';
 import { CodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
 import { mount } from '../ui/mount.tsx';
-import { clock, explain } from '../words.ts';
-import { Approved, Denied } from './decided.tsx';
-import { type Decision, noteDecision, recallDecision } from './decision.ts';
-import { type ReviewTimer, reviewTimer } from './looked-at.ts';
-import { type PickUp, watchPickUp } from './pick-up.ts';
+import { type ApprovalStatus, watchApproval } from './approval-status.ts';
+import { type Decision, recallDecision, saveDecision } from './decision.ts';
+import { DeviceDetails } from './device-details.tsx';
+import { Approved, Denied } from './outcome.tsx';
+import { type ReviewTimer, reviewTimer } from './review-timer.ts';
 
 type Step =
   | { at: 'loading' }
   | { at: 'unavailable' }
-  | { at: 'code'; nothingWaits?: boolean }
+  | { at: 'code'; isUnknownCode?: boolean }
   | Review
-  | { at: 'approved'; pickUp: PickUp; sessionId: string | null }
+  | { at: 'approved'; status: ApprovalStatus; sessionId: string | null }
   | { at: 'denied' };
 
 interface Review {
   readonly at: 'review';
   readonly device: PendingDevice;
-  readonly until: Date;
-  readonly looked: ReviewTimer;
+  readonly expiresAt: Date;
+  readonly timer: ReviewTimer;
 }
 
 const step = signal<Step>({ at: 'loading' });
@@ -41,123 +40,126 @@ let userId = '';
 const code = signal('');
 const error = signal('');
 const busy = busyState();
-/** An approval was sent and no answer came: it may have taken effect. */
+/** An approval got no response, so it may have taken effect. */
 let approvalInDoubt = false;
 
-const codeWords = {
-  invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
+const codeErrors = {
+  invalid_request: emailCodeErrors.invalid_request,
   invalid_grant:
-    'No login is waiting with this code. If you have just approved or denied it, you are done here. Otherwise compare it with your terminal; if it is the same, start the login again there.',
+    "No device is waiting with this code. If you just approved or denied it, you're all set. Otherwise, check the code on your device. If it matches, start again there.",
 };
 
-/** This page, with the code, as the place to come back to. */
+/** The path of this page with its code, to come back to. */
 const here = () => {
-  const typed = normalizeCode(code.value);
-  return typed === undefined ? '/device' : `/device?${new URLSearchParams({ user_code: formatCode(typed) })}`;
+  const entered = normalizeCode(code.value);
+  return entered === undefined
+    ? '/device'
+    : `/device?${new URLSearchParams({ user_code: formatCode(entered) })}`;
 };
 
-/** Goes to the login page when that is what the problem asks for. */
-function leftToSignIn({ code: problem }: Problem): boolean {
+/** Goes to the sign-in page if the session has ended; returns whether it did. */
+function redirectedToSignIn({ code: problem }: Problem): boolean {
   if (problem !== 'invalid_token') return false;
   location.assign(loginPath(here()));
   return true;
 }
 
-/** Looks the code up, which changes nothing. What was typed stays in the field when it fails. */
+/** Looks up the code, which changes nothing. On failure the field keeps what was typed. */
 async function lookUp(): Promise<'leaving' | undefined> {
   error.value = '';
-  const typed = normalizeCode(code.value);
-  if (typed === undefined) {
-    error.value = code.value.trim() === '' ? 'Type the code first.' : codeWords.invalid_request;
+  const entered = normalizeCode(code.value);
+  if (entered === undefined) {
+    error.value =
+      code.value.trim() === '' ? 'Enter the code shown on your device.' : codeErrors.invalid_request;
     step.value = { at: 'code' };
     return undefined;
   }
-  const result = await verifyDevice(formatCode(typed));
+  const result = await verifyDevice(formatCode(entered));
   if (!result.ok) {
-    if (leftToSignIn(result.problem)) return 'leaving';
-    error.value = explain(result.problem, codeWords);
-    step.value = { at: 'code', nothingWaits: result.problem.code === 'invalid_grant' };
+    if (redirectedToSignIn(result.problem)) return 'leaving';
+    error.value = explain(result.problem, codeErrors);
+    step.value = { at: 'code', isUnknownCode: result.problem.code === 'invalid_grant' };
     return undefined;
   }
-  // A code that was typed is there again after a reload.
+  // Puts a typed code into the URL, so that it survives a reload.
   history.replaceState(null, '', here());
-  const device = result.value;
-  const until = new Date(Date.now() + device.expires_in * 1000);
-  const review: Review = { at: 'review', device, until, looked: reviewTimer() };
+  showReview(result.value);
+  return undefined;
+}
+
+function showReview(device: PendingDevice): void {
+  const expiresAt = new Date(Date.now() + device.expires_in * 1000);
+  const review: Review = { at: 'review', device, expiresAt, timer: reviewTimer() };
   step.value = review;
   setTimeout(() => {
     if (step.value === review && !busy.now.value)
-      backToCode('The time of this code is over. Start the login again in the terminal.');
+      backToCode('This code has expired. Start again on your device.');
   }, device.expires_in * 1000);
-  return undefined;
 }
 
 function backToCode(message: string): void {
   error.value = message;
-  step.value = { at: 'code', nothingWaits: true };
+  step.value = { at: 'code', isUnknownCode: true };
 }
 
-const decide = (decision: Decision['decision'], device: PendingDevice, until: Date) =>
+const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =>
   busy.run(async () => {
     error.value = '';
-    const result = await withRecentLogin(() => decideDevice(decision, device.user_code));
-    if (!result.ok) {
-      const { problem } = result;
-      if (leftToSignIn(problem)) return 'leaving';
-      if (problem.code === 'invalid_grant') {
-        backToCode(
-          approvalInDoubt
-            ? 'This code is no longer waiting. Look at your terminal: it may be signed in already.'
-            : codeWords.invalid_grant,
-        );
-      } else {
-        approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
-        error.value = explain(problem, {
-          ...codeWords,
-          unreachable: 'Latchkey could not be reached. Check your connection and try again.',
-        });
-      }
-      return undefined;
-    }
+    const result = await withRecentSignIn(() => decideDevice(decision, device.user_code));
+    if (!result.ok) return decisionFailed(decision, result.problem);
     const made: Decision =
       decision === 'deny'
         ? { decision, userId }
         : {
             decision,
             userId,
-            // A node of an earlier release answers without it.
+            // Missing from the response of a node that runs an earlier release.
             sessionId: device.session_id ?? null,
             requestedAt: device.requested_at,
-            until: until.getTime(),
+            until: expiresAt.getTime(),
           };
-    noteDecision(made, here());
-    goOnAfter(made);
+    saveDecision(made, here());
+    showOutcome(made);
     return undefined;
   });
 
-/** Tells what was decided, and what becomes of it. */
-function goOnAfter(made: Decision): void {
+function decisionFailed(decision: Decision['decision'], problem: Problem): 'leaving' | undefined {
+  if (redirectedToSignIn(problem)) return 'leaving';
+  if (problem.code === 'invalid_grant') {
+    backToCode(
+      approvalInDoubt
+        ? 'This code is no longer waiting for approval. Check your device: it may already be signed in.'
+        : codeErrors.invalid_grant,
+    );
+    return undefined;
+  }
+  approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
+  error.value = explain(problem, { ...codeErrors, unreachable });
+  return undefined;
+}
+
+function showOutcome(made: Decision): void {
   if (made.decision === 'deny') {
     step.value = { at: 'denied' };
     return;
   }
-  void watchPickUp(made, (pickUp) => {
+  void watchApproval(made, (status) => {
     const now = step.value;
-    if (now.at === 'approved' && now.pickUp === 'takenBack') return;
-    step.value = { at: 'approved', pickUp, sessionId: made.sessionId };
+    if (now.at === 'approved' && now.status === 'withdrawn') return;
+    step.value = { at: 'approved', status, sessionId: made.sessionId };
   });
 }
 
-/** Keeps the approved login from beginning, or ends it where the terminal was faster. */
-const takeBack = (sessionId: string | null) =>
+/** Stops the approved session from starting, or ends it if the device was faster. */
+const withdraw = (sessionId: string | null) =>
   busy.run(async () => {
     if (sessionId === null) return undefined;
     error.value = '';
     const result = await revokeSession(sessionId);
-    if (result.ok) step.value = { at: 'approved', pickUp: 'takenBack', sessionId };
-    // What is gone already is told by the log.
+    if (result.ok) step.value = { at: 'approved', status: 'withdrawn', sessionId };
+    // If the session has already ended, polling the security log shows how.
     else if (result.problem.code !== 'not_found') {
-      if (leftToSignIn(result.problem)) return 'leaving';
+      if (redirectedToSignIn(result.problem)) return 'leaving';
       error.value = explain(result.problem);
     }
     return undefined;
@@ -171,38 +173,36 @@ async function start(): Promise<void> {
   if (!me.ok) {
     if (me.problem.code === 'invalid_token') location.replace(loginPath(here()));
     else {
-      error.value = explain(me.problem, {
-        unreachable: 'Latchkey could not be reached. Check your connection and try again.',
-      });
+      error.value = explain(me.problem, { unreachable });
       step.value = { at: 'unavailable' };
     }
     return;
   }
   account.value = me.value.email;
   userId = me.value.id;
-  showUser(me.value);
+  setPageUser(me.value);
   const made = recallDecision(userId);
-  if (made !== undefined) goOnAfter(made);
+  if (made !== undefined) showOutcome(made);
   else if (code.value === '') step.value = { at: 'code' };
   else await lookUp();
 }
 
 const SignedInAs = () => (
   <p class="quiet">
-    Signed in as <bdi>{account.value}</bdi>. <a href={otherLoginPath(here())}>Use another account</a>
+    Signed in as <bdi>{account.value}</bdi>. <a href={switchAccountPath(here())}>Use a different account</a>
   </p>
 );
 
-function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined }) {
+function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefined }) {
   return (
     <>
-      <Heading key="code">Sign in a terminal</Heading>
-      <p>Type the code that your terminal shows. You then see who asks, and decide.</p>
+      <Heading key="code">Device sign-in</Heading>
+      <p>Enter the code shown on your device. You can review the request before you approve it.</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>
         <CodeField
           id="user_code"
-          label="Code from your terminal"
+          label="Code from your device"
           value={code}
           error={error.value}
           takesFocus
@@ -213,9 +213,9 @@ function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined
           {busy.now.value ? 'One moment…' : 'Continue'}
         </button>
       </Form>
-      {nothingWaits ? (
+      {isUnknownCode ? (
         <p>
-          <a href="/account">See all your logins</a>
+          <a href="/account">View your sessions</a>
         </p>
       ) : null}
       <SignedInAs />
@@ -224,85 +224,53 @@ function CodeStep({ nothingWaits = false }: { nothingWaits?: boolean | undefined
   );
 }
 
-function ReviewStep({ review: { device, until, looked } }: { review: Review }) {
-  /** The keyboard has to be brought to the button first, so it comes late enough. */
-  const approve = ({ detail: clicks }: MouseEvent) => {
-    if (looked.now.value || clicks === 0) void decide('approve', device, until);
-    else looked.begin();
-  };
+function ReviewStep({ review }: { review: Review }) {
   return (
     <>
       <Heading key="review" takesFocus>
-        Let this terminal sign in as you?
+        Let this device sign in as you?
       </Heading>
-      <p>Compare this code with the one in your terminal:</p>
+      <p>Check that this code matches the one on your device:</p>
       <p>
         <output id="shown-code" class="big-code">
-          {device.user_code}
+          {review.device.user_code}
         </output>
       </p>
       <p class="warning">
-        <strong>Only approve if you started this login yourself, just now.</strong> Whoever sent you a code or
-        a link to this page would be signed in as you. If the codes differ, deny.
+        <strong>Only approve if you started this sign-in yourself, just now.</strong> If someone sent you a
+        code or a link to this page, approving would sign them in as you. If the codes don't match, deny.
       </p>
-      <dl id="requester">
-        <dt>Network</dt>
-        <dd id="network">
-          {device.same_network ? (
-            'The same network as yours'
-          ) : (
-            <strong class="caution">
-              A different network from yours. Is your terminal on another machine?
-            </strong>
-          )}
-        </dd>
-        <dt>Address</dt>
-        <dd id="ip-address">{device.ip_address ?? <span class="missing">unknown</span>}</dd>
-        <dt>Asked</dt>
-        <dd id="requested-at">
-          <Moment at={device.requested_at} />
-        </dd>
-        <dt>Good until</dt>
-        <dd id="expires">
-          <time dateTime={until.toISOString()}>{clock(until)}</time>
-        </dd>
-        <dt>Program</dt>
-        <dd id="client-name">
-          <Claimed text={device.client_name} />
-        </dd>
-        <dt>Device</dt>
-        <dd id="device-name">
-          <Claimed text={device.device_name} />
-        </dd>
-        <dt>User agent</dt>
-        <dd id="user-agent">
-          <Claimed text={device.user_agent} />
-        </dd>
-      </dl>
-      <p class="hint">Text in quotes is what the program says of itself. Nobody has checked it.</p>
+      <DeviceDetails device={review.device} expiresAt={review.expiresAt} />
       <ErrorMessage text={error.value} />
-      <div class="choice">
-        <button
-          type="button"
-          id="approve"
-          disabled={busy.now.value}
-          aria-disabled={!looked.now.value}
-          onClick={approve}
-        >
-          Approve
-        </button>
-        <button
-          type="button"
-          id="deny"
-          disabled={busy.now.value}
-          onClick={() => void decide('deny', device, until)}
-        >
-          Deny
-        </button>
-      </div>
+      <Choice review={review} />
       <SignedInAs />
       <ConfirmDialog />
     </>
+  );
+}
+
+function Choice({ review }: { review: Review }) {
+  const { timer } = review;
+  /** Keyboard activation (no clicks) is deliberate: the focus has to be moved to the button first. */
+  const approve = ({ detail: clicks }: MouseEvent) => {
+    if (timer.isReady.value || clicks === 0) void decide('approve', review);
+    else timer.start();
+  };
+  return (
+    <div class="choice">
+      <button
+        type="button"
+        id="approve"
+        disabled={busy.now.value}
+        aria-disabled={!timer.isReady.value}
+        onClick={approve}
+      >
+        Approve
+      </button>
+      <button type="button" id="deny" disabled={busy.now.value} onClick={() => void decide('deny', review)}>
+        Deny
+      </button>
+    </div>
   );
 }
 
@@ -310,11 +278,11 @@ function DevicePage() {
   const now = step.value;
   switch (now.at) {
     case 'loading':
-      return <StatusMessage>One moment…</StatusMessage>;
+      return <StatusMessage>Loading…</StatusMessage>;
     case 'unavailable':
       return (
         <>
-          <Heading key="unavailable">Sign in a terminal</Heading>
+          <Heading key="unavailable">Device sign-in</Heading>
           <ErrorMessage text={error.value} />
           <button type="button" class="primary" onClick={() => void start()}>
             Try again
@@ -322,16 +290,16 @@ function DevicePage() {
         </>
       );
     case 'code':
-      return <CodeStep nothingWaits={now.nothingWaits} />;
+      return <CodeStep isUnknownCode={now.isUnknownCode} />;
     case 'review':
       return <ReviewStep review={now} />;
     case 'approved':
       return (
         <Approved
-          pickUp={now.pickUp}
+          status={now.status}
           error={error.value}
           isBusy={busy.now.value}
-          onTakeBack={() => void takeBack(now.sessionId)}
+          onWithdraw={() => void withdraw(now.sessionId)}
         />
       );
     case 'denied':

@@ -3,27 +3,35 @@ import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/p
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { api, byCookie, requestMagicLink, signingIn, verifyMagicLink, whoIsSignedIn } from '../api.ts';
 import {
-  askedKey,
-  forgetAsked,
-  forgetWaiting,
-  recallAsked,
-  recallWaiting,
-  rememberWaiting,
-  type Waiting,
-} from '../asked.ts';
-import { isForOtherLogin, safeNext } from '../next.ts';
-import { noteMailLogin } from '../passkeys/after-mail.ts';
+  api,
+  byCookie,
+  getSignedInUser,
+  requestMagicLink,
+  requiringCookies,
+  verifyMagicLink,
+} from '../api.ts';
+import { emailCodeErrors, emailErrors, explain, passkeySignInErrors } from '../error-messages.ts';
+import { duration } from '../format.ts';
+import { isSwitchingAccount, safeNext } from '../next.ts';
+import { noteEmailSignIn } from '../passkey-offer.ts';
+import {
+  forgetPendingSignIn,
+  forgetSentEmail,
+  type PendingSignIn,
+  recallPendingSignIn,
+  recallSentEmail,
+  rememberPendingSignIn,
+  sentEmailKey,
+} from '../sign-in-emails.ts';
 import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { CodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
+import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { Later, Placeholder, WaitingMessage } from '../ui/waiting.tsx';
-import { duration, explain, mailWords } from '../words.ts';
 
 type Step =
   | { at: 'loading' }
@@ -32,102 +40,82 @@ type Step =
   | { at: 'signedIn'; as: string; inAnotherTab: boolean };
 
 const query = new URLSearchParams(location.search);
-/** A mail that this tab asked for before it was reloaded: its code can still be typed. */
-const waiting = recallWaiting(Date.now());
-/** A mail that this browser asked for, perhaps in another tab: its link is still good here. */
-const earlier = recallAsked(Date.now());
-const next = safeNext(query.get('next') ?? waiting?.next, location.origin);
+/** A sign-in this tab was waiting for before a reload. Its code can still be entered. */
+const pending = recallPendingSignIn(Date.now());
+/** An email requested in this browser, perhaps in another tab. Its link signs in here with one click. */
+const earlier = recallSentEmail(Date.now());
+const next = safeNext(query.get('next') ?? pending?.next, location.origin);
 
-const sentStep = ({ email, request, until }: Waiting): Step => ({
+const sentStep = ({ email, request, until }: PendingSignIn): Step => ({
   at: 'sent',
   email,
   request,
   expiresInSeconds: Math.ceil((until - Date.now()) / 1000),
 });
 
-const step = signal<Step>(waiting === undefined ? { at: 'loading' } : sentStep(waiting));
+const step = signal<Step>(pending === undefined ? { at: 'loading' } : sentStep(pending));
 const email = signal(earlier?.email ?? '');
 const code = signal('');
 const error = signal('');
 const status = signal('');
-/** What happened before the person came here. */
+/** What happened before the user came here, such as signing out. */
 const notice = signal('');
-/** The message is about what was typed, so the field takes the focus. */
-const aboutField = signal(false);
-const busy = busyState<'mail' | 'code' | 'passkey'>();
+/** Whether the error is about the field, which then takes the focus. */
+const isFieldError = signal(false);
+const busy = busyState<'email' | 'code' | 'passkey'>();
 
-const askWords = {
-  ...mailWords,
-  invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
-};
-const passkeyWords = {
-  passkeys_unsupported: 'This browser cannot use passkeys. Have a mail sent to you instead.',
-  no_authenticator:
-    'This device has no passkey that it could use here. Use a phone or a security key, or have a mail sent to you.',
-  passkey_cancelled:
-    'No passkey was used: that was cancelled, or took too long. You can try again, or have a mail sent to you.',
-  invalid_grant: 'That passkey did not work. Try again, or have a mail sent to you.',
-  unknown_credential:
-    'That passkey is not registered here any more. Use another one, or have a mail sent to you.',
-};
-const codeWords = {
-  invalid_request: 'That is not a code. It is eight letters, like BCDF-GHJK.',
-  invalid_grant:
-    'That code did not work. Check it against the newest mail; if it still fails, its time may be over: send a new mail.',
-};
-
-const signOutWords = {
-  session: 'You are signed out in this browser.',
-  everywhere: 'You are signed out everywhere. Every browser and terminal has to sign in again.',
+const signOutMessages = {
+  session: "You're signed out.",
+  everywhere: "You're signed out everywhere, including on your devices.",
   deleted: 'Your account has been deleted.',
 } satisfies Record<SignOut, string>;
 
 const alreadySent = (address: string) =>
-  `We sent a mail to ${address} already. The link in it works here; to type a code, have a new mail sent.`;
+  `We already sent an email to ${address}. You can open its link here, or request a new email to enter a code.`;
 
-/** Sends a mail to `address`; a failure leaves the page, and what was typed, as it is. */
-const ask = (address: string) =>
+/** Sends a sign-in email. A failure leaves the step and the input unchanged. */
+const requestEmail = (address: string) =>
   busy.run(async () => {
-    const again = step.value.at === 'sent';
+    const isResend = step.value.at === 'sent';
     notice.value = '';
     error.value = '';
-    aboutField.value = !again;
+    isFieldError.value = !isResend;
     status.value = '';
     if (address === '') {
-      error.value = 'Type your mail address first.';
+      error.value = 'Enter your email address.';
       return undefined;
     }
     const result = await requestMagicLink(address);
     if (!result.ok) {
-      error.value = explain(result.problem, askWords);
+      error.value = explain(result.problem, emailErrors);
       return undefined;
     }
     const { request, expires_in } = result.value;
     const sent = { email: address, until: Date.now() + expires_in * 1000, next, request };
-    rememberWaiting(sent);
+    rememberPendingSignIn(sent);
     code.value = '';
     step.value = sentStep(sent);
-    status.value = again ? 'A new mail is on its way. Use the code of the newest one.' : '';
+    status.value = isResend ? 'We sent a new email. Use the code from the latest one.' : '';
     return undefined;
-  }, 'mail');
+  }, 'email');
 
-const enter = (request: string) =>
+const enterCode = (request: string) =>
   busy.run(async () => {
     error.value = '';
-    aboutField.value = true;
+    isFieldError.value = true;
     status.value = '';
-    const typed = code.value.trim();
-    if (typed === '') {
-      error.value = 'Type the code from the mail first.';
+    const entered = code.value.trim();
+    if (entered === '') {
+      error.value = 'Enter the code from the email.';
       return undefined;
     }
-    const result = await verifyMagicLink({ request, code: typed });
+    const result = await verifyMagicLink({ request, code: entered });
     if (!result.ok) {
-      error.value = explain(result.problem, codeWords);
+      error.value = explain(result.problem, emailCodeErrors);
       return undefined;
     }
-    forgetAsked();
-    noteMailLogin();
+    forgetSentEmail();
+    noteEmailSignIn();
     status.value = 'Signed in.';
     location.replace(next);
     return 'leaving';
@@ -135,13 +123,13 @@ const enter = (request: string) =>
 
 async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
   error.value = '';
-  const result = await signingIn(() => redeemPasskey(api, assertion, byCookie));
+  const result = await requiringCookies(() => redeemPasskey(api, assertion, byCookie));
   if (!result.ok) {
-    aboutField.value = false;
-    error.value = explain(result.problem, passkeyWords);
+    isFieldError.value = false;
+    error.value = explain(result.problem, passkeySignInErrors);
     return undefined;
   }
-  forgetWaiting();
+  forgetPendingSignIn();
   status.value = 'Signed in.';
   location.replace(next);
   return 'leaving';
@@ -161,11 +149,11 @@ const usePasskey = () =>
     error.value = '';
     notice.value = '';
     await autofill.stop();
-    const asked = await signingIn(() => askForPasskey(api));
-    if (asked.ok && (await redeem(asked.value)) === 'leaving') return 'leaving';
-    if (!asked.ok) {
-      aboutField.value = false;
-      error.value = explain(asked.problem, passkeyWords);
+    const assertion = await requiringCookies(() => askForPasskey(api));
+    if (assertion.ok && (await redeem(assertion.value)) === 'leaving') return 'leaving';
+    if (!assertion.ok) {
+      isFieldError.value = false;
+      error.value = explain(assertion.problem, passkeySignInErrors);
     }
     autofill.start();
     return undefined;
@@ -177,29 +165,29 @@ function showForm(): void {
 }
 
 function AddressStep() {
-  // Put into a region that is there already, so that it is read out.
+  // Live regions only announce changes, so the text is set after mounting.
   useEffect(() => {
     const signOut = takeSignOut();
-    if (signOut !== undefined) notice.value = signOutWords[signOut];
+    if (signOut !== undefined) notice.value = signOutMessages[signOut];
   }, []);
   return (
     <>
       <Heading key="address">Sign in</Heading>
       <StatusMessage id="notice">{notice.value}</StatusMessage>
-      <p>Use a passkey, or let us send you a mail with a link and a code. There is no password.</p>
+      <p>Use a passkey, or get an email with a sign-in link and code. No password needed.</p>
       <ErrorMessage text={error.value} />
-      <Form onSubmit={() => ask(email.value.trim())}>
+      <Form onSubmit={() => requestEmail(email.value.trim())}>
         <EmailField
           id="email"
-          label="Mail address"
+          label="Email address"
           {...(earlier === undefined ? {} : { hint: alreadySent(earlier.email) })}
           value={email}
-          error={aboutField.value ? error.value : ''}
+          error={isFieldError.value ? error.value : ''}
           takesFocus
           autoComplete="username webauthn"
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.label('mail', 'Send me a mail')}
+          {busy.label('email', 'Email me a link')}
         </button>
       </Form>
       <p class="or">or</p>
@@ -221,19 +209,19 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
   return (
     <>
       <Heading key="sent" takesFocus>
-        Check your mail
+        Check your email
       </Heading>
       <p>
-        We sent a mail to <strong>{sent.email}</strong>. Click the link in it, or type its code here. Both
-        work for {duration(sent.expiresInSeconds)}.
+        We sent an email to <strong>{sent.email}</strong>. Open the link in it, or enter the code here. Both
+        expire in {duration(sent.expiresInSeconds)}.
       </p>
       <ErrorMessage text={error.value} />
-      <Form onSubmit={() => enter(sent.request)}>
+      <Form onSubmit={() => enterCode(sent.request)}>
         <CodeField
           id="code"
-          label="Code from the mail"
+          label="Code from the email"
           value={code}
-          error={aboutField.value ? error.value : ''}
+          error={isFieldError.value ? error.value : ''}
           autoComplete="one-time-code"
           maxLength={fieldLimits.emailCode}
         />
@@ -243,8 +231,13 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
       </Form>
       <StatusMessage>{status.value}</StatusMessage>
       <p class="row">
-        <button type="button" class="plain" disabled={busy.now.value} onClick={() => void ask(sent.email)}>
-          {busy.label('mail', 'Send a new mail')}
+        <button
+          type="button"
+          class="plain"
+          disabled={busy.now.value}
+          onClick={() => void requestEmail(sent.email)}
+        >
+          {busy.label('email', 'Send a new email')}
         </button>
         <button
           type="button"
@@ -253,11 +246,11 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
           onClick={() => {
             error.value = '';
             status.value = '';
-            forgetWaiting();
+            forgetPendingSignIn();
             showForm();
           }}
         >
-          Use another address
+          Use a different email address
         </button>
       </p>
     </>
@@ -273,19 +266,19 @@ function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
   return (
     <>
       <Heading key="signedIn" takesFocus>
-        You are signed in
+        You're signed in
       </Heading>
       {inAnotherTab ? (
-        <p>You signed in as {who} in another tab. You can close this one, or continue here.</p>
+        <p>You signed in as {who} in another tab. Close this one, or continue here.</p>
       ) : (
-        <p>This browser is signed in as {who}.</p>
+        <p>You're signed in as {who}.</p>
       )}
       <p class="row">
         <a class="button" href={next}>
           Continue
         </a>
         <button type="button" class="plain" onClick={showForm}>
-          Use another account
+          Use a different account
         </button>
       </p>
     </>
@@ -297,9 +290,9 @@ function CurrentStep() {
   switch (now.at) {
     case 'loading':
       return (
-        <Later>
+        <Delayed>
           <Placeholder entries={1} />
-        </Later>
+        </Delayed>
       );
     case 'address':
       return <AddressStep />;
@@ -312,31 +305,32 @@ function CurrentStep() {
 
 const LoginPage = () => (
   <>
-    <WaitingMessage isWaiting={step.value.at === 'loading'} />
+    <LoadingMessage isLoading={step.value.at === 'loading'} />
     <CurrentStep />
   </>
 );
 
-// The page behind the mail's link takes the marker away when it has signed in.
+// The page behind the emailed link removes the entry once it has signed in.
 window.addEventListener('storage', (event) => {
-  if (event.key !== askedKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value) return;
-  void whoIsSignedIn().then((me) => {
+  if (event.key !== sentEmailKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value)
+    return;
+  void getSignedInUser().then((me) => {
     if (!me.ok || step.value.at !== 'sent') return;
-    forgetWaiting();
+    forgetPendingSignIn();
     step.value = { at: 'signedIn', as: me.value.email, inAnotherTab: true };
   });
 });
 
-/** Whoever cannot be told in this time gets the form: it must not depend on knowing who is signed in. */
-const patienceMilliseconds = 2_000;
+/** After this, show the form: it must work without knowing who is signed in. */
+const lookupTimeoutMilliseconds = 2_000;
 
-/** Somebody who is signed in is told so, and goes on with one click. */
+/** Shows who is signed in, with a button to continue, or else the sign-in form. */
 async function start(): Promise<void> {
-  const patience = new Promise<undefined>((resolve) => setTimeout(resolve, patienceMilliseconds));
-  const me = isForOtherLogin(query) ? undefined : await Promise.race([whoIsSignedIn(), patience]);
+  const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, lookupTimeoutMilliseconds));
+  const me = isSwitchingAccount(query) ? undefined : await Promise.race([getSignedInUser(), timeout]);
   if (me?.ok) step.value = { at: 'signedIn', as: me.value.email, inAnotherTab: false };
   else showForm();
 }
 
 mount(LoginPage);
-if (waiting === undefined) void start();
+if (pending === undefined) void start();

@@ -1,80 +1,80 @@
 import { signal } from '@preact/signals';
 import { type Problem, verifyMagicLink } from '../api.ts';
-import { forgetAsked, recallAsked } from '../asked.ts';
-import { closeLink, outcomeOfLink, tokenOfLink } from '../mail-link.ts';
+import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
+import { emailErrors, explain } from '../error-messages.ts';
 import { home, loginPath, safeNext } from '../next.ts';
-import { noteMailLogin } from '../passkeys/after-mail.ts';
+import { noteEmailSignIn } from '../passkey-offer.ts';
+import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { explain } from '../words.ts';
 
 /**
- * A person who asked in this browser clicks once; anybody else shows by typing the address that the link is
- * theirs. Opening this page, and running its script, spends nothing: the token leaves only with a click.
+ * In the browser that requested the link, one click signs in. Anywhere else, the user must enter the address it was
+ * sent to. Opening the page spends nothing, even with scripts running: the token is only sent on a click.
  */
 type Step = Outcome | { at: 'incomplete' } | { at: 'oneClick'; email: string } | { at: 'address' };
 type Outcome = { at: 'used'; next: string };
 
-const token = tokenOfLink('lk_ml_') ?? '';
-const asked = recallAsked(Date.now());
-const next = asked?.next ?? home;
+const token = tokenFromLink('lk_ml_') ?? '';
+const sent = recallSentEmail(Date.now());
+const next = sent?.next ?? home;
 
 const step = signal<Step>(firstStep());
 const email = signal('');
 const error = signal('');
-const failed = signal<Problem['code'] | undefined>(undefined);
+const failureCode = signal<Problem['code'] | undefined>(undefined);
 const status = signal('');
 const busy = busyState();
 
 function firstStep(): Step {
-  if (token === '') return outcomeBefore() ?? { at: 'incomplete' };
-  return asked === undefined ? { at: 'address' } : { at: 'oneClick', email: asked.email };
+  if (token === '') return restoredOutcome() ?? { at: 'incomplete' };
+  return sent === undefined ? { at: 'address' } : { at: 'oneClick', email: sent.email };
 }
 
-function outcomeBefore(): Outcome | undefined {
-  const kept = outcomeOfLink();
-  if (kept['at'] !== 'used' || typeof kept['next'] !== 'string') return undefined;
-  return { at: 'used', next: safeNext(kept['next'], location.origin) };
+function restoredOutcome(): Outcome | undefined {
+  const stored = linkOutcome();
+  if (stored['at'] !== 'used' || typeof stored['next'] !== 'string') return undefined;
+  return { at: 'used', next: safeNext(stored['next'], location.origin) };
 }
 
 const signIn = (address: string) =>
   busy.run(async () => {
     error.value = '';
-    failed.value = undefined;
+    failureCode.value = undefined;
     if (address === '') {
-      error.value = 'Type your mail address first.';
+      error.value = 'Enter your email address.';
       return undefined;
     }
     const result = await verifyMagicLink({ token, email: address });
     if (!result.ok) {
       const oneClick = step.value.at === 'oneClick';
-      failed.value = result.problem.code;
+      failureCode.value = result.problem.code;
       error.value = explain(result.problem, {
-        invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
+        invalid_request: emailErrors.invalid_request,
         invalid_grant: oneClick
-          ? `This link did not work for ${address}. It may have been used, its time may be over, or it was sent to another address of yours: then type that one.`
-          : 'This link did not work. It was sent to another address than this one, or it has been used, or its time is over. Check the address, or ask for a new link.',
+          ? `This link didn't work for ${address}. It may have been used or have expired. If it was sent to another address, enter that one.`
+          : "This link didn't work. It was sent to a different address, it has been used, or it has expired. Check the address, or request a new link.",
       });
       if (oneClick && result.problem.code === 'invalid_grant') step.value = { at: 'address' };
       return undefined;
     }
     closeLink({ at: 'used', next } satisfies Outcome);
-    forgetAsked();
-    noteMailLogin();
+    forgetSentEmail();
+    noteEmailSignIn();
     status.value = 'Signed in.';
     location.replace(next);
     return 'leaving';
   });
 
-/** The way on for someone whose link is of no use; beside a form that may still help it is the quieter one. */
-const AskAgain = ({ isMain = false }: { isMain?: boolean }) => (
+/** Requests a new link. A primary button unless a form above it may still help. */
+const RequestNewLink = ({ isPrimary = false }: { isPrimary?: boolean }) => (
   <p>
-    <a class={isMain ? 'button' : ''} href={loginPath(next)}>
-      Ask for a new link
+    <a class={isPrimary ? 'button' : ''} href={loginPath(next)}>
+      Request a new link
     </a>
   </p>
 );
@@ -83,7 +83,7 @@ function OneClickStep({ address }: { address: string }) {
   return (
     <>
       <Heading key="oneClick">Sign in</Heading>
-      <p>You asked for this link in this browser.</p>
+      <p>You requested this link in this browser.</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(address)}>
         <button type="submit" class="primary" disabled={busy.now.value}>
@@ -106,7 +106,7 @@ function OneClickStep({ address }: { address: string }) {
             step.value = { at: 'address' };
           }}
         >
-          This is not my address
+          Use a different email address
         </button>
       </p>
     </>
@@ -116,16 +116,16 @@ function OneClickStep({ address }: { address: string }) {
 function AddressStep() {
   return (
     <>
-      <Heading key="address">Is this link yours?</Heading>
+      <Heading key="address">Confirm your email</Heading>
       <p>
-        To sign in <strong>here</strong>, type the mail address that the link was sent to. To sign in on the
-        screen where you asked for it, type the code of the same mail there; you can then close this page.
+        To sign in <strong>here</strong>, enter the email address the link was sent to. To sign in where you
+        requested it, enter the code from the email there instead. You can then close this page.
       </p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(email.value.trim())}>
         <EmailField
           id="email"
-          label="Mail address"
+          label="Email address"
           value={email}
           error={error.value}
           takesFocus
@@ -146,18 +146,18 @@ function MagicLinkPage() {
       <>
         <Heading key="incomplete">This link is incomplete</Heading>
         <p>
-          A part of it is missing here: open it in the mail once more, or copy all of it from there. A link
-          that has signed you in already is used up.
+          Part of the link is missing. Open it from the email again, or copy the whole link. Each link works
+          only once.
         </p>
-        <AskAgain isMain />
+        <RequestNewLink isPrimary />
       </>
     );
   }
   if (now.at === 'used') {
     return (
       <>
-        <Heading key="used">This link has been used</Heading>
-        <p>It signed you in here, once.</p>
+        <Heading key="used">You've already used this link</Heading>
+        <p>It signed you in to this browser.</p>
         <p>
           <a class="button" href={now.next}>
             Continue
@@ -170,7 +170,7 @@ function MagicLinkPage() {
     <>
       {now.at === 'oneClick' ? <OneClickStep address={now.email} /> : <AddressStep />}
       <StatusMessage>{status.value}</StatusMessage>
-      {failed.value === 'invalid_grant' ? <AskAgain /> : null}
+      {failureCode.value === 'invalid_grant' ? <RequestNewLink /> : null}
     </>
   );
 }

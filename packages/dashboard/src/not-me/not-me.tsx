@@ -1,101 +1,99 @@
 import type { DisownedNotice } from '@latchkey/contract/notices';
 import { signal } from '@preact/signals';
 import { disownApprover, disownNotice } from '../api.ts';
+import { explain } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { busyState } from '../ui/busy.ts';
-import { Claimed } from '../ui/claimed.tsx';
+import { type DoneProps, mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { type DoneProps, mountMailQuestion } from '../ui/mail-question.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Moment } from '../ui/moment.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
-import { explain } from '../words.ts';
 import {
-  browsersWords,
-  devicesWords,
-  doneWords,
-  failureWords,
+  browsersText,
+  devicesText,
+  doneText,
+  errorMessages,
   isDisownedNotice,
-  passkeysWords,
-} from './words.ts';
+  passkeysText,
+} from './messages.ts';
 
 const error = signal('');
 const status = signal('');
 const busy = busyState();
 
-/** How many there were, and then each by its name. */
-const Named = ({ words, names }: { words: string; names: readonly string[] }) => (
+/** A count, followed by the names. */
+const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
   <li>
-    {words}
+    {text}
     {names.map((name, index) => (
       <>
         {index === 0 ? ': ' : ', '}
-        <Claimed text={name} />
+        <Untrusted text={name} />
       </>
     ))}
-    {names.length === 0 ? '.' : null}
   </li>
 );
 
 function Undone({ value }: { value: DisownedNotice }) {
   const { email, sessions_ended, devices_ended, device_names, passkeys_removed } = value;
-  const isNothing = email === null && sessions_ended + devices_ended + passkeys_removed.length === 0;
+  const isEmpty = email === null && sessions_ended + devices_ended + passkeys_removed.length === 0;
   return (
     <>
       <h2>What was undone</h2>
-      {isNothing ? (
-        <p id="undone">Nothing was left to undo: that login had ended before and left nothing behind.</p>
+      {isEmpty ? (
+        <p id="undone">Nothing was left to undo. The session had already ended and left nothing behind.</p>
       ) : (
         <ul id="undone">
           {email === null ? null : (
             <li>
-              The address of your account is{' '}
+              Your email is{' '}
               <strong>
                 <bdi id="restored-email">{email}</bdi>
               </strong>{' '}
-              again.
+              again
             </li>
           )}
-          {sessions_ended === 0 ? null : <li>{browsersWords(sessions_ended)}</li>}
-          {devices_ended === 0 ? null : <Named words={devicesWords(devices_ended)} names={device_names} />}
+          {sessions_ended === 0 ? null : <li>{browsersText(sessions_ended)}</li>}
+          {devices_ended === 0 ? null : <Named text={devicesText(devices_ended)} names={device_names} />}
           {passkeys_removed.length === 0 ? null : (
-            <Named words={passkeysWords(passkeys_removed.length)} names={passkeys_removed} />
+            <Named text={passkeysText(passkeys_removed.length)} names={passkeys_removed} />
           )}
         </ul>
       )}
-      {device_names.length + passkeys_removed.length === 0 ? null : (
-        <p class="hint">Text in quotes is what a program or person said. Nobody has checked it.</p>
-      )}
+      {device_names.length + passkeys_removed.length === 0 ? null : <UntrustedHint />}
     </>
   );
 }
 
-/** The browser login that approved the device: whoever did not sign in the device may not have approved it, either. */
+/** Offers to end the browser session that approved the device, in case the user didn't approve it either. */
 function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNotice>) {
   if (approver === null || approver.disowned) return null;
-  const endToo = (spent: string) =>
+  const endSession = (spent: string) =>
     busy.run(async () => {
       error.value = '';
       const result = await disownApprover(spent);
       if (result.ok) {
-        status.value = 'The login that approved the device has ended, too, and everything it added is gone.';
+        status.value =
+          'The session that approved the device has ended too, and everything it added has been removed.';
         onChange(result.value);
         document.querySelector('h1')?.focus();
-      } else error.value = explain(result.problem, failureWords);
+      } else error.value = explain(result.problem, errorMessages);
       return undefined;
     });
   return (
     <section id="approver" aria-labelledby="approver-heading">
       <h2 id="approver-heading">Who approved the device?</h2>
-      <p>A browser that was signed in to your account approved it. That login is not ended yet:</p>
+      <p>It was approved in a browser that was signed in to your account. That session is still active:</p>
       <dl>
         <dt>Signed in</dt>
         <dd>
-          <Moment at={approver.created_at} />
+          <Timestamp at={approver.created_at} />
         </dd>
         <dt>IP address</dt>
-        <dd>{approver.ip_address ?? 'an unknown address'}</dd>
+        <dd>{approver.ip_address ?? 'Unknown'}</dd>
         {approver.user_agent === null ? null : (
           <>
             <dt>Browser</dt>
@@ -106,14 +104,14 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
         )}
       </dl>
       {token === undefined ? (
-        <p>If that was not you either, open the link in the mail again to end that login, too.</p>
+        <p>If that wasn't you either, open the link in the email again to end this session too.</p>
       ) : (
         <>
-          <p>If that was not you either, end that login, too, with everything it added.</p>
+          <p>If that wasn't you either, end this session and remove everything it added.</p>
           <ErrorMessage text={error.value} />
-          <Form onSubmit={() => endToo(token)}>
+          <Form onSubmit={() => endSession(token)}>
             <button type="submit" id="end-approver" disabled={busy.now.value}>
-              {busy.now.value ? 'One moment…' : 'End that login, too'}
+              {busy.now.value ? 'One moment…' : 'End this session too'}
             </button>
           </Form>
         </>
@@ -125,36 +123,37 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
 const Done = (props: DoneProps<DisownedNotice>) => (
   <>
     <Heading key="done" takesFocus>
-      Taken care of
+      Thanks for letting us know
     </Heading>
-    <p>{doneWords(props.value)}</p>
+    <p>{doneText(props.value)}</p>
     <StatusMessage>{status.value}</StatusMessage>
     <Undone value={props.value} />
     <Approver {...props} />
     <h2>What to do next</h2>
     <ol>
       <li>
-        Change the password of your mailbox, if you use it anywhere else or are not sure of it: whoever reads
-        your mail can sign in as you.
+        Change the password of your email account if someone else might know it. Anyone who can read your
+        email can sign in as you.
       </li>
       <li>
-        Look at <a href={home}>your account</a>: remove passkeys and sign out logins that you do not know.
-        When in doubt, sign out everywhere.
+        Review <a href={home}>your account</a>. Remove passkeys and sign out sessions you don't recognize. If
+        in doubt, sign out everywhere.
       </li>
-      <li>Never approve a code, or type one, that somebody else sent you.</li>
+      <li>Never approve or enter a code that someone else sent you.</li>
     </ol>
   </>
 );
 
-mountMailQuestion({
+mountEmailLinkPage({
   prefix: 'lk_nm_',
-  heading: 'Was this not you?',
-  text: 'Then say so. That ends the login that the mail told you of, and undoes everything it added: passkeys, approved devices, a changed address, and the logins that came of them. Your other logins stay, unless an address has to be put back: then all of them end.',
-  harmless: 'It was me',
-  keptText: 'You can close this page. The link in the mail stays good for its time, should you think again.',
-  act: 'This was not me',
-  carryOut: disownNotice,
+  heading: 'Was this you?',
+  text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, approved devices, an email change, and the sessions that came from them. Your other sessions stay active, unless your email has to be restored: then all of them end.",
+  decline: 'This was me',
+  declinedText:
+    'You can close this page. If you change your mind, the link in the email works until it expires.',
+  confirm: "This wasn't me",
+  onConfirm: disownNotice,
   isValue: isDisownedNotice,
-  failureWords: () => failureWords,
+  errorMessages: () => errorMessages,
   Done,
 });

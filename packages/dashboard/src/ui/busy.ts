@@ -1,14 +1,14 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 
 /**
- * At most one piece of work at a time: `run` ignores a second click while the first is under way. Work that ends
- * by leaving the page returns `leaving`, and everything stays disabled until the next page is there.
+ * Runs one action at a time: `run` ignores clicks while an action is in progress. An action that navigates away
+ * returns `leaving`, which keeps everything disabled until the next page loads.
  */
 interface Busy<Action extends string> {
   readonly now: ReadonlySignal<boolean>;
-  /** @param action which button shows that the work is under way, where a page has several */
+  /** @param action the button that shows progress, on a page with several */
   run(work: () => Promise<'leaving' | undefined>, action?: Action): Promise<void>;
-  /** The text of the button for `action`: `text`, or a request for patience while that action runs. */
+  /** The label of the button for `action`: `text`, or a progress label while that action runs. */
   label(action: Action, text: string): string;
 }
 
@@ -27,11 +27,11 @@ export function busyState<Action extends string = never>(): Busy<Action> {
       if (outcome !== 'leaving') {
         now.value = false;
         running.value = undefined;
-        requestAnimationFrame(() => giveBackFocus(clicked));
+        requestAnimationFrame(() => restoreFocus(clicked));
       }
     }
   };
-  // A page that comes back from the browser's back-forward cache is usable again.
+  // A page restored from the back-forward cache would still be disabled.
   window.addEventListener('pageshow', (event) => {
     if (event.persisted) location.reload();
   });
@@ -39,7 +39,7 @@ export function busyState<Action extends string = never>(): Busy<Action> {
   return { now, run, label };
 }
 
-/** What is disabled loses the focus; whoever uses a keyboard goes on where they were, unless the work moved them. */
-function giveBackFocus(to: Element | null): void {
+/** A disabled button loses focus. Returns it for keyboard users, unless the action moved it elsewhere. */
+function restoreFocus(to: Element | null): void {
   if (document.activeElement === document.body && to instanceof HTMLElement && to.isConnected) to.focus();
 }

@@ -4,12 +4,12 @@ import { useEffect, useRef } from 'preact/hooks';
 interface DialogProps {
   readonly id: string;
   readonly title: string;
-  /** It was closed by the Escape key, or by the back gesture of a phone. */
+  /** Called when the Escape key or a phone's back gesture closes it. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** The browser's own dialog over the page, which keeps the focus inside, and the page as it is. */
+/** A native modal dialog: it traps focus and leaves the page below unchanged. */
 export function Dialog({ id, title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

@@ -7,9 +7,9 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: string;
   readonly value: Signal<string>;
-  /** The page's message is about this field: it takes the focus and says so to assistive software. */
+  /** The error message about this field, or empty. Moves focus here and links the message for assistive technology. */
   readonly error: string;
-  /** Where that message is. */
+  /** The id of the element that shows the message. */
   readonly errorId?: string;
   readonly takesFocus?: boolean;
   readonly isOptional?: boolean;
@@ -17,9 +17,9 @@ interface FieldProps {
 }
 
 /**
- * A mail address. Not `type="email"`: some browsers then hand over another spelling of the address than the one
- * typed, and one person would end up with two accounts. One that is too long goes to the service, which refuses it:
- * without its end it would be somebody else's.
+ * An email address. Not `type="email"`, with which some browsers rewrite the domain, so that one person could end up
+ * with two accounts. Longer than the service accepts, so that it rejects an address instead of the browser truncating
+ * it into someone else's.
  */
 export const EmailField = ({
   autoComplete,
@@ -35,12 +35,12 @@ export const EmailField = ({
   />
 );
 
-/** What a person calls a thing of theirs. */
+/** A name a person chooses, for themselves or a passkey. */
 export const NameField = (props: FieldProps) => (
   <Field {...props} inputMode="text" autoComplete="off" class="name" placeholder="" />
 );
 
-/** Text that is for programs: an address, a tag. */
+/** Machine-readable text, such as a URL or a language tag. */
 export const PlainField = ({ list = '', ...props }: FieldProps & { list?: string }) => (
   <Field
     {...props}
@@ -52,7 +52,7 @@ export const PlainField = ({ list = '', ...props }: FieldProps & { list?: string
   />
 );
 
-/** A code from a mail or a terminal, typed as freely as people type. */
+/** A code from an email or a device; case, spaces and hyphens don't matter. */
 export const CodeField = ({
   autoComplete,
   ...props
@@ -65,7 +65,7 @@ interface Kind {
   readonly autoComplete: string;
   readonly class: string;
   readonly placeholder: string;
-  /** The id of a list of suggestions. */
+  /** The id of a `datalist`. */
   readonly list?: string;
 }
 

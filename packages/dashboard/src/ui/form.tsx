@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** A form that is sent by a script: Enter works, the browser's own checks and navigation do not get in the way. */
+/** A form submitted by script: Enter works, without native validation or navigation. */
 export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; children: ComponentChildren }) {
   return (
     <form

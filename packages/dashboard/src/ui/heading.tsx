@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * The heading of a step. With `takesFocus` it is read out when the step appears, so that nobody is left on a
- * button that is gone. Give each step its own `key`.
+ * The heading of a step. With `takesFocus`, a screen reader announces it when the step appears, since the button that
+ * led there is gone. Give each step its own `key`.
  */
 export function Heading({
   children,

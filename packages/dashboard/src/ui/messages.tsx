@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** What went wrong; read out at once. Stays in the page while empty, so that a change is noticed. */
+/** An error, announced immediately. Stays mounted while empty, as live regions must. */
 export function ErrorMessage({ text, id = 'error' }: { text: string; id?: string }) {
   return (
     <p id={id} class="message error" role="alert">
@@ -9,7 +9,7 @@ export function ErrorMessage({ text, id = 'error' }: { text: string; id?: string
   );
 }
 
-/** How things stand, well or, with `isCaution`, not so well; read out when the reader pauses. */
+/** A status, announced when the screen reader pauses. `isCaution` styles it as a warning. */
 export function StatusMessage({
   children,
   id = 'status',

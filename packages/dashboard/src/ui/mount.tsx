@@ -1,6 +1,6 @@
 import { type ComponentType, render } from 'preact';
 
-/** Puts a page in place of the notices for where no script runs. */
+/** Renders a page in place of the no-script fallback. */
 export function mount(Page: ComponentType): void {
   const root = document.querySelector('main');
   if (root === null) throw new Error('the page has no main element');
@@ -8,7 +8,7 @@ export function mount(Page: ComponentType): void {
   render(<Page />, root);
 }
 
-// The second click of a double click is not meant for whatever the first one has put under the pointer.
+// Ignore the second click of a double click: it would hit whatever the first click put under the pointer.
 document.addEventListener(
   'click',
   (event) => {

@@ -1,15 +1,15 @@
 interface ShowMoreProps {
   readonly id: string;
-  /** Where the next page begins; null on the last one. */
-  readonly after: string | null;
+  /** The cursor of the next page; null on the last page. */
+  readonly cursor: string | null;
   readonly isBusy: boolean;
-  readonly onMore: (after: string) => void;
+  readonly onMore: (cursor: string) => void;
 }
 
-/** The way to the next page of a list, as long as there is one. */
-export const ShowMore = ({ id, after, isBusy, onMore }: ShowMoreProps) =>
-  after === null ? null : (
-    <button type="button" id={id} disabled={isBusy} onClick={() => onMore(after)}>
+/** Loads the next page of a list, while there is one. */
+export const ShowMore = ({ id, cursor, isBusy, onMore }: ShowMoreProps) =>
+  cursor === null ? null : (
+    <button type="button" id={id} disabled={isBusy} onClick={() => onMore(cursor)}>
       Show more
     </button>
   );

@@ -1,23 +1,23 @@
-import { Claimed } from './claimed.tsx';
-import { programWords } from './program-words.ts';
+import { browserName } from './browser-name.ts';
+import { Untrusted } from './untrusted.tsx';
 
-/** What a program calls itself: a browser in words that people know, with the whole of it behind them. */
+/** A user agent: for browsers a short name that expands to the full string, otherwise the string itself. */
 export function UserAgent({ text }: { text: string }) {
-  const words = programWords(text);
-  if (words === undefined) {
+  const name = browserName(text);
+  if (name === undefined) {
     return (
       <p class="quiet">
-        <Claimed text={text} />
+        <Untrusted text={text} />
       </p>
     );
   }
   return (
     <details class="quiet">
       <summary>
-        <Claimed text={words} />
+        <Untrusted text={name} />
       </summary>
       <p>
-        <Claimed text={text} />
+        <Untrusted text={text} />
       </p>
     </details>
   );

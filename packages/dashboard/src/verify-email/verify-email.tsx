@@ -1,40 +1,40 @@
 import type { Answer } from '@latchkey/client/operations';
 import { computed, signal } from '@preact/signals';
-import { previewEmailChange, type Result, verifyEmailChange, whoIsSignedIn } from '../api.ts';
-import { tokenOfLink } from '../mail-link.ts';
+import { getSignedInUser, previewEmailChange, type Result, verifyEmailChange } from '../api.ts';
+import { tokenFromLink } from '../email-link.ts';
+import { type ErrorMessages, emailErrors, unreachable } from '../error-messages.ts';
 import { home } from '../next.ts';
-import { showUser } from '../shown-user.ts';
+import { setPageUser } from '../page-user.ts';
+import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { mountMailQuestion } from '../ui/mail-question.tsx';
-import type { Words } from '../words.ts';
 
 /**
- * Who has opened the link. Somebody who is signed in here to its account sees both addresses and needs one click.
- * Anybody else is told neither: the link may have gone to a stranger, who does not know the current address.
+ * Who opened the link. The account's owner, signed in here, sees both addresses and confirms with one click. Anyone
+ * else sees neither and must type the current address, which a stranger who received the link doesn't know.
  */
-type Visitor = { is: 'unknown' } | { is: 'owner'; change: Answer<'previewEmailChange'> } | { is: 'anybody' };
+type Visitor = { is: 'unknown' } | { is: 'owner'; change: Answer<'previewEmailChange'> } | { is: 'anyone' };
 
 const prefix = 'lk_ec_';
 const visitor = signal<Visitor>({ is: 'unknown' });
 const isReady = computed(() => visitor.value.is !== 'unknown');
 const currentEmail = signal('');
 
-async function recognizeVisitor(token: string): Promise<Visitor> {
-  const me = await whoIsSignedIn();
-  if (!me.ok) return { is: 'anybody' };
+async function identifyVisitor(token: string): Promise<Visitor> {
+  const me = await getSignedInUser();
+  if (!me.ok) return { is: 'anyone' };
   const change = await previewEmailChange(token);
-  if (!change.ok) return { is: 'anybody' };
-  showUser(me.value);
+  if (!change.ok) return { is: 'anyone' };
+  setPageUser(me.value);
   return { is: 'owner', change: change.value };
 }
 
-/** The address that the account has now. */
-async function changeAddress(token: string): Promise<Result<string>> {
+/** Changes the email and returns the new one. */
+async function changeEmail(token: string): Promise<Result<string>> {
   const isOwner = visitor.value.is === 'owner';
-  const address = currentEmail.value.trim();
-  if (!isOwner && address === '') return { ok: false, problem: { code: 'invalid_request' } };
-  const result = await (isOwner ? verifyEmailChange(token) : verifyEmailChange(token, address));
+  const entered = currentEmail.value.trim();
+  if (!isOwner && entered === '') return { ok: false, problem: { code: 'invalid_request' } };
+  const result = await (isOwner ? verifyEmailChange(token) : verifyEmailChange(token, entered));
   return result.ok ? { ok: true, value: result.value.email } : result;
 }
 
@@ -48,22 +48,22 @@ const Question = () => {
   const now = visitor.value;
   return now.is === 'owner' ? (
     <>
-      The address of your Latchkey account changes from <Address>{now.change.email}</Address> to{' '}
-      <Address>{now.change.new_email}</Address>. From then on you sign in with the new one.
+      The email of your Latchkey account will change from <Address>{now.change.email}</Address> to{' '}
+      <Address>{now.change.new_email}</Address>. You'll use the new one to sign in.
     </>
   ) : (
     <>
-      Only go on if you asked for this yourself. To confirm that the account is yours, type its current mail
-      address. Or open the link in a browser where you are signed in to the account.
+      Only continue if you requested this change. To confirm that it's your account, enter its current email
+      address, or open this link in a browser where you're signed in.
     </>
   );
 };
 
-const CurrentAddressField = ({ error }: { error: string }) =>
+const CurrentEmailField = ({ error }: { error: string }) =>
   visitor.value.is === 'owner' ? null : (
     <EmailField
       id="current-email"
-      label="Current mail address"
+      label="Current email address"
       value={currentEmail}
       error={error}
       autoComplete="email"
@@ -73,14 +73,14 @@ const CurrentAddressField = ({ error }: { error: string }) =>
 const Done = ({ value: email }: { value: string }) => (
   <>
     <Heading key="done" takesFocus>
-      Your address is changed
+      Email changed
     </Heading>
     <p>
-      From now on sign-in mails go to{' '}
+      From now on, sign-in emails go to{' '}
       <strong>
         <bdi id="new-email">{email}</bdi>
       </strong>
-      . The former address got a notice; for 7 days it can take the change back.
+      . We notified your previous address. The change can be undone from there for 7 days.
     </p>
     <p>
       <a class="button" href={home}>
@@ -90,47 +90,47 @@ const Done = ({ value: email }: { value: string }) => (
   </>
 );
 
-const failureWords: Words = {
-  conflict: 'Another Latchkey account has this address, so nothing was changed.',
-  unreachable: 'Latchkey could not be reached. Check your connection and try again.',
-  rate_limited: 'Links were tried too often from your network.',
+const errorMessages: ErrorMessages = {
+  conflict: 'Another Latchkey account uses this email, so nothing was changed.',
+  unreachable,
+  rate_limited: 'Too many attempts from your network.',
 };
-const ownerWords: Words = {
-  ...failureWords,
+const ownerErrors: ErrorMessages = {
+  ...errorMessages,
   invalid_grant:
-    'This link no longer works: it has been used or has expired, a newer link has replaced it, or you have been signed out. Your account page shows your current address.',
+    "This link no longer works. It has been used, has expired, or was replaced by a newer one, or you've been signed out. Your account page shows your current email.",
 };
-const anybodyWords: Words = {
-  ...failureWords,
-  invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
+const anyoneErrors: ErrorMessages = {
+  ...errorMessages,
+  invalid_request: emailErrors.invalid_request,
   invalid_grant:
-    'This did not work. Check the address: it must be the current one of the account. If it is, the link has been used, has expired or was replaced by a newer one, or the session that asked for it has ended. A link stops working after 5 wrong addresses.',
+    "That didn't work. Check that you entered the account's current email. If you did, the link has been used, has expired, or was replaced by a newer one, or the session that requested it has ended. A link stops working after 5 wrong attempts.",
 };
 
-mountMailQuestion({
+mountEmailLinkPage({
   prefix,
-  heading: 'Use this address for Latchkey?',
+  heading: 'Confirm your new email',
   text: <Question />,
-  fields: (error) => <CurrentAddressField error={error} />,
+  fields: (error) => <CurrentEmailField error={error} />,
   isReady,
-  harmless: 'No, leave it',
-  keptText:
-    'You can close this page. If you did not ask for this, there is nothing else to do. The link in the mail stays good for its time, should you think again.',
-  act: 'Yes, use this address',
-  carryOut: changeAddress,
-  isValue: (kept) => typeof kept === 'string',
-  failureWords: () => (visitor.value.is === 'owner' ? ownerWords : anybodyWords),
+  decline: "Don't change",
+  declinedText:
+    "You can close this page. If you didn't request this change, there's nothing else to do. If you change your mind, the link in the email works until it expires.",
+  confirm: 'Change email',
+  onConfirm: changeEmail,
+  isValue: (value) => typeof value === 'string',
+  errorMessages: () => (visitor.value.is === 'owner' ? ownerErrors : anyoneErrors),
   Done,
 });
 
-const token = tokenOfLink(prefix);
+const token = tokenFromLink(prefix);
 if (token !== undefined) {
-  recognizeVisitor(token).then(
+  identifyVisitor(token).then(
     (found) => {
       visitor.value = found;
     },
     () => {
-      visitor.value = { is: 'anybody' };
+      visitor.value = { is: 'anyone' };
     },
   );
 }

@@ -42,8 +42,8 @@ const sectionOf = (id: string): string => {
 test('the reference and the API document explain what a refresh without an Idempotency-Key costs', () => {
   const { description } = document.paths['/api/v1/auth/refresh'].post;
   for (const text of [description, sectionOf('refresh')]) {
-    expect(text).toContain('Without a key a lost answer cannot be repeated');
-    expect(text).toContain('store both together before you send them');
+    expect(text).toContain('Without a key, a lost response means that the user has to sign in again');
+    expect(text).toContain('store both before sending the request');
   }
 });
 

@@ -178,10 +178,7 @@ onBothDatabases('passkeys', (open) => {
     expect(renamed.body.name).toBe('laptop');
     for (const [field, value] of Object.entries(renamed.body).filter(([name]) => name !== 'name')) {
       const refused = await rename(tokens, ids[0]!, { name: 'lost', [field]: value });
-      expect([refused.status, refused.body.error_description]).toEqual([
-        400,
-        `${field}: cannot be changed here`,
-      ]);
+      expect([refused.status, refused.body.error_description]).toEqual([400, `${field}: cannot be changed`]);
     }
     expect((await listed(app, tokens))[0].name).toBe('laptop');
     expect((await rename(other, ids[0]!, { name: 'mine' })).body.error).toBe('not_found');

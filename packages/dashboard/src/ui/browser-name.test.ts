@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { programWords } from './program-words.ts';
+import { browserName } from './browser-name.ts';
 
 test.each([
   [
@@ -18,11 +18,11 @@ test.each([
   ['latchkey-cli/0.1.0 (linux; x64)', undefined],
   ['curl/8.5.0', undefined],
   ['', undefined],
-])('%p is shown as %p', (userAgent, words) => {
-  expect(programWords(userAgent)).toEqual(words);
+])('%p is shown as %p', (userAgent, name) => {
+  expect(browserName(userAgent)).toEqual(name);
 });
 
-test('a hostile user agent takes no time and is no words of its own', () => {
+test('a hostile user agent is parsed quickly and none of its own words are shown', () => {
   const hostile = `Mozilla/5.0 ${'('.repeat(500)}${'a'.repeat(20_000)} <b>Your bank</b>`;
-  expect(programWords(hostile) ?? '').not.toContain('bank');
+  expect(browserName(hostile) ?? '').not.toContain('bank');
 });

@@ -1,5 +1,5 @@
-// A page that shows one person, in a browser where another one has signed in since, in another tab: nothing of the
-// page happens to the other, and nothing of the other is shown on it.
+// A page that shows one user, in a browser where another user has signed in since in another tab: the page must neither
+// act on the other user's account nor show any of it.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -23,14 +23,14 @@ let people = 0;
 const someone = (name: string) => `${name}-${people++}@example.com`;
 const bearer = async (email: string) => (await loginByMail(service.url, email)).access_token;
 
-/** Signs somebody in in another tab of the browser. */
+/** Signs a user in in another tab of the same browser. */
 async function signInBeside(page: Page, email: string): Promise<void> {
   const tab = await page.context().newPage();
   await signIn(tab, service.url, email);
   await tab.close();
 }
 
-/** An account with a passkey, a terminal and more in its log than the page shows at first. */
+/** Gives an account a passkey, a device and more than one page of events. */
 async function fill(email: string, terminal: string): Promise<string> {
   const token = await bearer(email);
   const options = (await request(service.url, 'POST', '/passkey/register/challenge', { token })).body;
@@ -45,7 +45,7 @@ async function fill(email: string, terminal: string): Promise<string> {
   return token;
 }
 
-/** All that the interface shows of an account, but for when its logins were last used. */
+/** Everything the API returns about an account, except when its sessions were last used. */
 async function accountOf(token: string): Promise<unknown> {
   const lists = ['/me', '/passkeys', '/sessions', '/organizations', '/events?limit=100'];
   const answers = await Promise.all(lists.map((path) => request(service.url, 'GET', path, { token })));
@@ -54,20 +54,21 @@ async function accountOf(token: string): Promise<unknown> {
   return text.replaceAll(/"last_used_at":"[^"]+"/g, '');
 }
 
-const somebodyElse = (page: Page) => page.getByRole('dialog', { name: 'Somebody else is signed in now' });
+const otherUserDialog = (page: Page) =>
+  page.getByRole('dialog', { name: "You're signed in to a different account" });
 
-async function toldAndClosed(page: Page, email: string): Promise<void> {
-  await somebodyElse(page).getByText(email).waitFor();
-  await somebodyElse(page).getByRole('button', { name: 'Look at this page first' }).click();
-  await somebodyElse(page).waitFor({ state: 'detached' });
+async function expectAndDismissDialog(page: Page, email: string): Promise<void> {
+  await otherUserDialog(page).getByText(email).waitFor();
+  await otherUserDialog(page).getByRole('button', { name: 'Stay on this page' }).click();
+  await otherUserDialog(page).waitFor({ state: 'detached' });
 }
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).first().click();
 
-test('no act and no list of an account page reaches another person who is signed in by now', async () => {
+test('no action or list on the account page reaches another user who has signed in since', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
-  await fill(shown, 'terminal of the one shown');
-  const theirs = await fill(newer, 'terminal of the newer one');
+  await fill(shown, 'device of the one shown');
+  const otherToken = await fill(newer, 'device of the newer one');
   const page = await newPage();
   await signIn(page, service.url, shown);
   await page.locator('#events > li').nth(9).waitFor();
@@ -75,60 +76,60 @@ test('no act and no list of an account page reaches another person who is signed
   const organization = page.locator('#organizations > li');
   await organization.waitFor();
   await signInBeside(page, newer);
-  const before = await accountOf(theirs);
+  const before = await accountOf(otherToken);
 
-  await press(page, 'Edit the profile');
+  await press(page, 'Edit profile');
   await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
   await press(page, 'Save');
-  await somebodyElse(page).getByText(`still shows the account of ${shown}`).waitFor();
-  await toldAndClosed(page, newer);
+  await otherUserDialog(page).getByText(`still shows the account of ${shown}`).waitFor();
+  await expectAndDismissDialog(page, newer);
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Of the one shown');
-  await press(page, 'Change the address');
-  await page.getByLabel('New mail address').fill('newest@example.com');
-  await press(page, 'Send a link there');
-  await toldAndClosed(page, newer);
-  expect(await page.getByLabel('New mail address').inputValue()).toBe('newest@example.com');
+  await press(page, 'Change email');
+  await page.getByLabel('New email address').fill('newest@example.com');
+  await press(page, 'Send confirmation link');
+  await expectAndDismissDialog(page, newer);
+  expect(await page.getByLabel('New email address').inputValue()).toBe('newest@example.com');
   await press(page, 'Rename');
   await page.getByLabel('New name').fill('renamed');
   await page.locator('#passkeys').getByRole('button', { name: 'Save' }).click();
-  await toldAndClosed(page, newer);
+  await expectAndDismissDialog(page, newer);
   await page.locator('#passkeys').getByRole('button', { name: 'Cancel' }).click();
   await press(page, 'Remove');
-  await press(page, 'Yes, remove it');
-  await toldAndClosed(page, newer);
+  await press(page, 'Remove passkey');
+  await expectAndDismissDialog(page, newer);
   await press(page, 'Add a passkey');
-  await toldAndClosed(page, newer);
-  await page.locator('#logins').getByRole('button', { name: 'Sign out' }).first().click();
-  await toldAndClosed(page, newer);
-  await press(page, 'Sign out all others');
-  await toldAndClosed(page, newer);
+  await expectAndDismissDialog(page, newer);
+  await page.locator('#sessions').getByRole('button', { name: 'Sign out' }).first().click();
+  await expectAndDismissDialog(page, newer);
+  await press(page, 'Sign out other sessions');
+  await expectAndDismissDialog(page, newer);
   await press(page, 'Sign out here');
-  await toldAndClosed(page, newer);
+  await expectAndDismissDialog(page, newer);
   await press(page, 'Sign out everywhere');
   await press(page, 'Yes, sign out everywhere');
-  await toldAndClosed(page, newer);
+  await expectAndDismissDialog(page, newer);
   await page.locator('#more-events').click();
-  await toldAndClosed(page, newer);
-  await press(page, 'Delete my account');
-  await press(page, 'Yes, delete it for good');
-  await toldAndClosed(page, newer);
+  await expectAndDismissDialog(page, newer);
+  await press(page, 'Delete account');
+  await press(page, 'Permanently delete account');
+  await expectAndDismissDialog(page, newer);
 
-  expect(await accountOf(theirs)).toEqual(before);
+  expect(await accountOf(otherToken)).toEqual(before);
   expect(await page.locator('#events > li').count()).toBe(10);
   expect(await page.locator('#passkeys').innerText()).toContain(`key of ${shown}`);
   const text = await page.locator('main').innerText();
-  expect(text).toContain('terminal of the one shown');
-  expect(text).not.toContain('terminal of the newer one');
+  expect(text).toContain('device of the one shown');
+  expect(text).not.toContain('device of the newer one');
   expect(text).not.toContain(newer);
 
-  // It is no dead end: once the one shown is back, what was typed is saved.
+  // Once the first user is back, what was typed can be saved.
   await signInBeside(page, shown);
   await page.getByRole('region', { name: 'Profile' }).getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   await page.context().close();
 });
 
-test('of a list that goes on over pages no page is of another person', async () => {
+test('further pages of a list never come from another user', async () => {
   const create = ['organizations', 'create', '--slug', 'acme', '--name', 'Acme'];
   expect((await runOperator(service.env, ...create)).code).toBe(0);
   const [shown, newer] = [someone('shown'), someone('newer')];
@@ -138,7 +139,7 @@ test('of a list that goes on over pages no page is of another person', async () 
     expect((await runOperator(service.env, ...add)).code).toBe(0);
   }
   const page = await newPage();
-  // The pages of the service hold more than a test can make: here each holds one.
+  // One entry per page, since filling a real page would take too long.
   await page.route('**/auth/organizations?*', (route) => {
     const url = new URL(route.request().url());
     url.searchParams.set('limit', '1');
@@ -148,41 +149,41 @@ test('of a list that goes on over pages no page is of another person', async () 
   await page.locator('#more-organizations').waitFor();
   await signInBeside(page, newer);
   await page.locator('#more-organizations').click();
-  await toldAndClosed(page, newer);
+  await expectAndDismissDialog(page, newer);
   expect(await page.locator('#organizations > li').count()).toBe(1);
   await page.context().close();
 });
 
-test('somebody who signs in between the click and the request loses nothing by it', async () => {
+test('a user who signs in between the click and the request loses nothing', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
-  const theirs = await bearer(newer);
+  const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
   await page.waitForLoadState('networkidle');
-  const before = await accountOf(theirs);
-  const asked: string[] = [];
+  const before = await accountOf(otherToken);
+  const requests: string[] = [];
   let after: unknown;
   await page.route('**/api/v1/auth/**', async (route) => {
-    asked.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
+    requests.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
     if (route.request().method() === 'DELETE') {
       await signInBeside(page, newer);
-      after = await accountOf(theirs);
+      after = await accountOf(otherToken);
     }
     await route.continue();
   });
-  await press(page, 'Delete my account');
-  await press(page, 'Yes, delete it for good');
-  await toldAndClosed(page, newer);
-  // The act is sent at once, and who is signed in is asked only where it was refused.
-  expect(asked).toEqual(['DELETE /api/v1/auth/me', 'GET /api/v1/auth/me']);
+  await press(page, 'Delete account');
+  await press(page, 'Permanently delete account');
+  await expectAndDismissDialog(page, newer);
+  // The action is sent at once. Only after a refusal does the page ask who is signed in.
+  expect(requests).toEqual(['DELETE /api/v1/auth/me', 'GET /api/v1/auth/me']);
   expect(after).not.toEqual(before);
-  expect(await accountOf(theirs)).toEqual(after);
+  expect(await accountOf(otherToken)).toEqual(after);
   await page.context().close();
 });
 
-test('what is confirmed in place is not done as another person who signs in after the confirmation', async () => {
+test('a confirmed action is not carried out as another user who signs in after the confirmation', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
-  const theirs = await bearer(newer);
+  const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
   let refused = false;
@@ -196,22 +197,22 @@ test('what is confirmed in place is not done as another person who signs in afte
     const json = { error: 'insufficient_user_authentication', error_description: '.', request_id: 'r' };
     return route.fulfill({ status: 401, headers: { 'X-Request-Id': 'r' }, json });
   });
-  await press(page, 'Delete my account');
-  await press(page, 'Yes, delete it for good');
-  const dialog = page.getByRole('dialog', { name: 'Confirm it is you' });
-  await dialog.getByRole('button', { name: 'Send me a mail with a code' }).click();
+  await press(page, 'Delete account');
+  await press(page, 'Permanently delete account');
+  const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
+  await dialog.getByRole('button', { name: 'Email me a code' }).click();
   const { text } = await mailTo(service.url, shown, 1);
-  await dialog.getByLabel('Code from the mail').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
-  await dialog.getByLabel('Code from the mail').press('Enter');
-  await toldAndClosed(page, newer);
-  await accountOf(theirs);
+  await dialog.getByLabel('Code from the email').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
+  await dialog.getByLabel('Code from the email').press('Enter');
+  await expectAndDismissDialog(page, newer);
+  await accountOf(otherToken);
   await accountOf(await bearer(shown));
   await page.context().close();
 });
 
-test('a passkey that was made while somebody else signed in is registered nowhere, and forgotten by the browser', async () => {
+test('a passkey created while another user signs in is not registered, and the browser discards it', async () => {
   const [shown, newer] = [someone('shown'), someone('newer')];
-  const theirs = await bearer(newer);
+  const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
   const cdp = await page.context().newCDPSession(page);
@@ -234,15 +235,15 @@ test('a passkey that was made while somebody else signed in is registered nowher
     await route.continue();
   });
   await press(page, 'Add a passkey');
-  await toldAndClosed(page, newer);
+  await expectAndDismissDialog(page, newer);
   expect(made).toBe(1);
   expect(await kept()).toEqual([]);
-  for (const token of [theirs, await bearer(shown)])
+  for (const token of [otherToken, await bearer(shown)])
     expect((await request(service.url, 'GET', '/passkeys', { token })).body.passkeys).toEqual([]);
   await page.context().close();
 });
 
-test('a device that one person looks at is neither looked up, approved nor denied as another', async () => {
+test('a device that one user reviews is neither looked up, approved nor denied as another user', async () => {
   const device = (await request(service.url, 'POST', '/device')).body;
   const poll = () =>
     request(service.url, 'POST', '/token', { json: { device_code: device.device_code } }).then(
@@ -257,30 +258,30 @@ test('a device that one person looks at is neither looked up, approved nor denie
   await review.goto(device.verification_uri_complete);
   await review.locator('#approve').waitFor();
   await signInBeside(page, since);
-  await page.getByLabel('Code from your terminal').fill(device.user_code);
+  await page.getByLabel('Code from your device').fill(device.user_code);
   await press(page, 'Continue');
-  await toldAndClosed(page, since);
-  await page.getByRole('alert').getByText('That was not done').waitFor();
+  await expectAndDismissDialog(page, since);
+  await page.getByRole('alert').getByText('Nothing was changed').waitFor();
   await press(review, 'Approve');
-  await toldAndClosed(review, since);
+  await expectAndDismissDialog(review, since);
   await press(review, 'Deny');
-  await somebodyElse(review).getByText(since).waitFor();
+  await otherUserDialog(review).getByText(since).waitFor();
   expect(await poll()).toBe('authorization_pending');
-  await somebodyElse(review).getByRole('button', { name: 'Load the page again' }).click();
+  await otherUserDialog(review).getByRole('button', { name: 'Reload page' }).click();
   await review.getByText(`Signed in as ${since}`).waitFor();
   await page.context().close();
 });
 
-test('a page that waits for a terminal takes no login of another person for it', async () => {
+test("a page that waits for a device does not mistake another user's session for it", async () => {
   const device = (await request(service.url, 'POST', '/device')).body;
   const [waiting, since] = [someone('waiting'), someone('since')];
   const page = await newPage();
   await signIn(page, service.url, waiting);
   await page.goto(device.verification_uri_complete);
   await press(page, 'Approve');
-  await page.getByText('Waiting for your terminal').waitFor();
+  await page.getByText('Waiting for your device').waitFor();
   await signInBeside(page, since);
-  await fill(since, 'terminal of the other');
-  await page.getByText('Somebody else is signed in in this browser now').waitFor();
+  await fill(since, 'device of the other');
+  await page.getByText('This browser is now signed in to a different account').waitFor();
   await page.context().close();
 });

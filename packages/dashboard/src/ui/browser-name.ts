@@ -1,7 +1,7 @@
 import Bowser from 'bowser';
 
-/** What a browser's user agent comes to, like `Firefox on Linux`; undefined where it is none that is known. */
-export function programWords(userAgent: string): string | undefined {
+/** The browser and system of a user agent, such as `Firefox on Linux`; undefined if it is not a known browser. */
+export function browserName(userAgent: string): string | undefined {
   if (!userAgent.startsWith('Mozilla/')) return undefined;
   const { browser, os } = Bowser.parse(userAgent);
   const names = [browser.name, os.name].filter(Boolean);

@@ -1,4 +1,4 @@
-// The account page, part by part: what is there while its lists load, and where one of them cannot be had.
+// The sections of the account page while they load and when loading fails.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -20,25 +20,26 @@ afterAll(async () => {
 
 const lists = ['passkeys', 'sessions', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
-const part = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-const partNames = ['Your passkeys', 'Where you are signed in', 'Your organizations', 'Security log'];
+const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+const sectionNames = ['Passkeys', 'Sessions', 'Organizations', 'Activity'];
 
-/** About five lines: nobody knows yet how many entries there will be. */
+/** About five lines, since the number of entries is unknown until they load. */
 const maxMovePixels = 120;
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 390, height: 844 };
 
-/** The requests below the interface's path from now on. */
+/** Collects the API requests of a page from now on. */
 function requestsOf(page: Page): string[] {
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('request', (sent) => {
     const { pathname } = new URL(sent.url());
-    if (pathname.startsWith('/api/')) asked.push(`${sent.method()} ${pathname.replace('/api/v1/auth', '')}`);
+    if (pathname.startsWith('/api/'))
+      requests.push(`${sent.method()} ${pathname.replace('/api/v1/auth', '')}`);
   });
-  return asked;
+  return requests;
 }
 
-/** A page of somebody who is signed in, before the account is opened. */
+/** A signed-in page whose account has finished loading. */
 async function signedIn(email: string): Promise<Page> {
   const page = await newPage();
   await signIn(page, service.url, email);
@@ -48,38 +49,38 @@ async function signedIn(email: string): Promise<Page> {
 
 const focusedText = (page: Page) => page.evaluate(() => document.activeElement?.textContent);
 
-test('where nobody is signed in one question is asked, and the way leads to signing in', async () => {
+test('without a session the account page sends one request and goes to the sign-in page', async () => {
   const page = await newPage();
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('response', (answer) => {
     const isOfAccount = new URL(answer.frame().url()).pathname === '/account';
-    if (isOfAccount && answer.url().includes('/api/')) asked.push(`${answer.status()} ${answer.url()}`);
+    if (isOfAccount && answer.url().includes('/api/')) requests.push(`${answer.status()} ${answer.url()}`);
   });
   await page.goto(`${service.url}/account`);
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
-  expect(asked).toEqual([`401 ${service.url}/api/v1/auth/me`]);
+  expect(requests).toEqual([`401 ${service.url}/api/v1/auth/me`]);
   await page.context().close();
 });
 
-test('a list that fails says so in its place and is tried again alone, while the others work', async () => {
+test('a section that fails to load shows its own error and retries alone, while the others keep working', async () => {
   const page = await signedIn('one-fails@example.com');
   await page.route(addressOf('passkeys'), (route) => route.abort());
   await page.reload();
-  const passkeys = part(page, 'Your passkeys');
-  const alert = passkeys.getByRole('alert').getByText('Your passkeys could not be loaded');
+  const passkeys = section(page, 'Passkeys');
+  const alert = passkeys.getByRole('alert').getByText("Your passkeys couldn't be loaded");
   await alert.waitFor();
-  expect(await passkeys.getByText('None yet').count()).toBe(0);
-  await page.locator('#logins > li').getByText('this one').waitFor();
+  expect(await passkeys.getByText('No passkeys yet').count()).toBe(0);
+  await page.locator('#sessions > li').getByText('This session').waitFor();
   await page.locator('#organizations > li').first().waitFor();
-  await page.locator('#events > li').getByText('The account was made').waitFor();
-  await page.getByRole('button', { name: 'Edit the profile' }).click();
+  await page.locator('#events > li').getByText('Account created').waitFor();
+  await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Works all the same');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Your profile is saved.').waitFor();
+  await page.getByText('Profile saved.').waitFor();
   await page.waitForLoadState('networkidle');
   expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(1);
 
-  const asked = requestsOf(page);
+  const requests = requestsOf(page);
   const again = passkeys.getByRole('button', { name: 'Try again' });
   await again.focus();
   await page.keyboard.press('Enter');
@@ -88,21 +89,22 @@ test('a list that fails says so in its place and is tried again alone, while the
   await page.unroute(addressOf('passkeys'));
   await again.click();
   await passkeys.getByRole('button', { name: 'Add a passkey' }).waitFor();
-  expect(await focusedText(page)).toBe('Your passkeys');
+  expect(await focusedText(page)).toBe('Passkeys');
   expect(await passkeys.getByRole('alert').filter({ hasText: /./ }).count()).toBe(0);
-  expect(asked.filter((one) => one === 'GET /passkeys').length).toBeGreaterThanOrEqual(2);
-  expect(asked.filter((one) => !/passkey/.test(one))).toEqual([]);
+  expect(requests.filter((one) => one === 'GET /passkeys').length).toBeGreaterThanOrEqual(2);
+  expect(requests.filter((one) => !/passkey/.test(one))).toEqual([]);
   await page.context().close();
 });
 
-test('whoever can see no list can still sign out everywhere', async () => {
+test('signing out everywhere works even if every section fails to load', async () => {
   const email = 'no-list@example.com';
   const page = await signedIn(email);
   const { access_token: token } = await loginByMail(service.url, email);
   for (const list of lists) await page.route(addressOf(list), (route) => route.abort());
   await page.reload();
-  for (const name of partNames) await part(page, name).getByRole('button', { name: 'Try again' }).waitFor();
-  expect(await page.getByRole('button', { name: 'Sign out all others' }).count()).toBe(0);
+  for (const name of sectionNames)
+    await section(page, name).getByRole('button', { name: 'Try again' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Sign out other sessions' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);
@@ -110,19 +112,19 @@ test('whoever can see no list can still sign out everywhere', async () => {
   await page.context().close();
 });
 
-test('where the logins are not known, the log does not call a login ended', async () => {
-  const page = await signedIn('unknown-logins@example.com');
+test('while sessions are not loaded, the activity list calls no session ended', async () => {
+  const page = await signedIn('unknown-sessions@example.com');
   await page.route(addressOf('sessions'), (route) => route.abort());
   await page.reload();
   await page.locator('#events > li').first().waitFor();
-  expect(await page.locator('#events').innerText()).not.toContain('login');
+  expect(await page.locator('#events').innerText()).not.toContain('session');
   await page.unroute(addressOf('sessions'));
-  await part(page, 'Where you are signed in').getByRole('button', { name: 'Try again' }).click();
-  await page.locator('#events').getByText('in this login').first().waitFor();
+  await section(page, 'Sessions').getByRole('button', { name: 'Try again' }).click();
+  await page.locator('#events').getByText('This session').first().waitFor();
   await page.context().close();
 });
 
-test('what takes a while is said to, by role and by placeholder, and only after a moment', async () => {
+test('slow loading is announced and shows placeholders, but only after a short delay', async () => {
   const page = await signedIn('slow@example.com');
   await page.clock.install();
   await page.clock.pauseAt(Date.now() + 60_000);
@@ -132,34 +134,34 @@ test('what takes a while is said to, by role and by placeholder, and only after 
   const profile = Promise.withResolvers<void>();
   await page.route(addressOf('me'), (route) => profile.promise.then(() => route.continue()));
   await page.reload();
-  await page.locator('#waiting').waitFor({ state: 'attached' });
-  const said = () => page.locator('#waiting').innerText();
+  await page.locator('#loading').waitFor({ state: 'attached' });
+  const said = () => page.locator('#loading').innerText();
   await page.clock.runFor(140);
   expect(await said()).toBe('');
   expect(await page.getByRole('heading').count()).toBe(0);
   await page.clock.runFor(100);
-  await page.getByRole('status').getByText('One moment…').waitFor();
+  await page.getByRole('status').getByText('Loading…').waitFor();
   await page.getByRole('heading', { name: 'Your account' }).waitFor();
   profile.resolve();
 
   await page.locator('#profile-email').getByText('slow@example.com').waitFor();
-  for (const name of partNames) expect(await part(page, name).getAttribute('aria-busy')).toBe('true');
-  expect(await page.locator('#waiting').getAttribute('role')).toBe('status');
+  for (const name of sectionNames) expect(await section(page, name).getAttribute('aria-busy')).toBe('true');
+  expect(await page.locator('#loading').getAttribute('role')).toBe('status');
   await page.clock.runFor(260);
-  expect(await said()).toBe('One moment…');
+  expect(await said()).toBe('Loading…');
   const blank = page.locator('.placeholder').first();
   expect(await blank.evaluate((element) => getComputedStyle(element).animationDelay)).toBe('0.15s');
   expect(await page.getByText('None').count()).toBe(0);
   held.resolve();
   await page.locator('#events > li').first().waitFor();
   await page.clock.runFor(1000);
-  for (const name of partNames) expect(await part(page, name).getAttribute('aria-busy')).toBe('false');
+  for (const name of sectionNames) expect(await section(page, name).getAttribute('aria-busy')).toBe('false');
   expect(await said()).toBe('');
   expect(await page.locator('.placeholder').count()).toBe(0);
   await page.context().close();
 });
 
-test.each([0, 1])('what stands below %d passkeys hardly moves when they come', async (count) => {
+test.each([0, 1])('content below %d passkeys hardly moves when they load', async (count) => {
   const email = `still-${count}@example.com`;
   const page = await signedIn(email);
   const { access_token: token } = await loginByMail(service.url, email);
@@ -173,38 +175,38 @@ test.each([0, 1])('what stands below %d passkeys hardly moves when they come', a
     await page.route(addressOf('passkeys'), (route) => held.promise.then(() => route.continue()));
     await page.setViewportSize(viewport);
     await page.reload();
-    await page.locator('#logins > li').first().waitFor();
-    const logins = page.getByRole('heading', { name: 'Where you are signed in' });
-    const before = await logins.boundingBox();
+    await page.locator('#sessions > li').first().waitFor();
+    const sessions = page.getByRole('heading', { name: 'Sessions' });
+    const before = await sessions.boundingBox();
     held.resolve();
     await page.locator('#add-passkey').waitFor();
-    const after = await logins.boundingBox();
+    const after = await sessions.boundingBox();
     expect(Math.abs(after!.y - before!.y)).toBeLessThan(maxMovePixels);
     await page.unrouteAll();
   }
   await page.context().close();
 });
 
-test('the offer of a passkey after a mail does not wait for another list, and keeps its button when that comes', async () => {
+test('the passkey offer after an email sign-in does not wait for other sections, and its button does not move when they load', async () => {
   const page = await newPage();
   const held = Promise.withResolvers<void>();
   await page.route(addressOf('sessions'), (route) => held.promise.then(() => route.continue()));
   await signIn(page, service.url, 'offered@example.com');
-  await page.getByText('Next time without a mail').waitFor();
+  await page.getByText('Skip the email next time').waitFor();
   const button = await page.locator('#add-passkey').elementHandle();
   held.resolve();
-  await page.locator('#logins > li').waitFor();
+  await page.locator('#sessions > li').waitFor();
   expect(await button?.evaluate((element) => element.isConnected)).toBe(true);
   await page.context().close();
 });
 
-test('where the profile cannot be had nothing else is asked for, and another try begins at the heading', async () => {
+test('when the profile fails to load nothing else is requested, and trying again moves the focus to the heading', async () => {
   const page = await signedIn('no-profile@example.com');
   await page.route(addressOf('me'), (route) => route.abort());
-  const asked = requestsOf(page);
+  const requests = requestsOf(page);
   await page.reload();
-  await page.getByRole('alert').getByText('could not be reached').waitFor();
-  expect(asked).toEqual(['GET /me']);
+  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+  expect(requests).toEqual(['GET /me']);
   await page.unroute(addressOf('me'));
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.locator('#events > li').first().waitFor();
@@ -212,7 +214,7 @@ test('where the profile cannot be had nothing else is asked for, and another try
   await page.context().close();
 });
 
-test('a login that ends between the profile and the lists is told once, over the page', async () => {
+test('a session that ends between loading the profile and the lists is reported once, in a dialog', async () => {
   const page = await signedIn('cut@example.com');
   await page.route(addressOf('me'), async (route) => {
     const answer = await route.fetch({
@@ -222,9 +224,9 @@ test('a login that ends between the profile and the lists is told once, over the
     await route.fulfill({ response: answer });
   });
   await page.reload();
-  const dialog = page.getByRole('dialog', { name: 'You are signed out' });
-  await dialog.getByRole('button', { name: 'Look at this page first' }).click();
+  const dialog = page.getByRole('dialog', { name: "You're signed out" });
+  await dialog.getByRole('button', { name: 'Stay on this page' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await part(page, 'Your passkeys').getByRole('alert').getByText('You are signed out').waitFor();
+  await section(page, 'Passkeys').getByRole('alert').getByText("You're signed out").waitFor();
   await page.context().close();
 });

@@ -1,4 +1,4 @@
-// A person with more logins than fit a screen, in a real browser against the real service.
+// The session list of a user with many sessions, in a real browser against the real service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
@@ -28,26 +28,26 @@ async function addTerminals(token: string, count: number): Promise<void> {
   }
 }
 
-test('ten logins are shown, this one first, and all of them on request; the others end all the same', async () => {
+test('the account page shows ten sessions with the current one first, all of them on request, and signs out those not shown too', async () => {
   const { access_token } = await loginByMail(service.url, email);
   const page = await newPage();
   await signIn(page, service.url, email);
   await addTerminals(access_token, 12);
   await page.reload();
-  const rows = page.locator('#logins > li');
-  await page.getByRole('button', { name: 'Show all 14 logins' }).waitFor();
+  const rows = page.locator('#sessions > li');
+  await page.getByRole('button', { name: 'Show all 14 sessions' }).waitFor();
   expect(await rows.count()).toBe(10);
   const mine = rows.first();
-  await mine.getByText('this one').waitFor();
+  await mine.getByText('This session').waitFor();
   expect(await mine.locator('summary').innerText()).toContain('Chrome on Linux');
   await mine.locator('summary').click();
   await mine.getByText('Mozilla/5.0').waitFor();
-  await page.getByRole('button', { name: 'Show all 14 logins' }).click();
+  await page.getByRole('button', { name: 'Show all 14 sessions' }).click();
   expect(await rows.count()).toBe(14);
   expect(await rows.nth(10).locator('button:focus').count()).toBe(1);
   await page.reload();
-  await page.getByRole('button', { name: 'Sign out all others' }).click();
-  await page.getByText('Only this one is left.').waitFor();
+  await page.getByRole('button', { name: 'Sign out other sessions' }).click();
+  await page.getByText('All other sessions signed out.').waitFor();
   expect(await rows.count()).toBe(1);
   const { status } = await request(service.url, 'GET', '/me', { token: access_token });
   expect(status).toBe(401);

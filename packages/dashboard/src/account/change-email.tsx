@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals';
 import { requestEmailChange } from '../api.ts';
+import { emailErrors, explain } from '../error-messages.ts';
+import { duration } from '../format.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { duration, explain, mailWords } from '../words.ts';
-import { asUser } from './as-user.tsx';
+import { runAction } from './actions.tsx';
 
 const isOpen = signal(false);
 const email = signal('');
@@ -13,16 +14,15 @@ const error = signal('');
 const status = signal('');
 const busy = busyState();
 
-const words = {
-  ...mailWords,
-  invalid_request: 'That does not look like a mail address. It should look like ada@example.com.',
-  signup_disabled: 'This service does not take addresses of this domain.',
+const messages = {
+  ...emailErrors,
+  signup_disabled: "Email addresses at this domain can't be used here.",
 };
 
-/** Takes the form away; whoever uses a keyboard goes on at the button that brought it. */
+/** Closes the form and returns the focus to the button that opened it. */
 function close(): void {
   isOpen.value = false;
-  requestAnimationFrame(() => document.getElementById('change-address')?.focus());
+  requestAnimationFrame(() => document.getElementById('change-email')?.focus());
 }
 
 const send = () =>
@@ -30,41 +30,41 @@ const send = () =>
     error.value = '';
     const address = email.value.trim();
     if (address === '') {
-      error.value = 'Type the new mail address first.';
+      error.value = 'Enter your new email address.';
       return undefined;
     }
-    const result = await asUser(() => requestEmailChange(address));
+    const result = await runAction(() => requestEmailChange(address));
     if (!result.ok) {
-      error.value = explain(result.problem, words);
+      error.value = explain(result.problem, messages);
       return undefined;
     }
-    status.value = `We sent a mail to ${address}. Your address changes when the link in it is used, within ${duration(result.value.expires_in)}.`;
+    status.value = `We sent a link to ${address}. Open it within ${duration(result.value.expires_in)} to confirm your new email.`;
     close();
     email.value = '';
     return undefined;
   });
 
-/** Another address for the account: it counts once the link that is sent there has been used. */
-export function ChangeAddress() {
+/** Requests a new email for the account. It takes effect once the link sent there is used. */
+export function ChangeEmail() {
   return (
-    <section aria-label="Change the mail address">
-      <StatusMessage id="address-status">{status.value}</StatusMessage>
+    <section aria-label="Change email">
+      <StatusMessage id="email-status">{status.value}</StatusMessage>
       {isOpen.value ? (
         <>
-          <ErrorMessage id="address-error" text={error.value} />
+          <ErrorMessage id="email-error" text={error.value} />
           <Form onSubmit={send}>
             <EmailField
-              id="new-address"
-              label="New mail address"
+              id="new-email"
+              label="New email address"
               value={email}
               error={error.value}
-              errorId="address-error"
+              errorId="email-error"
               takesFocus
               autoComplete="email"
             />
             <div class="row">
               <button type="submit" class="primary" disabled={busy.now.value}>
-                {busy.now.value ? 'One moment…' : 'Send a link there'}
+                {busy.now.value ? 'One moment…' : 'Send confirmation link'}
               </button>
               <button type="button" disabled={busy.now.value} onClick={close}>
                 Cancel
@@ -75,7 +75,7 @@ export function ChangeAddress() {
       ) : (
         <button
           type="button"
-          id="change-address"
+          id="change-email"
           class="plain"
           onClick={() => {
             error.value = '';
@@ -83,7 +83,7 @@ export function ChangeAddress() {
             isOpen.value = true;
           }}
         >
-          Change the address
+          Change email
         </button>
       )}
     </section>

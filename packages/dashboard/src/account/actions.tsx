@@ -1,0 +1,51 @@
+import { signal } from '@preact/signals';
+import type { Result } from '../api.ts';
+import { withRecentSignIn } from '../confirm/confirm.tsx';
+import { home, loginPath } from '../next.ts';
+import { Dialog } from '../ui/dialog.tsx';
+
+const isSignedOut = signal(false);
+const isDismissed = signal(false);
+
+/** Counts the changes made on this page, each of which adds to the security log. */
+export const changeCount = signal(0);
+
+/** Returns the result unchanged. If the session has ended, opens `SignedOutDialog` for the whole page. */
+export function detectSignOut<T>(result: Result<T>): Result<T> {
+  if (!result.ok && result.problem.code === 'invalid_token') {
+    isSignedOut.value = true;
+    isDismissed.value = false;
+  }
+  return result;
+}
+
+/** Changes something in the account. Asks the user to confirm their identity if the change requires it. */
+export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
+  const result = detectSignOut(await withRecentSignIn(action));
+  if (result.ok) changeCount.value++;
+  return result;
+}
+
+/** Offers to sign in again when the session ended while the page was open. Whatever was typed stays on the page. */
+export function SignedOutDialog() {
+  if (!isSignedOut.value || isDismissed.value) return null;
+  const dismiss = () => {
+    isDismissed.value = true;
+  };
+  return (
+    <Dialog id="signed-out" title="You're signed out" onClose={dismiss}>
+      <p>
+        This session has expired or was signed out somewhere else. Your last change wasn't saved. Sign in
+        again to continue.
+      </p>
+      <div class="row">
+        <a class="button" href={loginPath(home)}>
+          Sign in again
+        </a>
+        <button type="button" class="plain" onClick={dismiss}>
+          Stay on this page
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test';
+import { type Event, eventTypes } from '@latchkey/contract/events';
+import { eventText } from './event-text.ts';
+
+const event = (type: string, detail: Event['detail'] = {}) =>
+  ({
+    id: 'evt_1',
+    type,
+    created_at: '',
+    session_id: null,
+    ip_address: null,
+    user_agent: null,
+    detail,
+  }) as Event;
+
+test('every event type has its own text, even without details', () => {
+  const texts = eventTypes.map((type) => eventText(event(type)));
+  expect(new Set(texts).size).toBe(eventTypes.length);
+  for (const text of texts) expect(text).not.toMatch(/_|undefined|\s$/);
+});
+
+test('an event type added by a newer service is shown by its escaped name', () => {
+  expect(eventText(event('constructor'))).toBe('constructor');
+  expect(eventText(event('moon_\u202Erises'))).toBe('moon [U+202E]rises');
+});
+
+test('a name in an event cannot close its quotes or reorder the words around it', () => {
+  const name = '” was removed. \u202EOpen “evil';
+  expect(eventText(event('passkey_added', { name }))).toBe(
+    "Passkey “\u2068' was removed. [U+202E]Open 'evil\u2069” added",
+  );
+});
+
+test('a renamed passkey is shown with its new name, and several without names', () => {
+  expect(eventText(event('passkey_renamed', { passkey_id: 'pk_a', name: 'laptop' }))).toBe(
+    'Passkey renamed to “\u2068laptop\u2069”',
+  );
+  expect(eventText(event('passkey_renamed', { passkey_ids: 'pk_a pk_b' }))).toBe('Passkeys renamed');
+});
+
+test('unknown details are left out of the text', () => {
+  expect(eventText(event('session_revoked', { reason: 'moon' }))).toBe('Session ended');
+  expect(eventText(event('login', { method: 'moon', kind: 'moon' }))).toBe('Signed in');
+  expect(eventText(event('refresh_retry_elsewhere', { changed: 'moon' }))).toBe(
+    'Session refresh retried from a different place',
+  );
+  expect(eventText(event('profile_changed', { fields: 'name moon time_zone' }))).toBe(
+    'Profile updated: name, time zone',
+  );
+});

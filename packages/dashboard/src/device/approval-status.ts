@@ -1,0 +1,98 @@
+import type { Event } from '@latchkey/contract/events';
+import { listEventsSince, type Problem } from '../api.ts';
+
+const pollIntervalMilliseconds = 2_000;
+
+/** How often to poll after the code has expired before giving up. */
+const pollsAfterExpiry = 5;
+
+/** Tolerated clock difference between two nodes of the service. */
+const clockSkewMilliseconds = 60_000;
+
+/** A device sign-in approved on this page. Kept in the history entry: see decision.ts. */
+export interface Approval {
+  /** The user who approved it. */
+  readonly userId: string;
+  /** The session it will start; null if the device started with an earlier release of the service. */
+  readonly sessionId: string | null;
+  /** When the device asked to sign in, by the service's clock. */
+  readonly requestedAt: string;
+  /** When the code expires, by this browser's clock, in milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** What this browser knows about an approved device sign-in. */
+export type ApprovalStatus =
+  | 'waiting'
+  | 'unreachable'
+  | 'deviceSignedIn'
+  | 'sessionEnded'
+  | 'withdrawn'
+  | 'expired'
+  | 'signedOut'
+  | 'differentUser'
+  | 'unknown';
+
+/**
+ * Polls until the outcome of an approval is final: the device has signed in, the code has expired, or this browser is
+ * no longer signed in as the approver. Retries after lost responses and rate limits. Pauses while the page is hidden.
+ */
+export async function watchApproval(
+  approval: Approval,
+  show: (status: ApprovalStatus) => void,
+): Promise<void> {
+  const { sessionId, until } = approval;
+  if (sessionId === null) return show('unknown');
+  show('waiting');
+  let previous: ApprovalStatus | undefined;
+  for (let pollsLeft = pollsAfterExpiry; pollsLeft > 0; ) {
+    await untilVisible();
+    const isExpired = Date.now() >= until;
+    const { status, retryAfterSeconds = 0 } = await poll(approval, sessionId);
+    if (isFinal(status)) return show(status);
+    if (status === 'waiting' && isExpired) return show('expired');
+    // A single occurrence may be the moment in which another tab replaces this browser's session.
+    if ((status === 'signedOut' || status === 'differentUser') && status === previous) return show(status);
+    if (status === 'waiting' || status === 'unreachable') show(status);
+    if (isExpired) pollsLeft--;
+    previous = status;
+    await pause(Math.max(pollIntervalMilliseconds, retryAfterSeconds * 1000));
+  }
+  show('unknown');
+}
+
+const isFinal = (status: ApprovalStatus) =>
+  ['deviceSignedIn', 'sessionEnded', 'withdrawn', 'unknown'].includes(status);
+
+interface Poll {
+  readonly status: ApprovalStatus;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+const endings: ReadonlySet<Event['type']> = new Set(['session_revoked', 'session_disowned', 'refresh_theft']);
+
+/** Reads the security log, which also shows a session that ended right after it started. */
+async function poll({ requestedAt }: Approval, sessionId: string): Promise<Poll> {
+  const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMilliseconds);
+  if (!log.ok) return failedPoll(log.problem);
+  const events = log.value.events.filter(({ session_id }) => session_id === sessionId);
+  if (events.some(({ detail }) => detail['reason'] === 'withdrawn')) return { status: 'withdrawn' };
+  if (events.some(({ type }) => endings.has(type))) return { status: 'sessionEnded' };
+  if (events.length > 0) return { status: 'deviceSignedIn' };
+  return { status: log.value.isComplete ? 'waiting' : 'unknown' };
+}
+
+function failedPoll({ code, retryAfterSeconds }: Problem): Poll {
+  if (code === 'invalid_token') return { status: 'signedOut' };
+  if (code === 'somebody_else') return { status: 'differentUser' };
+  return { status: 'unreachable', retryAfterSeconds };
+}
+
+const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+
+function untilVisible(): Promise<void> {
+  if (document.visibilityState === 'visible') return Promise.resolve();
+  return new Promise((resolve) => {
+    document.addEventListener('visibilitychange', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,75 @@
+import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
+import { signedInByEmail } from '../passkey-offer.ts';
+import { Heading } from '../ui/heading.tsx';
+import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import type { ApprovalStatus } from './approval-status.ts';
+
+const checkDevice = "Check your device: if it isn't signed in, start again there.";
+
+const statusText: Record<ApprovalStatus, string> = {
+  waiting: 'Waiting for your device to finish signing in…',
+  unreachable:
+    "Waiting for your device to finish signing in… Latchkey isn't responding right now. This page will keep trying.",
+  deviceSignedIn: 'Your device is signed in. You can close this window.',
+  sessionEnded: 'Your device signed in, but has since been signed out.',
+  withdrawn: "Your device isn't signed in.",
+  expired: "Your device didn't finish signing in before the code expired. Start again on your device.",
+  signedOut: `You've been signed out in this browser, so this page can't tell whether your device signed in. ${checkDevice}`,
+  differentUser: `This browser is now signed in to a different account, so this page can't tell whether your device signed in. ${checkDevice}`,
+  unknown: `This page can't tell whether your device signed in. ${checkDevice}`,
+};
+
+interface ApprovedProps {
+  readonly status: ApprovalStatus;
+  readonly error: string;
+  readonly isBusy: boolean;
+  readonly onWithdraw: () => void;
+}
+
+const canBeWithdrawn = (status: ApprovalStatus) => status === 'waiting' || status === 'unreachable';
+
+const isExpected = (status: ApprovalStatus) =>
+  ['waiting', 'unreachable', 'deviceSignedIn', 'withdrawn'].includes(status);
+
+/** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
+export function Approved({ status, error, isBusy, onWithdraw }: ApprovedProps) {
+  return (
+    <>
+      <Heading key={status === 'withdrawn' ? 'withdrawn' : 'approved'} takesFocus>
+        {status === 'withdrawn' ? 'Approval withdrawn' : 'Approved'}
+      </Heading>
+      <StatusMessage isCaution={!isExpected(status)}>{statusText[status]}</StatusMessage>
+      <ErrorMessage text={error} />
+      {canBeWithdrawn(status) ? (
+        <p>
+          Approved by mistake?{' '}
+          <button type="button" id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
+            Withdraw approval
+          </button>
+        </p>
+      ) : null}
+      <p>
+        <a href="/account">View your sessions</a>
+      </p>
+      {signedInByEmail() && passkeysSupported ? (
+        <p class="quiet">
+          Skip the email next time: <a href="/account">add a passkey</a>.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+export function Denied() {
+  return (
+    <>
+      <Heading key="denied" takesFocus>
+        Denied
+      </Heading>
+      <StatusMessage>You denied this request. The device isn't signed in.</StatusMessage>
+      <p class="quiet">
+        You can close this window. If you didn't start this sign-in, there's nothing else to do.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import { fieldLimits } from '@latchkey/contract/field-limits';
+
+/** The token in this page's URL fragment; undefined unless it is complete and starts with `prefix`. */
+export function tokenFromLink(prefix: string): string | undefined {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
+  const isComplete =
+    token.startsWith(prefix) && token.length > prefix.length && token.length <= fieldLimits.token;
+  return isComplete ? token : undefined;
+}
+
+/**
+ * Removes the token from the URL once it has been used or declined; until then a reload must still find it. Keeps the
+ * outcome in the history entry, so that a reload shows it again.
+ */
+export const closeLink = (outcome: object): void => history.replaceState(outcome, '', location.pathname);
+
+/** What `closeLink` stored. An earlier release may have stored it in another shape, so callers must validate it. */
+export const linkOutcome = (): Readonly<Record<string, unknown>> =>
+  typeof history.state === 'object' && history.state !== null ? history.state : {};
+
+// Opening a second link in the same tab changes only the fragment, which does not reload the page.
+window.addEventListener('hashchange', () => location.reload());

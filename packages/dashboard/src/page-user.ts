@@ -1,0 +1,17 @@
+import type { Profile } from '@latchkey/contract/account';
+import { signal } from '@preact/signals';
+
+type PageUser = Pick<Profile, 'id' | 'email'>;
+
+let current: PageUser | undefined;
+
+/** The user whose data this page shows, once known. */
+export const pageUser = (): PageUser | undefined => current;
+
+/** Binds this page to a user: from now on the service refuses its requests if another user is signed in. */
+export function setPageUser(user: PageUser): void {
+  current = user;
+}
+
+/** The email of the user who is signed in now, if it is not the one this page shows. */
+export const otherUserEmail = signal<string | undefined>(undefined);

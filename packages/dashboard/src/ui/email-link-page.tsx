@@ -1,0 +1,159 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import type { ComponentChildren, ComponentType } from 'preact';
+import type { Result } from '../api.ts';
+import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
+import { type ErrorMessages, explain } from '../error-messages.ts';
+import { busyState } from './busy.ts';
+import { Form } from './form.tsx';
+import { Heading } from './heading.tsx';
+import { Delayed } from './loading.tsx';
+import { ErrorMessage, StatusMessage } from './messages.tsx';
+import { mount } from './mount.tsx';
+
+type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
+type Step<T> =
+  | { at: 'incomplete' }
+  | { at: 'question'; token: string }
+  | { at: 'kept' }
+  | { at: 'done'; value: T; token?: string };
+
+/** Props of the last step. */
+export interface DoneProps<T> {
+  readonly value: T;
+  /** The link's token, for a follow-up request; undefined after a reload. */
+  readonly token: string | undefined;
+  /** Replaces the value shown, now and after a reload. */
+  readonly onChange: (value: T) => void;
+}
+
+interface EmailLinkPage<T> {
+  /** Prefix of the tokens the link may carry. */
+  readonly prefix: string;
+  readonly heading: string;
+  readonly text: ComponentChildren;
+  /** Fields of the form, given the error to show. */
+  readonly fields?: (error: string) => ComponentChildren;
+  /** False while the question is still loading. */
+  readonly isReady?: ReadonlySignal<boolean>;
+  /** Label of the button that changes nothing, and the text shown after it. */
+  readonly decline: string;
+  readonly declinedText: string;
+  /** Label of the button that spends the token, and the request it sends. */
+  readonly confirm: string;
+  readonly onConfirm: (token: string) => Promise<Result<T>>;
+  /** Validates a value restored after a reload. */
+  readonly isValue: (value: unknown) => value is T;
+  /** Read when a request fails. */
+  readonly errorMessages: () => ErrorMessages;
+  readonly Done: ComponentType<DoneProps<T>>;
+}
+
+function restoredStep<T>(isValue: (value: unknown) => value is T): Step<T> {
+  const { at, value } = linkOutcome();
+  if (at === 'kept') return { at };
+  return at === 'done' && isValue(value) ? { at, value } : { at: 'incomplete' };
+}
+
+/**
+ * Mounts the page behind an emailed link that asks one question. Opening it changes nothing, even with scripts
+ * running: the token is only sent on a click. The button that changes nothing comes first, because mail scanners may
+ * press the first button they find.
+ */
+export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
+  const token = tokenFromLink(page.prefix);
+  const step = signal<Step<T>>(token === undefined ? restoredStep(page.isValue) : { at: 'question', token });
+  const finish = (outcome: Outcome<T>, spent?: string) => {
+    closeLink(outcome);
+    step.value = outcome.at === 'done' && spent !== undefined ? { ...outcome, token: spent } : outcome;
+  };
+  const Question = questionStep(page, finish);
+
+  mount(() => {
+    const now = step.value;
+    switch (now.at) {
+      case 'incomplete':
+        return <Incomplete />;
+      case 'question':
+        return page.isReady?.value === false ? (
+          <LoadingQuestion heading={page.heading} />
+        ) : (
+          <Question token={now.token} />
+        );
+      case 'kept':
+        return <Declined text={page.declinedText} />;
+      case 'done':
+        return (
+          <page.Done
+            value={now.value}
+            token={now.token}
+            onChange={(value) => finish({ at: 'done', value }, now.token)}
+          />
+        );
+    }
+  });
+}
+
+const Incomplete = () => (
+  <>
+    <Heading key="incomplete">This link is incomplete</Heading>
+    <p>
+      Part of the link is missing. Open it from the email again, or copy the whole link. If you've already
+      answered, there's nothing else to do.
+    </p>
+  </>
+);
+
+const LoadingQuestion = ({ heading }: { heading: string }) => (
+  <>
+    <Heading key="question">{heading}</Heading>
+    <StatusMessage>
+      <Delayed>Loading…</Delayed>
+    </StatusMessage>
+  </>
+);
+
+const Declined = ({ text }: { text: string }) => (
+  <>
+    <Heading key="kept" takesFocus>
+      Nothing was changed
+    </Heading>
+    <p>{text}</p>
+  </>
+);
+
+/** The step that asks the question, with its own error and progress. */
+function questionStep<T>(
+  page: EmailLinkPage<T>,
+  finish: (outcome: Outcome<T>, spent?: string) => void,
+): ComponentType<{ token: string }> {
+  const error = signal('');
+  const busy = busyState();
+
+  const confirm = (token: string) =>
+    busy.run(async () => {
+      error.value = '';
+      const result = await page.onConfirm(token);
+      if (result.ok) finish({ at: 'done', value: result.value }, token);
+      else error.value = explain(result.problem, page.errorMessages());
+      return undefined;
+    });
+
+  return ({ token }) => (
+    <>
+      <Heading key="question">{page.heading}</Heading>
+      <p>{page.text}</p>
+      <ErrorMessage text={error.value} />
+      <Form onSubmit={() => confirm(token)}>
+        {page.fields?.(error.value)}
+        <div class="choice">
+          <button type="button" disabled={busy.now.value} onClick={() => finish({ at: 'kept' })}>
+            {page.decline}
+          </button>
+          <button type="submit" class="primary" disabled={busy.now.value}>
+            {busy.now.value ? 'One moment…' : page.confirm}
+          </button>
+        </div>
+      </Form>
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+/** Anything faster would only make the loading state flash. `.placeholder` in style.css uses the same delay. */
+const delayMilliseconds = 150;
+
+/** Shows its children after a short delay. */
+export function Delayed({ children }: { children: ComponentChildren }): ComponentChildren {
+  const [isDue, setIsDue] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsDue(true), delayMilliseconds);
+    return () => clearTimeout(timer);
+  }, []);
+  return isDue ? children : null;
+}
+
+/** Announces loading to screen readers. Stays mounted while empty, as live regions must. */
+export function LoadingMessage({ isLoading }: { isLoading: boolean }) {
+  return (
+    <p id="loading" class="visually-hidden" role="status">
+      {isLoading ? <Delayed>Loading…</Delayed> : null}
+    </p>
+  );
+}
+
+/** Reserves room for entries that are still loading, so that the content below hardly moves. */
+export function Placeholder({ entries }: { entries: number }) {
+  return (
+    <div class="placeholder" aria-hidden="true">
+      {Array.from({ length: entries }, (_, index) => (
+        <p key={index} class="blank" />
+      ))}
+    </div>
+  );
+}

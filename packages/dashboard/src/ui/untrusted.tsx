@@ -1,0 +1,19 @@
+import { untrustedText } from '@latchkey/contract/untrusted-text';
+
+/**
+ * Text supplied by a program or another person: quoted, styled apart and direction-isolated, so that it can't pass
+ * for the page's own words or disturb the text around it.
+ */
+export function Untrusted({ text }: { text: string | null }) {
+  if (text === null || text.trim() === '') return <span class="missing">Not provided</span>;
+  return (
+    <q class="untrusted">
+      <bdi>{untrustedText(text)}</bdi>
+    </q>
+  );
+}
+
+/** Explains the quotes; shown below a list with `Untrusted` text. */
+export const UntrustedHint = () => (
+  <p class="hint">Text in quotes is self-reported and hasn't been verified.</p>
+);
