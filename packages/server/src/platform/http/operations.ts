@@ -136,7 +136,8 @@ const reasonPhrases = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Con
   string
 >;
 
-const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' && access !== 'service';
+/** Whether an endpoint takes a user's credential, required or optional. */
+export const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' && access !== 'service';
 
 /** Describes an endpoint of the contract. */
 export function describeEndpoint(endpoint: Endpoint): Operation {

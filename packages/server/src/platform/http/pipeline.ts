@@ -15,7 +15,7 @@ import { readClientInfo } from './client-info.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
 import { namesBearer, type PresentedCredential, readPresentedCredential } from './credential.ts';
 import type { Exchange } from './exchange.ts';
-import { describeEndpoint, patternOf } from './operations.ts';
+import { describeEndpoint, patternOf, takesUser } from './operations.ts';
 import { requireAllowedOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
 import { requireExpectedUser } from './user.ts';
@@ -98,7 +98,7 @@ const dialectWith = <E extends Endpoint, Body>(
   handler: (call: Call<E>) => Promise<Reply<Body>>,
 ): Dialect => ({ endpoint, handle: (call) => handler(call as Call<E>) });
 
-/** An empty form body is read as JSON where a user's credential can stand in for it: it revokes the caller's session. */
+/** An empty form to revoke has no token, so it counts as JSON, which revokes the caller's own sessions. */
 const isFormCall = (endpoint: Endpoint, request: Request, received: ReceivedBody): boolean =>
   dialectOf(request) === 'form' &&
   !(endpoint.access === 'bearer' && !(received instanceof AuthError) && received.length === 0);
@@ -119,7 +119,6 @@ const identifyService = <Credential>(
 ): Promise<CallingService> => access.authenticateService(headers.get('Authorization'));
 
 const takesService = ({ access }: Endpoint): boolean => access === 'service';
-const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' && access !== 'service';
 
 /** The verified credential of a user; undefined only where it is optional. */
 function requireCredential<Credential>(

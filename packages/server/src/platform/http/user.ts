@@ -5,7 +5,7 @@ const userIdPattern = /^usr_[\w-]{22}$/;
 
 /**
  * Requires that the caller is the user in the `Latchkey-User` header, if there is one. An open page shows one user,
- * but its cookie belongs to whoever signed in last in that browser.
+ * but its cookie belongs to the last user who signed in with that browser.
  * @throws {AuthError} `invalid_request` for a malformed id; `precondition_failed` for another user's
  */
 export function requireExpectedUser(headers: Headers, userId: string): void {
