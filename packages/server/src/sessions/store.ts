@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, sql } from 'kysely';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
+import { sweepStatement } from '../platform/database/sweep.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -314,32 +315,21 @@ export const touchSession = statement<{
 const endOfUse = sql<number>`case when kind = 'browser' and (parent_session_id is not null or passkey_added_by is not null) then expires_at else idle_expires_at end`;
 
 /**
- * Deletes some sessions that are of no more use since a moment. Browser logins that were stolen or disowned are kept
- * until they are older than any browser is known for, so that none is known again by one of them.
+ * Deletes a batch of sessions that are of no use since a moment. Browser sessions that were stolen or disowned stay
+ * until they are older than any known-browser cookie, so that such a cookie never vouches for one of them.
  */
-export const sweepSessions = statement<{
-  before: number;
-  distrusted_before: number;
-  limit: number;
-}>()((db, p, dialect) =>
-  db
-    .deleteFrom('sessions')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('sessions')
-        .select('id')
-        .where(endOfUse, '<', p.before)
-        .where((w) =>
-          w.or([
-            w('distrusted_as', 'is', null),
-            w('kind', '<>', 'browser'),
-            w('created_at', '<', p.distrusted_before),
-          ]),
-        )
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+export const sweepSessions = sweepStatement<{ before: number; distrusted_before: number }>()(
+  'sessions',
+  'id',
+  (e, p) =>
+    e.and([
+      e(endOfUse, '<', p.before),
+      e.or([
+        e('distrusted_as', 'is', null),
+        e('kind', '<>', 'browser'),
+        e('created_at', '<', p.distrusted_before),
+      ]),
+    ]),
 );
 
 /** Whether an account is disabled; no row when it is gone. */

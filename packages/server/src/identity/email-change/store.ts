@@ -1,4 +1,5 @@
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
 /** Voids the changes of an account that still wait for their click. */
@@ -137,17 +138,7 @@ export const deleteNoticesSince = statement<{ user_id: string; after: number; ex
       .where('id', '<>', p.except_id),
 );
 
-/** Deletes some changes whose link, or whose undo, ended before a moment. */
-export const sweepEmailChanges = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('email_changes')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('email_changes')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+/** Deletes a batch of changes whose link, or whose time to undo, expired before a moment. */
+export const sweepEmailChanges = sweepStatement()('email_changes', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );

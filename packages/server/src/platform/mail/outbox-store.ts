@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { statement } from '../database/statement.ts';
+import { sweepStatement } from '../database/sweep.ts';
 
 /** A person waits for the mail: it is claimed before all others. */
 export const urgentPriority = 0;
@@ -156,19 +157,13 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** Deletes some mails that were sent, or of no more use, before a moment. */
-export const sweepOutbox = statement<{ sent_before: number; dead_before: number; limit: number }>()(
-  (db, p, dialect) =>
-    db
-      .deleteFrom('outbox')
-      .where('id', 'in', (e) =>
-        e
-          .selectFrom('outbox')
-          .select('id')
-          .where('created_at', '<', p.sent_before)
-          .where((w) => w.or([w('sent_at', 'is not', null), w('expires_at', '<', p.dead_before)]))
-          .limit(p.limit)
-          .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-      )
-      .returning('id'),
+/** Deletes a batch of mails that were created before a moment and are either sent or expired long enough ago. */
+export const sweepOutbox = sweepStatement<{ sent_before: number; dead_before: number }>()(
+  'outbox',
+  'id',
+  (e, p) =>
+    e.and([
+      e('created_at', '<', p.sent_before),
+      e.or([e('sent_at', 'is not', null), e('expires_at', '<', p.dead_before)]),
+    ]),
 );

@@ -1,6 +1,7 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { type Expression, sql } from 'kysely';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 
 /** Where the notices of an account go; no row when it is gone. */
 export const findAddress = statement<{ user_id: string }>()((db, p) =>
@@ -44,20 +45,9 @@ export const closeWindow = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('notice_windows').where('id', '=', p.id),
 );
 
-/** Deletes some windows that ended before a moment. */
-export const sweepNoticeWindows = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('notice_windows')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('notice_windows')
-        .select('id')
-        .where('ends_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .where('ends_at', '<', p.before)
-    .returning('id'),
+/** Deletes a batch of windows that ended before a moment. */
+export const sweepNoticeWindows = sweepStatement()('notice_windows', 'id', (e, p) =>
+  e('ends_at', '<', p.before),
 );
 
 export const insertNotice = statement<{
@@ -116,17 +106,5 @@ export const countDigest = statement<{ digest_id: string }>()((db, p) =>
     .where('digest_id', '=', p.digest_id),
 );
 
-/** Deletes some notices whose links ended before a moment. */
-export const sweepNotices = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('notices')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('notices')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
-);
+/** Deletes a batch of notices whose links expired before a moment. */
+export const sweepNotices = sweepStatement()('notices', 'id', (e, p) => e('expires_at', '<', p.before));

@@ -2,6 +2,7 @@ import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 
 /** The session has not been revoked, alone or with all others of its user. */
 const isSessionActive = (
@@ -151,17 +152,7 @@ export const redeem = statement<{ id: string; now: number; idempotency_hash: str
       ]),
 );
 
-/** Deletes some device logins that expired before a moment. */
-export const sweepAuthorizations = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('device_authorizations')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('device_authorizations')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+/** Deletes a batch of device authorizations that expired before a moment. */
+export const sweepAuthorizations = sweepStatement()('device_authorizations', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );

@@ -3,6 +3,7 @@ import type { Dialect } from '../../platform/database/executor.ts';
 import { lockOnAddress } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 
 export const insertMagicLink = statement<{
   id: string;
@@ -72,17 +73,7 @@ export const spendLinksFor = statement<{ email_key: string; now: number }>()((db
     .returning('id'),
 );
 
-/** Deletes some links that expired before a moment. */
-export const sweepMagicLinks = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('magic_links')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('magic_links')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+/** Deletes a batch of links that expired before a moment. */
+export const sweepMagicLinks = sweepStatement()('magic_links', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );

@@ -1,5 +1,6 @@
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 
 /** What the creation options say of the user. */
 export const findAccount = statement<{ user_id: string }>()((db, p) =>
@@ -152,17 +153,7 @@ export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p
     .returning(['id', 'name']),
 );
 
-/** Forgets some challenges that would be refused as expired anyway. */
-export const sweepSpentChallenges = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('spent_challenges')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('spent_challenges')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+/** Deletes a batch of spent challenges that would be refused as expired anyway. */
+export const sweepSpentChallenges = sweepStatement()('spent_challenges', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );
