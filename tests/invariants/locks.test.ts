@@ -5,12 +5,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import postgres from 'postgres';
-import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
+import { revokeAllSessions, setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import {
   addMember,
   createOrganization,
 } from '../../packages/server/src/identity/organizations/organizations.ts';
-import { revokeAllSessions } from '../../packages/server/src/sessions/sessions.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data/personal-data.ts';
 import { addPasskey, newAuthenticator, tokenIn } from '../support/account.ts';
 import { type Answer, openApp, type TestApp, type Tokens } from '../support/app.ts';

@@ -169,7 +169,12 @@ function recordRetry(
 const endStolenSession = (ctx: Context, id: string, userId: string, client: ClientInfo): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     await lockAccountRow(tx, { id: userId });
-    const [ended] = await store.endStolenSession(tx, { id, user_id: userId, now: ctx.clock() });
+    const [ended] = await store.endSession(tx, {
+      id,
+      user_id: userId,
+      distrusted_as: 'stolen',
+      now: ctx.clock(),
+    });
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, client });
     await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, client });

@@ -2,13 +2,14 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { refreshGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Api, Call, Grant } from '../platform/http/pipeline.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
 import { refresh } from './refresh.ts';
 import {
   listSessions,
-  revokeAllSessions,
   revokeByToken,
   revokeOwnSession,
   revokeSession,
+  type WithdrawApproval,
 } from './sessions.ts';
 
 /** The refresh grant of the OAuth token endpoint. @see RFC 6749 section 6 */
@@ -21,7 +22,21 @@ export const refreshGrant: Grant = {
   },
 };
 
-export function sessionRoutes(api: Api, ctx: Context): void {
+/** What ending sessions changes in the tables of capabilities above this one. */
+interface Transitions {
+  readonly revokeAllSessions: (
+    ctx: Context,
+    userId: string,
+    by: { readonly sessionId: string; readonly client: ClientInfo },
+  ) => Promise<void>;
+  readonly withdrawApproval: WithdrawApproval;
+}
+
+export function sessionRoutes(
+  api: Api,
+  ctx: Context,
+  { revokeAllSessions, withdrawApproval }: Transitions,
+): void {
   api.on(
     endpoints.refresh,
     (call) => refreshGrant.redeem(ctx, call.body.refresh_token, call),
@@ -45,7 +60,7 @@ export function sessionRoutes(api: Api, ctx: Context): void {
   }));
 
   api.on(endpoints.revokeSession, async ({ caller, params, client }) => {
-    await revokeSession(ctx, caller, params.id, client);
+    await revokeSession(ctx, caller, params.id, client, withdrawApproval);
     return caller.sessionId === params.id ? { cookie: 'clear' } : {};
   });
 }

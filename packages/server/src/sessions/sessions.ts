@@ -131,9 +131,10 @@ async function endReplacedSession(
 ): Promise<string | undefined> {
   const former = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
   if (!former) return undefined;
-  const [ended] = await store.revokeSession(tx, {
+  const [ended] = await store.endSession(tx, {
     id: sessionIdOf(former.subject),
     user_id: session.userId,
+    distrusted_as: null,
     now: ctx.clock(),
   });
   return ended?.id;
@@ -299,8 +300,15 @@ function reasonOf(sessionId: string, by: string | undefined): Record<string, str
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
 
+/** Withdraws the approval of a device login that no device has redeemed yet; false when there is none. */
+export type WithdrawApproval = (
+  tx: Executor,
+  approval: { readonly userId: string; readonly sessionId: string },
+) => Promise<boolean>;
+
 /**
- * Ends one login of the user, or keeps one from beginning that was approved and not picked up by its device.
+ * Ends one session of the user. With `withdrawApproval` also one that a device may still start, since the approval that
+ * it would come from is named by the same id.
  * @throws {AuthError} `not_found`, also for another user's session
  */
 export async function revokeSession(
@@ -308,18 +316,25 @@ export async function revokeSession(
   owner: { readonly userId: string; readonly sessionId?: string },
   sessionId: string,
   client: ClientInfo,
+  withdrawApproval?: WithdrawApproval,
 ): Promise<void> {
+  const { userId } = owner;
   const ended = await ctx.db.transaction(async (tx) => {
-    await lockAccountRow(tx, { id: owner.userId });
-    // In this order: what a device picks up in between is found as a session.
-    const [withdrawn] = await store.withdrawApproval(tx, { session_id: sessionId, user_id: owner.userId });
+    await lockAccountRow(tx, { id: userId });
+    // In this order: what a device redeems in between is found as a session.
+    const withdrawn = (await withdrawApproval?.(tx, { userId, sessionId })) ?? false;
     const [ended] = withdrawn
       ? []
-      : await store.revokeSession(tx, { id: sessionId, user_id: owner.userId, now: ctx.clock() });
+      : await store.endSession(tx, {
+          id: sessionId,
+          user_id: userId,
+          distrusted_as: null,
+          now: ctx.clock(),
+        });
     if (!withdrawn && !ended) return false;
     await recordEvent(ctx, tx, {
       type: 'session_revoked',
-      userId: owner.userId,
+      userId,
       sessionId,
       client,
       detail: withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, owner.sessionId),
@@ -336,20 +351,16 @@ export const revokeOwnSession = (ctx: Context, caller: Caller, client: ClientInf
   });
 
 /**
- * Ends every login of the user, device logins approved but not picked up included: for the person by one of these
- * logins, or for the operator. Does nothing when the account is gone.
+ * Ends these sessions of a locked account for good, whatever state they are in: their user did not start them, or they
+ * came of one that the user did not start.
  */
-export const revokeAllSessions = (
+export async function disownSessions(
   ctx: Context,
-  userId: string,
-  by: { readonly sessionId: string; readonly client: ClientInfo } | 'operator',
-): Promise<void> =>
-  ctx.db.transaction(async (tx) => {
-    const [account] = await store.revokeAllSessions(tx, { user_id: userId });
-    if (!account) return;
-    const cause = by === 'operator' ? { detail: { by } } : by;
-    await recordEvent(ctx, tx, { type: 'all_sessions_revoked', userId, ...cause });
-  });
+  tx: Executor,
+  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+): Promise<void> {
+  await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
+}
 
 /**
  * Ends the session of a refresh or access token, and does nothing for any other string.
@@ -415,3 +426,6 @@ const issuedAt = (
     Math.max(endsAt - ctx.config.accessTokenTtlSeconds * 1000, session.created_at),
     session.rotated_at,
   );
+
+/** The sessions of a user for the export of their personal data. */
+export const exportSessions = (on: Executor, userId: string) => store.exportSessions(on, { user_id: userId });

@@ -335,6 +335,9 @@ export async function* exportEvents(
 const lineOf = ({ once: _, ...row }: EventRow): string =>
   JSON.stringify({ ...row, created_at: new Date(row.created_at).toISOString(), detail: detailOf(row) });
 
+/** The events of a user for the export of personal data. */
+export const exportEventsOf = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });
+
 async function* accounts(ctx: Context, only: string | undefined): AsyncGenerator<string> {
   if (only !== undefined) return yield only;
   for (let after_id = ''; ; ) {

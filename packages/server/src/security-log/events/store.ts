@@ -179,3 +179,8 @@ export const listAccounts = statement<{ after_id: string; limit: number }>()((db
 export const findAccount = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select('id').where('id', '=', p.id),
 );
+
+/** Every stored event of the user, oldest first. */
+export const exportEvents = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('events').selectAll().where('user_id', '=', p.user_id).orderBy('created_at').orderBy('id'),
+);

@@ -106,5 +106,81 @@ export const countDigest = statement<{ digest_id: string }>()((db, p) =>
     .where('digest_id', '=', p.digest_id),
 );
 
+/** A notice whose link has not expired, used or not. */
+export const findOpenNotice = statement<{ id: string; now: number }>()((db, p) =>
+  db.selectFrom('notices').selectAll().where('id', '=', p.id).where('expires_at', '>', p.now),
+);
+
+/** Spends the link of a notice; a row for exactly one caller. */
+export const spendNotice = statement<{ id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('notices')
+    .set({ disowned_at: p.now })
+    .where('id', '=', p.id)
+    .where('disowned_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .returning('id'),
+);
+
+/** Spends the link a second time, for the session that approved the device; a row for exactly one caller. */
+export const spendNoticeForApprover = statement<{ id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('notices')
+    .set({ approver_disowned_at: p.now })
+    .where('id', '=', p.id)
+    .where('disowned_at', 'is not', null)
+    .where('approver_disowned_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .returning('id'),
+);
+
+/** Stores what the link of a notice undid. */
+export const storeOutcome = statement<{ id: string; outcome: string; restored_email: string | null }>()(
+  (db, p) =>
+    db
+      .updateTable('notices')
+      .set({ outcome: p.outcome, restored_email: p.restored_email })
+      .where('id', '=', p.id),
+);
+
+/** Deletes the notices of an account from after a moment, except one. Their links stop working. */
+export const deleteNoticesSince = statement<{ user_id: string; after: number; except_id: string }>()(
+  (db, p) =>
+    db
+      .deleteFrom('notices')
+      .where('user_id', '=', p.user_id)
+      .where('created_at', '>', p.after)
+      .where('id', '<>', p.except_id),
+);
+
+/** The ids of all notices of an account, and of the digests that list them. */
+export const listNoticeIds = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('notices').select(['id', 'digest_id']).where('user_id', '=', p.user_id),
+);
+
+/** Every stored notice to the user, oldest first. */
+export const exportNotices = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('notices')
+    .select([
+      'kind',
+      'session_id',
+      'client_name',
+      'device_name',
+      'passkey_name',
+      'new_email',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'expires_at',
+      'disowned_at',
+      'restored_email',
+      'outcome',
+      'approver_disowned_at',
+    ])
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at'),
+);
+
 /** Deletes a batch of notices whose links expired before a moment. */
 export const sweepNotices = sweepStatement()('notices', 'id', (e, p) => e('expires_at', '<', p.before));

@@ -3,6 +3,7 @@ import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 
 /** The session has not been revoked, alone or with all others of its user. */
 const isSessionActive = (
@@ -150,6 +151,52 @@ export const redeem = statement<{ id: string; now: number; idempotency_hash: str
         'ip_address',
         'user_agent',
       ]),
+);
+
+/** Approved becomes denied before a device has redeemed it, by the id of the session it would start. */
+export const withdrawApproval = statement<{ session_id: string; user_id: string }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'denied' })
+    .where('user_id', '=', p.user_id)
+    .where('session_id', '=', p.session_id)
+    .where('status', '=', 'approved')
+    .returning('id'),
+);
+
+/** Approved becomes denied, for every device login that these sessions approved and no device has redeemed. */
+export const denyApprovedBy = statement<{ user_id: string; session_ids: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('device_authorizations')
+      .set({ status: 'denied' })
+      .where('user_id', '=', p.user_id)
+      .where('approved_by', 'in', textsOf(p.session_ids, dialect))
+      .where('status', '=', 'approved')
+      .where('expires_at', '>', p.now)
+      .returning(['client_name', 'device_name']),
+);
+
+/** Every device authorization that the user approved, oldest first, without hashes. */
+export const exportDeviceAuthorizations = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('device_authorizations')
+    .select([
+      'status',
+      'client_id',
+      'client_name',
+      'device_name',
+      'scope',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'expires_at',
+      'redeemed_at',
+      'approved_by',
+      'session_id',
+    ])
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at'),
 );
 
 /** Deletes a batch of device authorizations that expired before a moment. */

@@ -73,6 +73,20 @@ export const spendLinksFor = statement<{ email_key: string; now: number }>()((db
     .returning('id'),
 );
 
+/** Deletes every link that was sent to an address. */
+export const deleteMagicLinks = statement<{ email_key: string }>()((db, p) =>
+  db.deleteFrom('magic_links').where('email_key', '=', p.email_key),
+);
+
+/** Every stored link that was sent to an address, oldest first. */
+export const exportMagicLinks = statement<{ email_key: string }>()((db, p) =>
+  db
+    .selectFrom('magic_links')
+    .select(['email', 'created_at', 'expires_at', 'code_tries', 'spent_at'])
+    .where('email_key', '=', p.email_key)
+    .orderBy('created_at'),
+);
+
 /** Deletes a batch of links that expired before a moment. */
 export const sweepMagicLinks = sweepStatement()('magic_links', 'id', (e, p) =>
   e('expires_at', '<', p.before),

@@ -326,6 +326,15 @@ export async function removePasskey(
   if (!removed) throw resourceNotFound();
 }
 
+/** Removes the passkeys of a locked account that these sessions added, and returns them. */
+export const removePasskeysAddedBy = (
+  tx: Executor,
+  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+) => store.deletePasskeysAddedBy(tx, { user_id: userId, session_ids: JSON.stringify(sessionIds) });
+
+/** The passkeys of a user for the export of personal data. */
+export const exportPasskeys = (on: Executor, userId: string) => store.exportPasskeys(on, { user_id: userId });
+
 /** Where password managers send people to add and manage passkeys. @see W3C Passkey Endpoints */
 export const passkeyPages = (config: Config) => ({
   enroll: `${config.baseUrl}/account`,

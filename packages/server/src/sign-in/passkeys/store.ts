@@ -1,6 +1,7 @@
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 
 /** What the creation options say of the user. */
 export const findAccount = statement<{ user_id: string }>()((db, p) =>
@@ -151,6 +152,20 @@ export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p
     .where('id', '=', p.id)
     .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
     .returning(['id', 'name']),
+);
+
+/** Deletes the passkeys of the user that these sessions added, and returns them. */
+export const deletePasskeysAddedBy = statement<{ user_id: string; session_ids: string }>()((db, p, dialect) =>
+  db
+    .deleteFrom('passkeys')
+    .where('user_id', '=', p.user_id)
+    .where('session_id', 'in', textsOf(p.session_ids, dialect))
+    .returning(['id', 'name', 'session_id']),
+);
+
+/** Every passkey of the user, oldest first. */
+export const exportPasskeys = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('passkeys').selectAll().where('user_id', '=', p.user_id).orderBy('created_at'),
 );
 
 /** Deletes a batch of spent challenges that would be refused as expired anyway. */

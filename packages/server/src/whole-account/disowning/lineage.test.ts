@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { descentOf, type LoginOrigin, type UndoableChange } from './lineage.ts';
+import { descentOf, type SessionOrigin, type UndoableChange } from './lineage.ts';
 
-const login = (id: string, origin: Partial<LoginOrigin> = {}): LoginOrigin => ({
+const login = (id: string, origin: Partial<SessionOrigin> = {}): SessionOrigin => ({
   id,
   parent_session_id: null,
   passkey_added_by: null,

@@ -1,7 +1,7 @@
 import { composeMessage, type Fact, type Part, utcMinute } from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
+import { findDisownedNotice } from '../../security-log/notices/notices.ts';
 import { outcomeOf } from './outcome.ts';
-import * as store from './store.ts';
 
 export const disownedTemplate = 'disowned';
 
@@ -10,7 +10,7 @@ const count = (label: string, number: number): Fact[] =>
 
 /** The mail to the owner about what the link of a notice undid. */
 export const disownedMail: Template = async ({ db }, mail) => {
-  const [notice] = await store.findUsedNotice(db.read, { id: mail.reference });
+  const notice = await findDisownedNotice(db.read, mail.reference);
   if (!notice) return undefined;
   const undone = outcomeOf(notice);
   const named = [...undone.device_names, ...undone.passkeys_removed];
