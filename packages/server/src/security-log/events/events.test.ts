@@ -429,7 +429,7 @@ onBothDatabases('the security log', (open) => {
     await run(t, 'UPDATE event_chains SET oldest_at = 1');
     await t.sweep();
     expect(await countOf(t, 'profile_changed')).toBe(1);
-    expect(t.logs.join('')).toContain('a security log is not whole');
+    expect(t.logs.join('')).toContain('a security log is damaged');
     expect((await audit(t)).problems).toHaveLength(3);
     await t.close();
   });

@@ -14,7 +14,7 @@ import { closeWindow } from './store.ts';
 
 const ada = 'ada@example.com';
 const { quota, windowSeconds } = rateLimitRules.notices;
-const digestSubject = 'More devices were signed in to your Latchkey account';
+const digestSubject = 'More new devices signed in to your Latchkey account';
 
 interface Owner {
   readonly userId: string;
@@ -92,7 +92,7 @@ onBothDatabases('the limit for notices', (open) => {
     expect(countOf(mails, subjects.newBrowser)).toBe(quota);
     expect(countOf(mails, 'Sign in to Latchkey')).toBe(2);
     app.pass(windowSeconds + 1);
-    const digests = (await app.mails()).filter(({ subject }) => subject.endsWith('from more new places'));
+    const digests = (await app.mails()).filter(({ subject }) => subject.startsWith('More new sign-ins'));
     expect(digests.map((digest) => linksIn(digest).length)).toEqual([20]);
     await app.close();
   });
@@ -166,7 +166,7 @@ onBothDatabases('the limit for notices', (open) => {
     app.pass(windowSeconds + 1);
     const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
     expect(linksIn(digest)).toHaveLength(50);
-    expect(digest!.text).toContain('7 more are in the security log');
+    expect(digest!.text).toContain('7 more are only in the security log');
     await app.close();
   });
 

@@ -8,32 +8,32 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { digestTemplate, noticeTemplate } from './mail.ts';
 import * as store from './store.ts';
 
-/** How long the link of a notice is good, and so how long the old address can undo a change of address. */
+/** How long the link of a notice is valid, and so how long the former address can undo a change of address. */
 export const noticeTtlSeconds = 7 * 86_400;
 
 export interface Notice {
   readonly kind: NoticeKind;
   readonly userId: string;
-  /** The login that did what the notice tells of. */
+  /** The session that the notice is about. */
   readonly sessionId: string;
   readonly client: ClientInfo;
   readonly clientName?: string | null;
   readonly deviceName?: string | null;
   readonly passkeyName?: string;
   readonly emailChange?: { readonly id: string; readonly newEmail: string };
-  /** Milliseconds since 1970; the clock's time if left out. */
+  /** Milliseconds since 1970; now by default. */
   readonly at?: number;
-  /** Where it goes, if not to the address of the account. */
+  /** The address to send to; the account's address by default. */
   readonly recipient?: string;
 }
 
-/** The one digest of a window that goes to an address, by its id in the outbox. */
+/** The outbox id of the only digest that a window sends to an address. */
 const digestIdOf = (windowId: string, recipient: string): string =>
   `mail_${sha256('notice digest', windowId, recipient).subarray(0, subjectBytes).toString('base64url')}`;
 
 /**
- * Puts a notice to the owner of an account into the outbox, in the transaction of its cause. Beyond the limit for
- * notices of its kind it stands in a digest instead, which is sent when the window ends.
+ * Mails a security notice to the owner of an account: enqueues it in the transaction of its cause. Beyond the rate limit
+ * for notices of its kind, the notice goes into a digest that is sent when the limit's window ends.
  */
 export async function notify(ctx: Context, tx: Executor, notice: Notice): Promise<void> {
   const recipient =

@@ -3,14 +3,14 @@ import { type Expression, sql } from 'kysely';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
-/** Where the notices of an account go; no row when it is gone. */
+/** The address that an account's notices go to; no row when the account is gone. */
 export const findAddress = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('users').select('email').where('id', '=', p.user_id),
 );
 
 /**
- * Counts a notice in the current window of an account and kind, or begins the next one under a new `id`. Others
- * that count into the window wait until the transaction ends, and so does the digest that closes it.
+ * Counts a notice in the current window of an account and kind, or starts the next window under a new `id`. Locks the
+ * window until the transaction ends, so that its digest does not miss a notice that was counted.
  */
 export const countNotice = statement<{
   user_id: string;
@@ -24,9 +24,9 @@ export const countNotice = statement<{
     .values({ user_id: p.user_id, kind: p.kind, id: p.id, notices: 1, ends_at: p.ends_at })
     .onConflict((c) =>
       c.columns(['user_id', 'kind']).doUpdateSet((e) => {
-        const isOver = sql<boolean>`${e.ref('notice_windows.ends_at')} <= ${p.now}`;
+        const hasEnded = sql<boolean>`${e.ref('notice_windows.ends_at')} <= ${p.now}`;
         const next = <T>(fresh: Expression<T>, current: Expression<T>) =>
-          sql<T>`case when ${isOver} then ${fresh} else ${current} end`;
+          sql<T>`case when ${hasEnded} then ${fresh} else ${current} end`;
         return {
           id: next(e.ref('excluded.id'), e.ref('notice_windows.id')),
           notices: next(e.lit(1), e('notice_windows.notices', '+', 1)),
@@ -38,8 +38,8 @@ export const countNotice = statement<{
 );
 
 /**
- * Closes a window: from then on no notice counts into it, and those that did are committed. Closing it again does
- * nothing.
+ * Closes a window: from then on no notice counts towards it, and every notice that did is committed. Closing it again
+ * does nothing.
  */
 export const closeWindow = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('notice_windows').where('id', '=', p.id),

@@ -344,8 +344,8 @@ onBothDatabases('after disowning', (open) => {
     await disown(app, ada, subjects.newBrowser);
     const [mail, ...others] = await mailsTo(app, ada, subjects.undone);
     expect(others).toEqual([]);
-    expect(mail?.text).toContain('Browser logins ended: 2\nDevices signed out: 1\n');
-    expect(mail?.text).toContain(`Address put back: ${ada}`);
+    expect(mail?.text).toContain('Browser sessions ended: 2\nDevices signed out: 1\n');
+    expect(mail?.text).toContain(`Address restored: ${ada}`);
     expect(mail?.text).toContain('Passkey removed: "blue key');
     expect(mail?.text).not.toContain('https://evil');
     expect(await mailsTo(app, evil, subjects.undone)).toEqual([]);
