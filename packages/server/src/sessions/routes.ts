@@ -22,7 +22,7 @@ export const refreshGrant: Grant = {
   },
 };
 
-/** What ending sessions changes in the tables of capabilities above this one. */
+/** Transitions of tables that capabilities above this one own. */
 interface Transitions {
   readonly revokeAllSessions: (
     ctx: Context,

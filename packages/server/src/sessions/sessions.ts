@@ -300,15 +300,15 @@ function reasonOf(sessionId: string, by: string | undefined): Record<string, str
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
 
-/** Withdraws the approval of a device login that no device has redeemed yet; false when there is none. */
+/** Denies the approved device authorization that would start this session; false when there is none. */
 export type WithdrawApproval = (
   tx: Executor,
   approval: { readonly userId: string; readonly sessionId: string },
 ) => Promise<boolean>;
 
 /**
- * Ends one session of the user. With `withdrawApproval` also one that a device may still start, since the approval that
- * it would come from is named by the same id.
+ * Ends one session of the user. With `withdrawApproval`, the id may also name a session that a device has been approved
+ * for but has not started yet.
  * @throws {AuthError} `not_found`, also for another user's session
  */
 export async function revokeSession(
@@ -351,8 +351,8 @@ export const revokeOwnSession = (ctx: Context, caller: Caller, client: ClientInf
   });
 
 /**
- * Ends these sessions of a locked account for good, whatever state they are in: their user did not start them, or they
- * came of one that the user did not start.
+ * Ends sessions of a locked account that its owner did not start, and those that came of them, whatever state they are
+ * in. From then on no sign-in counts as familiar because of them.
  */
 export async function disownSessions(
   ctx: Context,

@@ -225,8 +225,8 @@ export async function replaceEmail(
 }
 
 /**
- * Ends every session of an account, and every device login that is approved but not redeemed; false when the account is
- * gone. The one place that does it, whoever asks.
+ * Ends every session of an account, and every device authorization that is approved but not redeemed, by starting a new
+ * session epoch; false when the account is gone.
  */
 export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
   return (await store.endAllSessions(tx, { id: userId })).length > 0;

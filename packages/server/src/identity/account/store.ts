@@ -137,7 +137,7 @@ export const disableUser = statement<{ email_key: string; now: number }>()((db, 
     .returning('id'),
 );
 
-/** Ends every session of the user and every device login that is approved but not redeemed, in one write; no row when the account is gone. */
+/** Starts a new session epoch: sessions and approved device authorizations of earlier epochs are no longer valid. No row when the account is gone. */
 export const endAllSessions = statement<{ id: string }>()((db, p) =>
   db
     .updateTable('users')

@@ -129,8 +129,8 @@ export async function addMember(
 }
 
 /**
- * Refuses to let a user go who is the only owner of a shared organization. Locks the organizations that the user owns,
- * so that the last two owners cannot both go at once.
+ * Refuses to delete the only owner of a shared organization. Locks the organizations that the user owns, so that the last
+ * two owners cannot both be deleted at once.
  * @throws {AuthError} `conflict`
  */
 export async function requireOtherOwners(tx: Executor, userId: string): Promise<void> {

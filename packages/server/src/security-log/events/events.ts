@@ -39,8 +39,6 @@ const maxEventsAfterChange = 100;
 /** The log records at most one per interval of an event that strangers or busy clients can repeat at will. */
 const repeatIntervalMs = 3_600_000;
 
-const accountGone = () => new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
-
 /** How many rows are in memory at a time while a whole log is read. */
 const batchSize = 500;
 
@@ -50,9 +48,7 @@ const batchSize = 500;
  * @throws {AuthError} `invalid_token` when the account is gone
  */
 export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): Promise<void> {
-  const chain = await lockChain(tx, event.userId);
-  if (!chain) throw invalidCredential('gone');
-  await append(ctx, tx, chain, event, null);
+  await append(ctx, tx, await requireChain(tx, event.userId), event, null);
 }
 
 /** Rolls back what a repetition wrote before the lock on the log revealed it as one. */
@@ -73,8 +69,7 @@ export async function recordChange(
   change: NewEvent & { readonly sessionId: string; readonly detail: EventDetail },
   merge: (earlier: EventDetail, later: EventDetail) => EventDetail,
 ): Promise<void> {
-  const chain = await lockChain(tx, change.userId);
-  if (!chain) throw accountGone();
+  const chain = await requireChain(tx, change.userId);
   const events = await eventsSinceChange(ctx, tx, chain, change);
   const [earlier] = events;
   if (!earlier) return append(ctx, tx, chain, change, null);
@@ -106,8 +101,8 @@ async function eventsSinceChange(
 
 async function macBeforeEvent(tx: Executor, chain: ChainRow, { seq }: EventRow): Promise<string> {
   if (seq === chain.base_seq + 1) return chain.base_mac;
-  const of = { user_id: chain.user_id, after_seq: seq - 2, limit: 1 };
-  return (await store.listEventsAfter(tx, of))[0]?.mac ?? noMac;
+  const before = { user_id: chain.user_id, after_seq: seq - 2, limit: 1 };
+  return (await store.listEventsAfter(tx, before))[0]?.mac ?? noMac;
 }
 
 /**
@@ -122,12 +117,12 @@ export async function recordOncePerHour(
   cause: (tx: Executor) => Promise<void> = async () => {},
 ): Promise<void> {
   const once = `${event.type} ${subject} ${Math.floor(ctx.clock() / repeatIntervalMs)}`;
-  const one = { user_id: event.userId, once };
-  if ((await store.findOnce(ctx.db.read, one)).length > 0) return;
+  const key = { user_id: event.userId, once };
+  if ((await store.findOnce(ctx.db.read, key)).length > 0) return;
   const recorded = ctx.db.transaction(async (tx) => {
     await cause(tx);
     const chain = await lockChain(tx, event.userId);
-    if (!chain || (await store.findOnce(tx, one)).length > 0) throw new AlreadyRecorded();
+    if (!chain || (await store.findOnce(tx, key)).length > 0) throw new AlreadyRecorded();
     await append(ctx, tx, chain, event, once);
   });
   await recorded.catch((error: unknown) => {
@@ -165,13 +160,20 @@ export async function recordingRateLimits<Taken>(
   }
 }
 
+/** @throws {AuthError} `invalid_token` when the account is gone */
+async function requireChain(tx: Executor, userId: string): Promise<ChainRow> {
+  const chain = await lockChain(tx, userId);
+  if (!chain) throw invalidCredential('gone');
+  return chain;
+}
+
 /** The locked chain of an account, created if missing; undefined when the account is gone. */
 async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undefined> {
-  const of = { user_id: userId };
-  const [chain] = await store.lockChain(tx, of);
+  const owner = { user_id: userId };
+  const [chain] = await store.lockChain(tx, owner);
   if (chain) return chain;
-  await store.insertChain(tx, of);
-  return (await store.lockChain(tx, of))[0];
+  await store.insertChain(tx, owner);
+  return (await store.lockChain(tx, owner))[0];
 }
 
 async function append(

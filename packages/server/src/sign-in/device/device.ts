@@ -264,8 +264,8 @@ export async function decideDevice(
 }
 
 /**
- * Denies a device login that the user approved and no device has redeemed, by the id of the session it would start; false
- * when there is none. The account is locked.
+ * Denies a device authorization that the user approved and no device has redeemed, by the id of the session it would
+ * start; false when there is none. The account must be locked.
  */
 export async function withdrawApproval(
   tx: Executor,
@@ -274,7 +274,7 @@ export async function withdrawApproval(
   return (await store.withdrawApproval(tx, { user_id: userId, session_id: sessionId })).length > 0;
 }
 
-/** Denies the device logins that these sessions of a locked account approved and no device has redeemed, and returns them. */
+/** Denies the device authorizations that these sessions of a locked account approved and no device has redeemed, and returns them. */
 export const denyApprovedBy = (
   ctx: Context,
   tx: Executor,
@@ -286,6 +286,6 @@ export const denyApprovedBy = (
     now: ctx.clock(),
   });
 
-/** The device logins of a user for the export of personal data. */
+/** The device authorizations of a user for the export of personal data. */
 export const exportDeviceAuthorizations = (on: Executor, userId: string) =>
   store.exportDeviceAuthorizations(on, { user_id: userId });

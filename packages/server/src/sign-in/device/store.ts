@@ -164,7 +164,7 @@ export const withdrawApproval = statement<{ session_id: string; user_id: string 
     .returning('id'),
 );
 
-/** Approved becomes denied, for every device login that these sessions approved and no device has redeemed. */
+/** Approved becomes denied, for everything that these sessions approved and no device has redeemed. */
 export const denyApprovedBy = statement<{ user_id: string; session_ids: string; now: number }>()(
   (db, p, dialect) =>
     db
