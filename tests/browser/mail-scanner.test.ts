@@ -44,10 +44,10 @@ async function addPasskey(token: string): Promise<string> {
   return (await call('POST', '/passkey/register', { token, json })).id;
 }
 
-async function deviceLogin(token: string): Promise<string> {
+async function deviceTokens(token: string): Promise<{ access_token: string; refresh_token: string }> {
   const { user_code, device_code } = await startDevice(service.url);
   await call('POST', '/device/approve', { token, json: { user_code } });
-  return (await call('POST', '/token', { json: { device_code } })).access_token;
+  return call('POST', '/token', { json: { device_code } });
 }
 
 /** Moves an account to another address; the link by which the former one can take that back. */
@@ -69,7 +69,14 @@ async function causeAllMails(): Promise<{ token: string; deviceToken: string }> 
   const leaver = await loginByMail(service.url, 'leaver@example.com');
   await call('DELETE', '/me', { token: leaver.access_token });
 
-  const deviceToken = await deviceLogin(token);
+  const repeated = await deviceTokens(token);
+  for (const program of ['First', 'Second']) {
+    await call('POST', '/refresh', {
+      json: { refresh_token: repeated.refresh_token },
+      headers: { 'Idempotency-Key': 'repeated', 'User-Agent': `${program}/1.0` },
+    });
+  }
+  const deviceToken = (await deviceTokens(token)).access_token;
   await addPasskey(token);
   await call('DELETE', `/passkeys/${await addPasskey(token)}`, { token });
   await call('POST', '/magic_link', { json: { email: owner } });

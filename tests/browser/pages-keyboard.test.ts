@@ -110,6 +110,8 @@ test('by keyboard alone a person answers the questions behind the links of mails
   await press(page, 'No, leave it', 'heading "Nothing has changed"');
   await page.goto(link);
   await page.getByRole('heading', { name: 'Use this address for Latchkey?' }).waitFor();
+  await tabTo(page, 'Current mail address');
+  await page.keyboard.type(former);
   await press(page, 'Yes, use this address', 'heading "Your address is changed"', 'Space');
   await page.goto(await linkTo(service.url, former, 'address of your Latchkey account was changed'));
   await press(page, 'This was not me', 'heading "Taken care of"');

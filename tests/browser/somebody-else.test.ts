@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, mailTo, request } from '../support/http.ts';
+import { denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
 import { signIn } from '../support/page-states.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
 });
 
 afterAll(async () => {
@@ -41,8 +41,7 @@ async function fill(email: string, terminal: string): Promise<string> {
   const { user_code, device_code } = device;
   await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
   expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
-  for (let n = 0; n < 12; n++)
-    await request(service.url, 'PATCH', '/me', { token, json: { name: `Name ${n}` } });
+  for (let n = 0; n < 12; n++) await denyDevice(service.url, token);
   return token;
 }
 

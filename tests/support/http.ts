@@ -78,3 +78,13 @@ export async function loginByMail(
   if (status !== 200) throw new Error(`login: ${status}`);
   return body;
 }
+
+/** Denies a device: each time one more event in the log of the account. */
+export async function denyDevice(
+  url: string,
+  token: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  const { body } = await request(url, 'POST', '/device', { json: {} });
+  await request(url, 'POST', '/device/deny', { token, json: { user_code: body.user_code }, headers });
+}

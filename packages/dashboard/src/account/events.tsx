@@ -36,7 +36,9 @@ async function catchUp(): Promise<void> {
   const known = new Set(events.value.map(({ id }) => id));
   const fresh = list.value.events.filter(({ id }) => !known.has(id));
   if (fresh.length < list.value.events.length) {
-    events.value = [...fresh, ...events.value];
+    // A change within a minute of another one of its kind is added to the event of the first.
+    const newest = new Map(list.value.events.map((event) => [event.id, event]));
+    events.value = [...fresh, ...events.value.map((event) => newest.get(event.id) ?? event)];
     return;
   }
   events.value = fresh;

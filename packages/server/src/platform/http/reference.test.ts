@@ -54,7 +54,7 @@ test('every endpoint is in the document, with its credentials, bodies and every 
     expect([id, operation.security.length > 0]).toEqual([id, access !== 'anyone']);
     expect([id, operation.security.some((one: object) => Object.keys(one).length === 0)]).toEqual([
       id,
-      access === 'optional',
+      access === 'optional' || (access === 'bearer' && form !== undefined),
     ]);
     const types = Object.keys(operation.requestBody?.content ?? {});
     expect([id, types.includes('application/json')]).toEqual([id, body !== undefined]);

@@ -177,12 +177,16 @@ function fieldsOf(schema: Schema, resolve: Resolve, prefix = ''): Field[] {
     .filter(([, member]) => !member.not)
     .flatMap(([name, member]) => {
       const own = resolve(member);
-      const inner = own.items ? resolve(own.items) : own;
+      const inner = objectIn(own.items ? resolve(own.items) : own, resolve);
       const path = `${prefix}${name}${own.items ? '[]' : ''}`;
       const field = { name: path, required: schema.required?.includes(name) ?? false, schema: own };
       return [field, ...fieldsOf(inner, resolve, `${path}.`)];
     });
 }
+
+/** The object of a member that may also be null. */
+const objectIn = (schema: Schema, resolve: Resolve): Schema =>
+  schema.anyOf?.map(resolve).find(({ properties }) => properties) ?? schema;
 
 function table(heading: string, fields: readonly Field[], resolve: Resolve): string {
   if (fields.length === 0) return '';
