@@ -67,8 +67,8 @@ const capabilities = [...heights.keys()].filter((room) => !/^platform\/|^operato
 const maxRoomsOnAFloor = 9;
 
 /**
- * The room that owns each table, migrations aside: others read it, but change it only through what its owner exports.
- * Rows that reference a deleted row go with it (ON DELETE CASCADE).
+ * The room that owns each table. Other rooms read the table but change it only through what its owner exports. Migrations
+ * are exempt, and so are rows that the database deletes with the row they reference (ON DELETE CASCADE).
  */
 const tableOwners: Readonly<Record<string, string>> = {
   rate_limits: 'platform/rate-limits',
@@ -168,7 +168,7 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'every table has an owner, and statements that write name their table where they are written',
+    name: 'every table has an owner, and every statement that writes names its table literally',
     complaints: (files) => [
       ...files
         .filter(({ path }) => path === `${server}platform/database/schema.ts`)
@@ -425,7 +425,7 @@ function packageImports(files: readonly SourceFile[], names: string[]): { from: 
   );
 }
 
-/** The tables whose rows the server's files write, by Kysely or SQL; '' where the name of the table is not in the statement. */
+/** The tables that the server's files write to, through Kysely or SQL; '' if a statement does not name its table literally. */
 function tableWrites(files: readonly SourceFile[]): { from: string; table: string }[] {
   const byBuilder =
     /\b(?:insertInto|replaceInto|updateTable|deleteFrom|mergeInto|sweepStatement(?:<[^>]*>)?\(\))\(\s*(?:['"](\w+))?/g;

@@ -503,7 +503,7 @@ const others = (url: string): PageState[] => [
       const device = await startDevice(url, { device_name: 'strange laptop' });
       await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
       await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
-      await page.goto(await linkTo(url, email, 'A device was signed in'));
+      await page.goto(await linkTo(url, email, 'A new device signed in'));
       await pressed(page, 'This was not me');
       await headed(page, 'Taken care of');
     },
@@ -523,7 +523,7 @@ const others = (url: string): PageState[] => [
       const device = await startDevice(url, { device_name: 'strange laptop' });
       await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
       await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
-      await page.goto(await linkTo(url, email, 'A device was signed in'));
+      await page.goto(await linkTo(url, email, 'A new device signed in'));
       await pressed(page, 'This was not me');
       await pressed(page, 'End that login, too');
       await page.getByText('The login that approved the device has ended, too').waitFor();

@@ -14,8 +14,9 @@ const maxBatches = 200;
 export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknown[]>;
 
 /**
- * A statement that deletes at most `limit` rows of a table that fulfil a condition, and returns their keys. On PostgreSQL
- * it skips rows that another transaction holds, so it waits for no request and no other node.
+ * A statement that deletes at most `limit` rows of a table that satisfy a condition, and returns their keys. On PostgreSQL
+ * it skips rows that another transaction has locked, so it waits for no request and no other node, and it checks the
+ * condition again on the newest version of each row that it locks.
  *
  * @example const sweepLinks = sweepStatement()('magic_links', 'id', (e, p) => e('expires_at', '<', p.before));
  */
