@@ -351,7 +351,7 @@ export const revokeOwnSession = (ctx: Context, caller: Caller, client: ClientInf
   });
 
 /**
- * Ends sessions of a locked account that its owner did not start, and those that came of them, whatever state they are
+ * Ends sessions of a locked account that its owner did not start, and those that came from them, whatever state they are
  * in. From then on no sign-in counts as familiar because of them.
  */
 export async function disownSessions(

@@ -39,7 +39,7 @@ type Account = Awaited<ReturnType<typeof lockAccount>>;
 
 /**
  * "This wasn't me": ends the session that a security notice is about and undoes everything it added, directly or through
- * sessions that came of it: passkeys, approved devices, a changed address. Restoring an address ends every session of
+ * sessions that came from it: passkeys, approved devices, a changed address. Restoring an address ends every session of
  * the account. With `approver`, does the same for the browser session that approved the device, in this call or a
  * later one. Using the link again returns the same response and changes nothing.
  * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the former address
@@ -114,7 +114,7 @@ interface Cause {
   readonly sessionId: string | null;
 }
 
-/** Ends a session of a locked account and everything that came of it. */
+/** Ends a session of a locked account and everything that came from it. */
 async function undoSession(
   ctx: Context,
   tx: Executor,

@@ -39,7 +39,7 @@ test('every kind of descent from a session is followed, in whatever order sessio
   expect(descended('device', sessions, changes)).toEqual(['device']);
 });
 
-test('a session that is no longer stored still leads to what came of it', () => {
+test('a session that is no longer stored still leads to what came from it', () => {
   expect(descended('gone', [session('child', { parent_session_id: 'gone' })], [])).toEqual(['child', 'gone']);
 });
 

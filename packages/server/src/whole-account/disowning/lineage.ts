@@ -1,4 +1,4 @@
-/** A session and what it came of. */
+/** A session and what it came from. */
 export interface SessionOrigin {
   readonly id: string;
   /** The session that approved this device, or that this one replaced in its browser. */
@@ -18,15 +18,15 @@ export interface UndoableChange {
 }
 
 export interface Descent<Change> {
-  /** The disowned session and every session that came of it. */
+  /** The disowned session and every session that came from it. */
   readonly sessionIds: ReadonlySet<string>;
   /** The first change of address that one of them made: the address before it is restored. */
   readonly firstChange: Change | undefined;
 }
 
 /**
- * Everything that came of a session: devices it approved, its successors in its browser, sessions started with passkeys
- * it added or by mail to an address it set, and what came of those. A session started by mail to the address that will
+ * Everything that came from a session: devices it approved, its successors in its browser, sessions started with passkeys
+ * it added or by mail to an address it set, and what came from those. A session started by mail to the address that will
  * be restored is the owner's, even if a disowned session set that address again in between. Without a session, nothing.
  * `changes` are the account's changes of address that can still be undone, oldest first.
  */

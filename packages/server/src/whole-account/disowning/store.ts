@@ -1,7 +1,7 @@
 import { statement } from '../../platform/database/statement.ts';
 
 /**
- * All stored sessions of an account with what each came of. Sessions started by an earlier release name only the passkey
+ * All stored sessions of an account with what each came from. Sessions started by an earlier release name only the passkey
  * they used; while it exists, it leads to the session that added it.
  */
 export const listSessionOrigins = statement<{ user_id: string }>()((db, p) =>

@@ -73,7 +73,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     await app.close();
   });
 
-  test('two changes of address, each by a session at the previous one, are undone with everything that came of them', async () => {
+  test('two changes of address, each by a session at the previous one, are undone with everything that came from them', async () => {
     const app = await open();
     await app.login(ada);
     const thief = await signInElsewhere(app);
@@ -197,7 +197,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     await app.close();
   });
 
-  test('a session that came of another is swept in the end, like every session', async () => {
+  test('a session that came from another is swept in the end, like every session', async () => {
     const app = await open();
     const own = await app.login(ada);
     await throughPasskey(app, own);
