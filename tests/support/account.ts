@@ -41,7 +41,7 @@ export const subjects = {
   theft: 'A session of your Latchkey account was ended because its token was used twice',
   repeatedElsewhere: 'A session of your Latchkey account was used from two places',
   confirmAddress: 'Confirm your new address for Latchkey',
-  taken: 'Somebody asked for your address',
+  taken: 'Someone tried to use your email address',
   undone: 'What was undone in your Latchkey account',
 } as const;
 

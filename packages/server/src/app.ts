@@ -37,13 +37,9 @@ import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.t
 import { serviceRoutes } from './services/service-keys/routes.ts';
 import { authenticateService } from './services/service-keys/service-keys.ts';
 import { openSigningKeys } from './services/signing-keys/signing-keys.ts';
+import { authenticate, missingCredential } from './sessions/authentication.ts';
+import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
-import {
-  authenticate,
-  missingCredential,
-  requireBrowserSession,
-  requireRecentLogin,
-} from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { withdrawApproval } from './sign-in/device/device.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
@@ -119,7 +115,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     authenticateService: (authorization) => authenticateService(ctx, authorization),
     credentialMissing: missingCredential,
     requireBrowserLogin: (caller) => requireBrowserSession(ctx, caller),
-    requireRecentLogin: (caller) => requireRecentLogin(ctx, caller),
+    requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
   });
   deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
   magicLinkRoutes(api, ctx);

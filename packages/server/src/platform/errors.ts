@@ -49,6 +49,13 @@ export const invalidCredential = (detail: string): AuthError =>
     },
   });
 
+/** The credential is valid, but its account has been deleted. */
+export const accountGone = (): AuthError => invalidCredential('gone');
+
+/** Only a caller who has proven to own the account learns that it is disabled. */
+export const accountDisabled = (): AuthError =>
+  new AuthError('account_disabled', 'This account has been disabled.');
+
 /** A path that names nothing at all. */
 export const pathNotFound = (): AuthError => new AuthError('not_found', 'There is nothing here.');
 

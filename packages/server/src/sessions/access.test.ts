@@ -16,7 +16,7 @@ function challengeOf({ headers }: Answer) {
   return { scheme, parameters: Object.fromEntries(parameters) };
 }
 
-onBothDatabases('access', (open) => {
+onBothDatabases('authentication', (open) => {
   let app: TestApp;
   let browser: Tokens;
   let userCode: string;
@@ -30,7 +30,7 @@ onBothDatabases('access', (open) => {
   const decide = (verb: string, tokens: Tokens) =>
     app.ask('POST', `/device/${verb}`, { json: { user_code: userCode }, token: tokens.access_token });
 
-  test('without any credential is refused with a challenge that names no error', async () => {
+  test('a request without a credential is refused with a challenge that names no error', async () => {
     for (const headers of [{}, { Authorization: 'Basic YTpi' }, { Cookie: 'other=1' }]) {
       const answer = await app.ask('GET', '/me', { headers });
       expect(outcome(answer)).toBe('401 invalid_token');
@@ -40,7 +40,7 @@ onBothDatabases('access', (open) => {
     }
   });
 
-  test('with a bad credential is refused with a challenge that says so', async () => {
+  test('a request with an invalid credential is refused with an invalid_token challenge', async () => {
     const ended = await app.login('grace@example.com');
     await app.ask('DELETE', '/logout', { token: ended.access_token });
     const bad = ['garbage', browser.refresh_token, ended.access_token, `${browser.access_token}A`];
@@ -53,21 +53,21 @@ onBothDatabases('access', (open) => {
     }
   });
 
-  test('takes the name of the scheme in any letter case', async () => {
+  test('the Bearer scheme is accepted in any letter case', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
       const headers = { Authorization: `${scheme} ${browser.access_token}` };
       expect((await app.ask('GET', '/me', { headers })).status).toBe(200);
     }
   });
 
-  test('takes a token from the header alone, never from the query or the body', async () => {
+  test('an access token is read only from the header, never from the query or the body', async () => {
     const query = `?access_token=${browser.access_token}`;
     expect(outcome(await app.ask('GET', `/me${query}`))).toBe('401 invalid_token');
     const json = { access_token: browser.access_token };
     expect(outcome(await app.ask('PATCH', '/me', { json }))).toBe('401 invalid_token');
   });
 
-  test('checks credentials before the body', async () => {
+  test('credentials are checked before the body', async () => {
     const headers = { 'Content-Type': 'application/json' };
     for (const verb of ['verify', 'approve', 'deny']) {
       const answer = await app.ask('POST', `/device/${verb}`, { raw: '{', headers });
@@ -75,7 +75,7 @@ onBothDatabases('access', (open) => {
     }
   });
 
-  test('to approve needs a login of the last 900 s; to look and to deny does not', async () => {
+  test('approving a device requires a sign-in within the last 900 s; viewing and denying it do not', async () => {
     app.pass(890);
     const { user_code } = (await app.ask('POST', '/device')).body;
     const early = await app.ask('POST', '/device/approve', {
@@ -97,7 +97,7 @@ onBothDatabases('access', (open) => {
     expect(outcome(await decide('deny', browser))).toBe('204');
   });
 
-  test('does not become recent by a refresh, only by a new login', async () => {
+  test('only a new sign-in makes a session recent, not a refresh', async () => {
     app.pass(901);
     userCode = (await app.ask('POST', '/device')).body.user_code;
     const json = { refresh_token: browser.refresh_token };
@@ -106,7 +106,7 @@ onBothDatabases('access', (open) => {
     expect(outcome(await decide('approve', await app.login()))).toBe('204');
   });
 
-  test('of a login by device code decides nothing, however fresh it is', async () => {
+  test('a device session decides about no device, however recent it is', async () => {
     const device = await app.deviceLogin(browser);
     for (const verb of ['verify', 'approve', 'deny']) {
       const answer = await decide(verb, device);
@@ -121,21 +121,21 @@ onBothDatabases('access', (open) => {
     expect(outcome(await decide('approve', browser))).toBe('204');
   });
 
-  test('needs the code to be good only after the login is', async () => {
+  test('the session is checked before the user code', async () => {
     const device = await app.deviceLogin(browser);
     userCode = 'BBBB-BBBB';
     expect(outcome(await decide('approve', device))).toBe('401 insufficient_user_authentication');
     expect(outcome(await decide('approve', browser))).toBe('400 invalid_grant');
   });
 
-  test('by a program reaches everything of its user that is no decision', async () => {
+  test('a device session can read everything of its user', async () => {
     const { access_token: token } = await app.deviceLogin(browser);
     for (const path of ['/me', '/sessions', '/organizations']) {
       expect((await app.ask('GET', path, { token })).status).toBe(200);
     }
   });
 
-  test('counts as recent for as long as the setting says', async () => {
+  test('the setting decides how long a sign-in counts as recent', async () => {
     const strict = await open({
       settings: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_RECENT_LOGIN_TTL: '60' },
     });

@@ -16,10 +16,10 @@ async function mailTo(app: TestApp, email: string) {
   return { request, ...(await app.mails()).find(({ to }) => to === email)! };
 }
 
-/** Logs in as the dashboard does and gives what the browser keeps: `name=value`. */
-async function browserLogin(app: TestApp, email: string, former?: string): Promise<string> {
+/** Signs in as the dashboard does; returns the cookie that the browser keeps, `name=value`. */
+async function signIn(app: TestApp, email: string, previous?: string): Promise<string> {
   const { token } = await mailTo(app, email);
-  const ask = { json: { token }, headers: sameOrigin, ...(former ? { cookie: former } : {}) };
+  const ask = { json: { token }, headers: sameOrigin, ...(previous ? { cookie: previous } : {}) };
   const answer = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
   expect(answer.status).toBe(200);
   return answer.headers.get('Set-Cookie')!.split(';')[0]!;
@@ -34,7 +34,7 @@ onBothDatabases('a browser session', (open) => {
   const me = (cookie: string, headers: Record<string, string> = sameOrigin) =>
     app.ask('GET', '/me', { cookie, headers });
 
-  test('shows its credential to no script: the answer holds the profile, the cookie is HttpOnly', async () => {
+  test('no script sees the session cookie: it is HttpOnly, and the response holds only the profile', async () => {
     const email = someone();
     const { token } = await mailTo(app, email);
     const ask = { json: { token }, headers: sameOrigin };
@@ -48,7 +48,7 @@ onBothDatabases('a browser session', (open) => {
     expect(outcome(await me(pair!))).toBe('200');
   });
 
-  test('is made by the code as well as by the link', async () => {
+  test('the code from a mail starts a browser session as its link does', async () => {
     const { request, code } = await mailTo(app, someone());
     const ask = { json: { request, code }, headers: sameOrigin };
     const answer = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
@@ -58,39 +58,49 @@ onBothDatabases('a browser session', (open) => {
 
   const rules: [string, Record<string, string>, boolean][] = [
     ['Sec-Fetch-Site: same-origin', sameOrigin, true],
-    ['the own Origin', { Origin: 'http://localhost:8787' }, true],
+    ["the service's own Origin", { Origin: 'http://localhost:8787' }, true],
     ['an allowed Origin', { Origin: allowed }, true],
     ['an allowed Origin on another site', { Origin: allowed, 'Sec-Fetch-Site': 'cross-site' }, true],
     ['neither header', {}, false],
     ['another Origin', { Origin: 'https://evil.example.com' }, false],
-    ['an Origin that only begins like the own', { Origin: 'http://localhost:8787.evil.example.com' }, false],
-    ['the own host on another port', { Origin: 'http://localhost:8788' }, false],
-    ['the own host on another scheme', { Origin: 'https://localhost:8787' }, false],
+    [
+      "an Origin that only starts with the service's own",
+      { Origin: 'http://localhost:8787.evil.example.com' },
+      false,
+    ],
+    ["the service's host on another port", { Origin: 'http://localhost:8788' }, false],
+    ["the service's host with another scheme", { Origin: 'https://localhost:8787' }, false],
     ['a null Origin', { Origin: 'null' }, false],
     ['Sec-Fetch-Site: same-site', { 'Sec-Fetch-Site': 'same-site' }, false],
     ['Sec-Fetch-Site: cross-site', { 'Sec-Fetch-Site': 'cross-site' }, false],
     ['Sec-Fetch-Site: none', { 'Sec-Fetch-Site': 'none' }, false],
   ];
-  test.each(rules)('with %s counts only if the request is of the own pages', async (_, headers, counts) => {
-    const cookie = await browserLogin(app, someone());
-    expect(outcome(await me(cookie, headers))).toBe(counts ? '200' : '403 origin_not_allowed');
-    const end = await app.ask('DELETE', '/logout?scope=session', { cookie, headers });
-    expect(outcome(end)).toBe(counts ? '204' : '403 origin_not_allowed');
-    expect(outcome(await me(cookie))).toBe(counts ? '401 invalid_token' : '200');
-  });
+  test.each(rules)(
+    'with %s, a session cookie counts only in requests from allowed origins',
+    async (_, headers, isAllowed) => {
+      const cookie = await signIn(app, someone());
+      expect(outcome(await me(cookie, headers))).toBe(isAllowed ? '200' : '403 origin_not_allowed');
+      const end = await app.ask('DELETE', '/logout?scope=session', { cookie, headers });
+      expect(outcome(end)).toBe(isAllowed ? '204' : '403 origin_not_allowed');
+      expect(outcome(await me(cookie))).toBe(isAllowed ? '401 invalid_token' : '200');
+    },
+  );
 
-  test.each(rules)('with %s begins only if the request is of the own pages', async (_, headers, counts) => {
-    const { token } = await mailTo(app, someone());
-    const login = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
-    expect(outcome(login)).toBe(counts ? '200' : '403 origin_not_allowed');
-    expect(login.headers.has('Set-Cookie')).toBe(counts);
-    const again = await app.ask('POST', '/magic_link/verify', { json: { token } });
-    expect(outcome(again)).toBe(counts ? '400 invalid_grant' : '200');
-  });
+  test.each(rules)(
+    'with %s, a browser session starts only in requests from allowed origins',
+    async (_, headers, isAllowed) => {
+      const { token } = await mailTo(app, someone());
+      const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
+      expect(outcome(answer)).toBe(isAllowed ? '200' : '403 origin_not_allowed');
+      expect(answer.headers.has('Set-Cookie')).toBe(isAllowed);
+      const again = await app.ask('POST', '/magic_link/verify', { json: { token } });
+      expect(outcome(again)).toBe(isAllowed ? '400 invalid_grant' : '200');
+    },
+  );
 
-  test('yields to a bearer that comes with it, good or bad', async () => {
+  test('a bearer token in the same request overrides the session cookie, valid or not', async () => {
     const [email, other] = [someone(), someone()];
-    const cookie = await browserLogin(app, email);
+    const cookie = await signIn(app, email);
     const { access_token: token } = await app.login(other);
     expect((await app.ask('GET', '/me', { cookie, token, headers: sameOrigin })).body.email).toBe(other);
     const fromElsewhere = { Origin: 'https://evil.example.com', 'Sec-Fetch-Site': 'cross-site' };
@@ -105,25 +115,25 @@ onBothDatabases('a browser session', (open) => {
     expect(outcome(await app.ask('GET', '/me', { token }))).toBe('401 invalid_token');
   });
 
-  test('ends the browser’s former session of the same user, and nothing else', async () => {
+  test("signing in again ends the browser's previous session of the same user and no other", async () => {
     const email = someone();
-    const [former, elsewhere] = [await browserLogin(app, email), await browserLogin(app, email)];
+    const [previous, elsewhere] = [await signIn(app, email), await signIn(app, email)];
     const { access_token: token } = await app.login(email);
-    const next = await browserLogin(app, email, former);
-    expect(outcome(await me(former))).toBe('401 invalid_token');
+    const next = await signIn(app, email, previous);
+    expect(outcome(await me(previous))).toBe('401 invalid_token');
     expect([outcome(await me(next)), outcome(await me(elsewhere))]).toEqual(['200', '200']);
     expect(outcome(await app.ask('GET', '/me', { token }))).toBe('200');
   });
 
-  test('of another user in the same browser lives on', async () => {
-    const former = await browserLogin(app, someone());
-    await browserLogin(app, someone(), former);
-    expect(outcome(await me(former))).toBe('200');
+  test('signing in as another user in the same browser leaves the previous session active', async () => {
+    const previous = await signIn(app, someone());
+    await signIn(app, someone(), previous);
+    expect(outcome(await me(previous))).toBe('200');
   });
 
-  test('is not replaced by a login that asks for tokens, nor by one that fails', async () => {
+  test('a sign-in for tokens or one that fails does not replace the browser session', async () => {
     const email = someone();
-    const cookie = await browserLogin(app, email);
+    const cookie = await signIn(app, email);
     const { token } = await mailTo(app, email);
     await app.ask('POST', '/magic_link/verify', { json: { token }, cookie, headers: sameOrigin });
     const again = { json: { token }, cookie, headers: sameOrigin };
@@ -138,8 +148,8 @@ onBothDatabases('a browser session', (open) => {
     ['DELETE', '/logout'],
     ['POST', '/revoke?scope=session'],
     ['DELETE', '/logout?scope=session'],
-  ])('is taken out of the browser by %s %s', async (method, path) => {
-    const cookie = await browserLogin(app, someone());
+  ])('%s %s clears the session cookie', async (method, path) => {
+    const cookie = await signIn(app, someone());
     const refused = await app.ask(method, path.replace(/\?.*|$/, '?scope=all'), {
       cookie,
       headers: sameOrigin,
@@ -153,9 +163,9 @@ onBothDatabases('a browser session', (open) => {
     expect(outcome(await me(cookie))).toBe('401 invalid_token');
   });
 
-  test('is taken out of the browser when it ends itself, not when it ends another', async () => {
+  test('revoking the own session by id clears the cookie; revoking another one does not', async () => {
     const email = someone();
-    const [cookie, other] = [await browserLogin(app, email), await browserLogin(app, email)];
+    const [cookie, other] = [await signIn(app, email), await signIn(app, email)];
     const list = await app.ask('GET', '/sessions', { cookie, headers: sameOrigin });
     const [own, otherId] = [true, false].map(
       (current) => list.body.sessions.find((session: { current: boolean }) => session.current === current).id,
@@ -169,24 +179,24 @@ onBothDatabases('a browser session', (open) => {
     expect(outcome(await me(cookie))).toBe('401 invalid_token');
   });
 
-  test('lives 30 days from its last use and is set again as it moves on', async () => {
-    const cookie = await browserLogin(app, someone());
+  test('each use of a cookie extends its session by 30 days and sets the cookie again', async () => {
+    const cookie = await signIn(app, someone());
     expect((await me(cookie)).headers.get('Set-Cookie')).toBeNull();
     for (let i = 0; i < 3; i++) {
       app.pass(29 * day);
       const used = await me(cookie);
       expect(outcome(used)).toBe('200');
       expect(used.headers.get('Set-Cookie')).toContain(`Max-Age=${30 * day}`);
-      // The use is noted beside the answer, not before it.
+      // The response does not wait for the use to be recorded.
       while ((await me(cookie)).headers.has('Set-Cookie')) await Bun.sleep(1);
     }
     app.pass(30 * day);
     expect(outcome(await me(cookie))).toBe('401 invalid_token');
   });
 
-  test('lives on from each use however short its idle life is', async () => {
+  test('each use of a cookie extends its session even with a short idle timeout', async () => {
     const short = await open({ settings: { ...settings, LATCHKEY_REFRESH_IDLE_TTL: '60' } });
-    const cookie = await browserLogin(short, someone());
+    const cookie = await signIn(short, someone());
     const use = () => short.ask('GET', '/me', { cookie, headers: sameOrigin });
     for (let i = 0; i < 3; i++) {
       short.pass(40);
@@ -198,8 +208,8 @@ onBothDatabases('a browser session', (open) => {
     await short.close();
   });
 
-  test('ends 180 days after the login, however busy', async () => {
-    const cookie = await browserLogin(app, someone());
+  test('a browser session ends 180 days after the sign-in even if it is in use', async () => {
+    const cookie = await signIn(app, someone());
     for (let days = 20; days < 180; days += 20) {
       app.pass(20 * day);
       expect(outcome(await me(cookie))).toBe('200');
@@ -209,22 +219,22 @@ onBothDatabases('a browser session', (open) => {
     expect(outcome(await me(cookie))).toBe('401 invalid_token');
   });
 
-  test('that is doubled, empty or garbage counts for nothing', async () => {
-    const cookie = await browserLogin(app, someone());
+  test('a session cookie that is duplicate, empty or malformed does not authenticate', async () => {
+    const cookie = await signIn(app, someone());
     const bad = [`${cookie}; ${cookie}`, 'latchkey_session=', 'latchkey_session=garbage', 'other=1'];
-    for (const one of bad) expect(outcome(await me(one))).toBe('401 invalid_token');
+    for (const invalid of bad) expect(outcome(await me(invalid))).toBe('401 invalid_token');
     expect(outcome(await me(`a=1; ${cookie}; b=2`))).toBe('200');
   });
 });
 
-test('on https the cookie is Secure and bound to this host', async () => {
+test('on HTTPS, the session cookie is Secure and bound to the host', async () => {
   const app = await openApp('sqlite', {
     settings: { ...settings, LATCHKEY_BASE_URL: 'https://auth.example.com' },
   });
   const { token } = await mailTo(app, someone());
   const headers = { Origin: 'https://auth.example.com' };
-  const login = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
-  const [pair, ...attributes] = login.headers.getSetCookie()[0]!.split('; ');
+  const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
+  const [pair, ...attributes] = answer.headers.getSetCookie()[0]!.split('; ');
   expect(pair).toMatch(/^__Host-latchkey_session=lk_bs_/);
   expect(attributes.toSorted()).toEqual([
     'HttpOnly',

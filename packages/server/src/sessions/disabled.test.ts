@@ -36,7 +36,7 @@ onBothDatabases('a disabled account', (open) => {
   const poll = (device_code: string, key = 'none') =>
     app.ask('POST', '/token', { json: { device_code }, headers: { 'Idempotency-Key': key } });
 
-  test('loses its access tokens at once, and is told why only where it refreshes', async () => {
+  test('a disabled account loses its access tokens at once and learns the reason only from a refresh', async () => {
     const email = someone();
     const [own, stranger] = [await app.login(email), await app.login(someone())];
     const device = await app.deviceLogin(own);
@@ -48,19 +48,19 @@ onBothDatabases('a disabled account', (open) => {
     expect(outcome(await app.ask('GET', '/me', { token: stranger.access_token }))).toBe('200');
   });
 
-  test('loses its cookies at once', async () => {
+  test('a disabled account loses its cookies at once', async () => {
     const email = someone();
     await app.ask('POST', '/magic_link', { json: { email } });
     const token = (await app.mails()).find(({ to }) => to === email)?.token;
     const ask = { json: { token }, headers: sameOrigin };
-    const login = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
-    const cookie = login.headers.get('Set-Cookie')!.split(';')[0]!;
+    const signIn = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
+    const cookie = signIn.headers.get('Set-Cookie')!.split(';')[0]!;
     expect(outcome(await app.ask('GET', '/me', { cookie, headers: sameOrigin }))).toBe('200');
     await disable(email);
     expect(outcome(await app.ask('GET', '/me', { cookie, headers: sameOrigin }))).toBe('401 invalid_token');
   });
 
-  test('gets no tokens by any grant', async () => {
+  test('a disabled account gets tokens from no grant', async () => {
     const email = someone();
     const own = await app.login(email);
     const approved = await approvedDevice(own.access_token);
@@ -81,7 +81,7 @@ onBothDatabases('a disabled account', (open) => {
     expect(outcome(byCode)).toBe('403 account_disabled');
   });
 
-  test('is refused at the gate by everything that was under way, on every node, and gains nothing by it', async () => {
+  test('every operation that a disabled account had begun is refused, on every node', async () => {
     const beside = await open({ beside: app, settings: { LATCHKEY_RATE_LIMITS: 'off' } });
     const email = someone();
     const own = await app.login(email);
@@ -104,7 +104,7 @@ onBothDatabases('a disabled account', (open) => {
     );
     expect(outcome(await verifyAddress(beside, change))).toBe('403 account_disabled');
     const attestation = newAuthenticator(app).create(creation);
-    const asks = [
+    const requests = [
       beside.ask('POST', '/passkey/register', { json: attestation, token }),
       beside.ask('POST', '/device/approve', { json: { user_code }, token }),
       beside.ask('POST', '/device/verify', { json: { user_code }, token }),
@@ -113,24 +113,27 @@ onBothDatabases('a disabled account', (open) => {
       beside.ask('GET', '/sessions', { token }),
       beside.ask('PATCH', '/me', { json: { name: 'x' }, token }),
     ];
-    expect(new Set((await Promise.all(asks)).map(outcome))).toEqual(new Set(['401 invalid_token']));
+    expect(new Set((await Promise.all(requests)).map(outcome))).toEqual(new Set(['401 invalid_token']));
     expect(outcome(await disown(app, email, subjects.passkeyAdded))).toBe('200');
     await beside.close();
   });
 
-  test('is told from one that does not exist by nobody who has not proved who they are', async () => {
+  test('without proof of the address, a disabled account looks like one that does not exist', async () => {
     const email = someone();
     await app.login(email);
     await disable(email);
-    const asks = [email, someone()].map((address) =>
+    const requests = [email, someone()].map((address) =>
       app.ask('POST', '/magic_link', { json: { email: address } }),
     );
-    const answers = (await Promise.all(asks)).map(({ status, body }) => [status, { ...body, request: '' }]);
+    const answers = (await Promise.all(requests)).map(({ status, body }) => [
+      status,
+      { ...body, request: '' },
+    ]);
     expect(answers[0]).toEqual(answers[1]!);
     expect(answers[0]?.[0]).toBe(202);
   });
 
-  test('logs in anew once it is enabled, while what it had before stays ended', async () => {
+  test('an enabled account can sign in again, but its earlier sessions stay ended', async () => {
     const email = someone();
     const before = await app.login(email);
     const approved = await approvedDevice(before.access_token);
@@ -149,7 +152,7 @@ onBothDatabases('a disabled account', (open) => {
     expect(outcome(await refresh(after.refresh_token))).toBe('200');
   });
 
-  test('never comes out of a race with a login that lives', async () => {
+  test('no session survives a refresh that races with disabling the account', async () => {
     for (let round = 0; round < 8; round++) {
       const email = someone();
       const own = await app.login(email);

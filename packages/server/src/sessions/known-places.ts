@@ -6,13 +6,13 @@ interface Place {
   readonly user_agent: string | null;
 }
 
-/** A program by the words of its user agent without the numbers, which change with every update. */
+/** A user agent without its version numbers, which change with every update. */
 export const programOf = (userAgent: string | null): string => (userAgent ?? '').replace(/[\d._]+/g, '');
 
-/** Whether one of the earlier logins came from the same network (/24 or /64) with the same browser. */
+/** Whether one of the earlier sign-ins came from the same network (/24 or /64) and the same browser. */
 export const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>
   earlier.some(
-    (login) =>
-      programOf(login.user_agent) === programOf(userAgent) &&
-      (login.ip_address === ipAddress || sameNetwork(login.ip_address, ipAddress)),
+    (place) =>
+      programOf(place.user_agent) === programOf(userAgent) &&
+      (place.ip_address === ipAddress || sameNetwork(place.ip_address, ipAddress)),
   );

@@ -11,7 +11,7 @@ const refresh = (app: TestApp, refresh_token: string) =>
   app.ask('POST', '/refresh', { json: { refresh_token } });
 const me = async (app: TestApp, token: string) => outcome(await app.ask('GET', '/me', { token }));
 
-onBothDatabases('lifetimes', (open) => {
+onBothDatabases('session lifetimes', (open) => {
   let app: TestApp;
   const start = async (settings: Record<string, string> = {}) => {
     app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off', ...settings } });
@@ -19,7 +19,7 @@ onBothDatabases('lifetimes', (open) => {
   };
   afterEach(() => app.close());
 
-  test('an access token is good for 14,400 s and not longer', async () => {
+  test('an access token expires after 14,400 s', async () => {
     const tokens = await start();
     expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 14_400 });
     app.pass(14_340);
@@ -29,7 +29,7 @@ onBothDatabases('lifetimes', (open) => {
     expect(outcome(await refresh(app, tokens.refresh_token))).toBe('ok');
   });
 
-  test('a refresh leaves the former access token good to its own end', async () => {
+  test('a refresh leaves the previous access token valid until it expires', async () => {
     const tokens = await start();
     app.pass(hour);
     const next = (await refresh(app, tokens.refresh_token)).body;
@@ -40,13 +40,13 @@ onBothDatabases('lifetimes', (open) => {
     expect(await me(app, next.access_token)).toBe('ok');
   });
 
-  test('a login idles out after 30 days', async () => {
+  test('a session ends after an idle timeout of 30 days', async () => {
     const tokens = await start();
     app.pass(30 * day);
     expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('a refresh within the 30 days gives another 30', async () => {
+  test('a refresh within the idle timeout starts it anew', async () => {
     let { refresh_token } = await start();
     for (let i = 0; i < 3; i++) {
       app.pass(30 * day - hour);
@@ -58,7 +58,7 @@ onBothDatabases('lifetimes', (open) => {
     expect(outcome(await refresh(app, refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('a login ends 180 days after it was made, however busy, and no token outlives it', async () => {
+  test('a session ends after its absolute lifetime of 180 days even if it is in use, and no token outlives it', async () => {
     let { refresh_token } = await start();
     for (let days = 20; days < 180; days += 20) {
       app.pass(20 * day);
@@ -75,7 +75,7 @@ onBothDatabases('lifetimes', (open) => {
     expect(outcome(await refresh(app, last.body.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('an old token of a login that idled out is no theft, for nothing is left to steal', async () => {
+  test('reuse of a refresh token after the idle timeout is not recorded as a theft', async () => {
     const tokens = await start();
     await refresh(app, tokens.refresh_token);
     app.pass(30 * day);
@@ -84,7 +84,7 @@ onBothDatabases('lifetimes', (open) => {
     expect(events.map(({ type }) => type)).not.toContain('refresh_theft');
   });
 
-  test('a session that is over is swept away in time, and one that lives is not', async () => {
+  test('the sweep deletes ended sessions after 31 days and keeps active ones', async () => {
     const { refresh_token } = await start();
     app.pass(29 * day);
     await app.sweep();
@@ -96,7 +96,7 @@ onBothDatabases('lifetimes', (open) => {
     expect(outcome(await refresh(app, next.body.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('every lifetime is a setting', async () => {
+  test('each lifetime follows its setting', async () => {
     const tokens = await start({
       LATCHKEY_ACCESS_TOKEN_TTL: '600',
       LATCHKEY_REFRESH_IDLE_TTL: '7200',
@@ -112,7 +112,7 @@ onBothDatabases('lifetimes', (open) => {
     expect(outcome(await refresh(app, next.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('a session shorter than the idle time ends all the same', async () => {
+  test('an absolute lifetime shorter than the idle timeout still ends the session', async () => {
     const tokens = await start({ LATCHKEY_SESSION_TTL: '300' });
     expect(tokens.expires_in).toBe(300);
     app.pass(300);

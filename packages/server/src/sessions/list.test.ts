@@ -23,17 +23,17 @@ onBothDatabases('the list of sessions', (open) => {
   const end = ({ access_token: token }: Tokens, id: string) =>
     app.ask('DELETE', `/sessions/${id}`, { token });
 
-  test('says of every login what it is and where it came from', async () => {
+  test('the list shows the kind, method and origin of every session', async () => {
     const own = await app.login(someone());
-    const asked = await app.ask('POST', '/device', {
+    const started = await app.ask('POST', '/device', {
       json: { client_name: 'Latchkey CLI', device_name: 'build host' },
       headers: { 'User-Agent': 'latchkey/1.0' },
       peer: '198.51.100.7',
     });
     app.pass(2);
-    const { user_code, device_code } = asked.body;
+    const { user_code, device_code } = started.body;
     await app.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token });
-    // The address that asked is shown, not the one that happens to poll.
+    // The list shows the address that requested the device code, not the one that polled.
     const json = { device_code };
     const device = (await app.ask('POST', '/token', { json, peer: '203.0.113.9' })).body;
 
@@ -67,7 +67,7 @@ onBothDatabases('the list of sessions', (open) => {
     expect((await list(own)).sessions.map(({ current }) => current)).toEqual([false, true]);
   });
 
-  test('names the login by code as such', async () => {
+  test('a sign-in by the code from a mail has its own method', async () => {
     const email = someone();
     const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
     const code = (await app.mails()).find(({ to }) => to === email)?.code;
@@ -75,7 +75,7 @@ onBothDatabases('the list of sessions', (open) => {
     expect((await list(tokens)).sessions[0]!.method).toBe('email_code');
   });
 
-  test('moves last_used_at with refreshes and with use', async () => {
+  test('refreshes and requests update last_used_at', async () => {
     const tokens = await app.login(someone());
     const before = (await list(tokens)).sessions[0]!;
     app.pass(60);
@@ -85,7 +85,7 @@ onBothDatabases('the list of sessions', (open) => {
     expect(after.created_at).toBe(before.created_at);
     expect(Date.parse(after.last_used_at) - Date.parse(before.last_used_at)).toBeGreaterThanOrEqual(60_000);
     app.pass(600);
-    // The use is noted beside the answer, not before it.
+    // The response does not wait for the use to be recorded.
     let idleMs = 0;
     while (idleMs < 600_000) {
       await Bun.sleep(1);
@@ -95,7 +95,7 @@ onBothDatabases('the list of sessions', (open) => {
     expect(idleMs).toBeLessThan(660_000);
   });
 
-  test('comes in pages, newest first, each login once', async () => {
+  test('pages list each session once, newest first', async () => {
     const email = someone();
     const all: Tokens[] = [];
     for (let i = 0; i < 5; i++) all.push(await app.login(email));
@@ -128,13 +128,13 @@ onBothDatabases('the list of sessions', (open) => {
     'limit=1&limit=2',
     'cursor=',
     'cursor=x',
-  ])('refuses %s', async (query) => {
+  ])('the list refuses ?%s', async (query) => {
     const { access_token: token } = await app.login(someone());
     const { status, body } = await app.ask('GET', `/sessions?${query}`, { token });
     expect([status, body.error]).toEqual([400, 'invalid_request']);
   });
 
-  test("holds live logins of the user only, not ended, idle or other people's", async () => {
+  test("the list holds only the user's active sessions, none that was revoked, timed out or is another user's", async () => {
     const email = someone();
     const idle = await app.login(email);
     app.pass(29 * 86_400);
@@ -149,7 +149,7 @@ onBothDatabases('the list of sessions', (open) => {
     expect(idle.access_token).not.toBe(own.access_token);
   });
 
-  test('one login can be ended, and only that one ends', async () => {
+  test('revoking one session ends that one only', async () => {
     const email = someone();
     const [own, other, third] = [await app.login(email), await app.login(email), await app.login(email)];
     const answer = await end(own, await idOf(other));
@@ -161,13 +161,13 @@ onBothDatabases('the list of sessions', (open) => {
     expect((await app.ask('GET', '/me', { token: third.access_token })).status).toBe(200);
   });
 
-  test('the login itself can be ended, too', async () => {
+  test('a session can revoke itself by its id', async () => {
     const own = await app.login(someone());
     expect((await end(own, await idOf(own))).status).toBe(204);
     expect((await app.ask('GET', '/me', { token: own.access_token })).status).toBe(401);
   });
 
-  test("another user's session looks exactly like one that never existed or has ended", async () => {
+  test("another user's session gets the same response as one that never existed or has ended", async () => {
     const email = someone();
     const [own, ended, stranger] = [
       await app.login(email),
@@ -196,7 +196,7 @@ onBothDatabases('the list of sessions', (open) => {
     expect((await app.ask('GET', '/me', { token: stranger.access_token })).status).toBe(200);
   });
 
-  test('a cursor shows nobody the sessions of another', async () => {
+  test("a cursor never shows another user's sessions", async () => {
     const email = someone();
     const [own] = [await app.login(email), await app.login(email)];
     const { next_cursor } = await list(own, '?limit=1');

@@ -1,5 +1,5 @@
-// A repeated refresh request that comes from somewhere else than the first one: a device that changed networks, or
-// somebody with a copy of the credentials.
+// A refresh retry from another place than the first request: a device that changed networks, or someone with a copy of the
+// credentials.
 
 import { expect, test } from 'bun:test';
 import { disown, isLive, mailsTo, subjects } from '../../../../tests/support/account.ts';
@@ -26,11 +26,11 @@ async function eventsOf(app: TestApp, type: string, email = ada) {
 const noticesTo = async (app: TestApp, email = ada) =>
   (await mailsTo(app, email, subjects.repeatedElsewhere)).length;
 
-/** Moves the clock to the beginning of an hour, since events are counted by the hour. */
+/** Moves the clock to a full hour, because events are recorded once per hour. */
 const toFullHour = (app: TestApp) => app.pass(3600 - ((app.ctx.clock() / 1000) % 3600));
 
-onBothDatabases('a repeated refresh request', (open) => {
-  test('from another network or program gets the same answer, and is an event and a notice', async () => {
+onBothDatabases('a refresh retry', (open) => {
+  test('a refresh retry from another network or program gets the same tokens, an event and a notice', async () => {
     const cases: [Ask, string | undefined][] = [
       [from('192.0.2.1'), undefined],
       [from('192.0.2.250', firefox.replaceAll('140', '141.2')), undefined],
@@ -59,7 +59,7 @@ onBothDatabases('a repeated refresh request', (open) => {
     await app.close();
   });
 
-  test('on IPv6 is told of beyond the /64 of the first request, and not within it', async () => {
+  test('on IPv6, a refresh retry sends a notice only from outside the /64 of the first request', async () => {
     const app = await open();
     const { refresh_token } = await app.login(ada);
     await refresh(app, refresh_token, from('2001:db8:0:1::1'));
@@ -70,7 +70,7 @@ onBothDatabases('a repeated refresh request', (open) => {
     await app.close();
   });
 
-  test('is compared with the first request for this very token, not with the login or an earlier refresh', async () => {
+  test('a refresh retry is compared with the first request for the same token, not with the sign-in or an earlier refresh', async () => {
     const app = await open();
     const { refresh_token } = await app.login(ada);
     const { body: second } = await refresh(app, refresh_token, first);
@@ -85,7 +85,7 @@ onBothDatabases('a repeated refresh request', (open) => {
     await app.close();
   });
 
-  test('is told of once an hour for each network, however often it comes', async () => {
+  test('repeated refresh retries send one notice per hour and network', async () => {
     const app = await open();
     toFullHour(app);
     const { refresh_token } = await app.login(ada);
@@ -109,7 +109,7 @@ onBothDatabases('a repeated refresh request', (open) => {
     await app.close();
   });
 
-  test('names the second request in its notice, whose link ends that login', async () => {
+  test('the notice of a refresh retry shows the second request, and its link ends the session', async () => {
     const app = await open();
     const kept = await app.login(ada);
     const tokens = await app.deviceLogin(kept);
@@ -127,7 +127,7 @@ onBothDatabases('a repeated refresh request', (open) => {
     await app.close();
   });
 
-  test('whose first request an earlier release answered is no event: nothing is known of where that came from', async () => {
+  test('a refresh retry is not reported if an earlier release, which stored no origin, handled the first request', async () => {
     const app = await open();
     const { refresh_token } = await app.login(ada);
     await refresh(app, refresh_token, first);
@@ -138,7 +138,7 @@ onBothDatabases('a repeated refresh request', (open) => {
     await app.close();
   });
 
-  test('leaves no user agent behind in the session: the program is kept as a hash', async () => {
+  test('the session stores the program of a refresh as a hash, not its user agent', async () => {
     const app = await open();
     const { refresh_token } = await app.login(ada);
     await refresh(app, refresh_token, from('192.0.2.1', 'very-rare-program/1'));

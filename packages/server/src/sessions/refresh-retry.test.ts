@@ -27,21 +27,20 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
       headers: key === undefined ? {} : { 'Idempotency-Key': key },
     });
 
-  test('gives 64 that race the same successor', async () => {
+  test('64 parallel refreshes with one idempotency key get the same successor', async () => {
     const { refresh_token } = await app.login(someone());
     const answers = await Promise.all(
       Array.from({ length: 64 }, (_, i) => refresh(refresh_token, 'key', nodes[i % nodes.length])),
     );
     expect(new Set(answers.map(outcome))).toEqual(new Set(['ok']));
     expect(new Set(answers.map((answer) => tokensOf(answer).join())).size).toBe(1);
-    const said = nodes.flatMap((node) => node.logs).map((line) => JSON.parse(line).detail);
-    expect([said.filter((d) => d === 'rotated').length, said.filter((d) => d === 'retry').length]).toEqual([
-      1, 63,
-    ]);
+    const details = nodes.flatMap((node) => node.logs).map((line) => JSON.parse(line).detail);
+    const count = (detail: string) => details.filter((one) => one === detail).length;
+    expect([count('rotated'), count('retry')]).toEqual([1, 63]);
     expect((await refresh(answers[0]!.body.refresh_token)).status).toBe(200);
   });
 
-  test('may be repeated for 600 s, and tells what is left of the access token', async () => {
+  test('a refresh can be retried for 600 s, and expires_in is the remaining lifetime of the access token', async () => {
     const { refresh_token } = await app.login(someone());
     const first = await refresh(refresh_token, 'key');
     for (const seconds of [20, 270, 300]) {
@@ -61,7 +60,7 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     expect(outcome(await refresh(first.body.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('gets nothing again once the successor is spent', async () => {
+  test('a retry is refused once the successor is spent', async () => {
     const { refresh_token } = await app.login(someone());
     const first = (await refresh(refresh_token, 'key')).body;
     const second = await refresh(first.refresh_token, 'key');
@@ -70,7 +69,7 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
   });
 
-  test('may use one key for all of its tokens, each having one successor', async () => {
+  test('one idempotency key can be used for every refresh of a session, each with its own successor', async () => {
     let { refresh_token } = await app.login(someone());
     const seen = new Set([refresh_token]);
     for (let i = 0; i < 5; i++) {
@@ -86,7 +85,7 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     expect(seen.size).toBe(6);
   });
 
-  test('is another request than one with another key or with none', async () => {
+  test('a refresh with another idempotency key, or with none, is not a retry', async () => {
     const { refresh_token } = await app.login(someone());
     const { body } = await refresh(refresh_token, 'key');
     for (const other of ['Key', 'key2', undefined]) {
@@ -101,7 +100,7 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     expect(outcome(await refresh(body.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('that comes after one without a key is a second use', async () => {
+  test('a refresh with an idempotency key after one without a key is not a retry', async () => {
     const { refresh_token } = await app.login(someone());
     const { body } = await refresh(refresh_token);
     expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
@@ -109,7 +108,7 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     expect(outcome(await refresh(body.refresh_token, 'key'))).toBe('ok');
   });
 
-  test('among 64 with keys of their own exactly one gets a successor', async () => {
+  test('of 64 parallel refreshes with different idempotency keys exactly one gets a successor', async () => {
     const { refresh_token } = await app.login(someone());
     const answers = await Promise.all(
       Array.from({ length: 64 }, (_, i) => refresh(refresh_token, `key ${i}`, nodes[i % nodes.length])),
@@ -118,14 +117,14 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     expect(answers.filter((answer) => outcome(answer) === '400 invalid_grant').length).toBe(63);
   });
 
-  test('gives nothing back from a session that has been ended', async () => {
+  test('a retry is refused once the session is revoked', async () => {
     const { refresh_token } = await app.login(someone());
     const { body } = await refresh(refresh_token, 'key');
     await app.ask('POST', '/revoke', { token: body.access_token, json: { scope: 'session' } });
     expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
   });
 
-  test('is repeated across the two dialects, for they are one', async () => {
+  test('a refresh can be retried in another body format or at the other endpoint', async () => {
     const { refresh_token } = await app.login(someone());
     const first = await refresh(refresh_token, 'key');
     for (const path of ['/token', '/refresh']) {
@@ -145,7 +144,7 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     ['not ASCII', 'cl\u00e9'],
     ['not printable', 'a\tb'],
     ['a control character', 'a\u007fb'],
-  ])('whose key is %s is refused and spends nothing', async (_, key) => {
+  ])('a refresh whose idempotency key is %s is refused and spends nothing', async (_, key) => {
     const { refresh_token } = await app.login(someone());
     expect(outcome(await refresh(refresh_token, key))).toBe('400 invalid_request');
     expect(outcome(await refresh(refresh_token))).toBe('ok');
@@ -155,14 +154,14 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     ['one character', 'k'],
     ['128 characters', 'k'.repeat(128)],
     ['every printable character', '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|} ~'],
-  ])('takes a key of %s', async (_, key) => {
+  ])('a refresh accepts an idempotency key of %s', async (_, key) => {
     const { refresh_token } = await app.login(someone());
     const first = await refresh(refresh_token, key);
     expect(outcome(first)).toBe('ok');
     expect(tokensOf(await refresh(refresh_token, key))).toEqual(tokensOf(first));
   });
 
-  test('leaves nothing of its key in the store', async () => {
+  test('the database holds no idempotency key in clear', async () => {
     const { refresh_token } = await app.login(someone());
     await refresh(refresh_token, 'a key that can be searched for');
     const rows = await app.ctx.db.read.run('SELECT * FROM sessions', []);

@@ -14,7 +14,7 @@ const outcome = ({ status, body }: Answer) => (status === 200 ? 'ok' : `${status
 const statusOf = async (app: TestApp, { access_token }: Tokens) =>
   (await app.ask('GET', '/me', { token: access_token })).status;
 
-/** What the log says of the requests since `from`, in the order of their answers. */
+/** The logged details of the requests since `from`, in the order of their responses. */
 const details = (app: TestApp, from: number): (string | undefined)[] =>
   app.logs.slice(from).map((line) => JSON.parse(line).detail);
 const count = <T>(values: readonly T[], value: T) => values.filter((one) => one === value).length;
@@ -33,7 +33,7 @@ onBothDatabases('refresh', (open, dialect) => {
   let nodes: TestApp[];
   beforeAll(async () => {
     app = await open({ settings });
-    // SQLite has one writing process; PostgreSQL is shared by several nodes.
+    // Only PostgreSQL is shared by several nodes.
     nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
   });
   afterAll(async () => {
@@ -43,7 +43,7 @@ onBothDatabases('refresh', (open, dialect) => {
   const together = (times: number, refresh_token: string): Promise<Answer[]> =>
     Promise.all(Array.from({ length: times }, (_, i) => refresh(nodes[i % nodes.length]!, refresh_token)));
 
-  test('a refresh token is spent for new tokens that work', async () => {
+  test('a refresh token is spent for new tokens that are valid', async () => {
     const first = await app.login(someone());
     const answer = await refresh(app, first.refresh_token);
     expect(answer.status).toBe(200);
@@ -59,21 +59,21 @@ onBothDatabases('refresh', (open, dialect) => {
     expect((await refresh(app, answer.body.refresh_token)).status).toBe(200);
   });
 
-  test('of 64 that race with one token exactly one gets a successor, and the login lives', async () => {
+  test('of 64 parallel requests with one refresh token exactly one gets a successor, and the session stays active', async () => {
     const tokens = await app.login(someone());
     const from = nodes.map((node) => node.logs.length);
     const answers = await together(64, tokens.refresh_token);
     const winners = answers.filter(({ status }) => status === 200);
     expect(winners.length).toBe(1);
     expect(count(answers.map(outcome), '400 invalid_grant')).toBe(63);
-    const said = nodes.flatMap((node, i) => details(node, from[i]!));
-    expect([count(said, 'rotated'), count(said, 'race')]).toEqual([1, 63]);
+    const logged = nodes.flatMap((node, i) => details(node, from[i]!));
+    expect([count(logged, 'rotated'), count(logged, 'race')]).toEqual([1, 63]);
     expect(await statusOf(app, winners[0]!.body)).toBe(200);
     expect((await refresh(app, winners[0]!.body.refresh_token)).status).toBe(200);
     expect(await thefts(app, await sessionIdOf(app, tokens))).toBe(0);
   });
 
-  test('the token spent last, back within the leeway, gets nothing and harms nothing', async () => {
+  test('the refresh token spent last is refused within the leeway, and the session stays active', async () => {
     const tokens = await app.login(someone());
     const successor = (await refresh(app, tokens.refresh_token)).body;
     app.pass(5);
@@ -84,7 +84,7 @@ onBothDatabases('refresh', (open, dialect) => {
     expect((await refresh(app, successor.refresh_token)).status).toBe(200);
   });
 
-  test('the token spent last, back after the leeway, ends its session and no other of the user', async () => {
+  test('the refresh token spent last, presented after the leeway, revokes only its own session', async () => {
     const email = someone();
     const stolen = await app.login(email);
     const other = await app.login(email);
@@ -104,7 +104,7 @@ onBothDatabases('refresh', (open, dialect) => {
     expect(await thefts(app, id)).toBe(1);
   });
 
-  test('a theft is recorded once, however many present the token at once and afterwards', async () => {
+  test('a theft is recorded once, however often the stolen refresh token is presented', async () => {
     const tokens = await app.login(someone());
     const id = await sessionIdOf(app, tokens);
     await refresh(app, tokens.refresh_token);
@@ -115,7 +115,7 @@ onBothDatabases('refresh', (open, dialect) => {
     expect(await thefts(app, id)).toBe(1);
   });
 
-  test('a token older than the one spent last is theft at once', async () => {
+  test('a refresh token older than the one spent last is a theft even within the leeway', async () => {
     const first = await app.login(someone());
     const id = await sessionIdOf(app, first);
     const second = (await refresh(app, first.refresh_token)).body;
@@ -128,7 +128,7 @@ onBothDatabases('refresh', (open, dialect) => {
     expect(await thefts(app, id)).toBe(1);
   });
 
-  test('a thief and the owner who race with a stale and a good token leave no live session', async () => {
+  test('a stale and a current refresh token presented in parallel leave no active session', async () => {
     const first = await app.login(someone());
     const second = (await refresh(app, first.refresh_token)).body;
     const third = (await refresh(app, second.refresh_token)).body;
@@ -153,7 +153,7 @@ onBothDatabases('refresh', (open, dialect) => {
     expect(app.logs.slice(from).join('')).not.toMatch(/lk_[a-z]{2}_/);
   });
 
-  test('with a leeway of 0 a spent token is stolen at once, also in a race', async () => {
+  test('with a leeway of 0, a spent refresh token counts as stolen even in a race', async () => {
     const strict = await open({ settings: { ...settings, LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
     const tokens = await strict.login();
     const id = await sessionIdOf(strict, tokens);
@@ -167,7 +167,7 @@ onBothDatabases('refresh', (open, dialect) => {
   });
 });
 
-describe('the classification of a refused refresh', () => {
+describe('classifyReuse', () => {
   const rotatedAt = 1_000_000;
   const session = {
     generation: 5,
@@ -187,7 +187,7 @@ describe('the classification of a refused refresh', () => {
     );
   const retryMs = refreshRetryWindowSeconds * 1000;
 
-  test('holds the leeway and the retry window to the millisecond', () => {
+  test('the leeway and the retry window are exact to the millisecond', () => {
     expect(classify(4, null, 10_000)).toBe('race');
     expect(classify(4, null, 10_001)).toBe('theft');
     expect(classify(4, 'other', 10_000)).toBe('race');
@@ -197,30 +197,30 @@ describe('the classification of a refused refresh', () => {
     expect(classify(4, 'same', retryMs + 1)).toBe('theft');
   });
 
-  test('with a leeway of 0 knows repeated requests, but no races', () => {
+  test('with a leeway of 0, reuse can be a retry but not a race', () => {
     expect(classify(4, null, 0, 0)).toBe('theft');
     expect(classify(4, 'other', 0, 0)).toBe('theft');
     expect(classify(4, 'same', 0, 0)).toBe('retry');
   });
 
-  test('takes a node whose clock is behind for early, not for late', () => {
+  test('a request from a node whose clock is behind counts as early, not as late', () => {
     expect(classify(4, null, -2_000)).toBe('race');
     expect(classify(4, 'same', -2_000)).toBe('retry');
   });
 
-  test('takes every token older than the one spent last for stolen, also with the key of the last request', () => {
+  test('a token older than the one spent last counts as stolen, even with the idempotency key of the last request', () => {
     expect(classify(3, 'same', 0)).toBe('theft');
     expect(classify(1, null, 0)).toBe('theft');
   });
 
-  test('never takes two requests without a key for the same one', () => {
+  test('two requests without an idempotency key are never a retry', () => {
     expect(classify(4, null, 60_000, 10, { idempotency_hash: null })).toBe('theft');
   });
 
-  test('steals nothing from a session that is over, and tells a disabled account apart', () => {
-    expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('over');
-    expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('over');
-    expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('over');
+  test('reuse in an ended session is not a theft, and a disabled account has a status of its own', () => {
+    expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('ended');
+    expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('ended');
+    expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('ended');
     expect(classify(4, 'same', 0, 10, { user_epoch: null })).toBe('disabled');
   });
 });

@@ -2,44 +2,44 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
-import { lockAccountRow } from '../platform/database/locks.ts';
-import { AuthError } from '../platform/errors.ts';
+import { AuthError, accountDisabled } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
-import { recordEvent, recordOncePerHour } from '../security-log/events/events.ts';
+import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { programOf } from './known-places.ts';
-import { type SessionState, sessionStatus } from './session-status.ts';
+import { endStolenSession } from './revocation.ts';
+import { loggedStatus, type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
-import { sessionIdOf, tokenSetOf } from './tokens.ts';
+import { type Rotation, sessionIdOf, tokenSetOf } from './tokens.ts';
 
-/** How long a repeated request gets the successor again that the first one made. */
+/** How long a repeated request gets the tokens that the first one got. */
 export const refreshRetryWindowSeconds = 600;
 
-/** Why a refresh token was not good for a new generation. */
-export type ReuseKind = 'retry' | 'race' | 'theft' | 'disabled' | 'over';
+/** Why a refresh token did not yield a new generation. */
+export type ReuseKind = 'retry' | 'race' | 'theft' | Exclude<SessionStatus, 'active'>;
 
-interface Presented {
+interface PresentedToken {
   readonly generation: number;
   readonly idempotencyHash: string | null;
 }
 
 /**
- * Tells a repeated request, a lost race and a stolen token apart. A repeated request comes with the token spent
- * last and its key; a race with the token spent last, or with one that had arrived (`now`) before the exchanges
- * that overtook it. With `leewaySeconds` 0 every other spent token counts as stolen.
+ * Classifies the reuse of a refresh token. A retry presents the token spent last with the same idempotency key. A race
+ * presents the token spent last within the leeway, or any token in a request that arrived (`now`) before the last
+ * rotation. With `leewaySeconds` 0 there are no races: every spent token but a retry counts as stolen.
  * @see RFC 9700 section 4.14.2
  */
 export function classifyReuse(
-  presented: Presented,
+  presented: PresentedToken,
   session: SessionState & { generation: number; rotated_at: number; idempotency_hash: string | null },
   now: number,
   leewaySeconds: number,
 ): ReuseKind {
-  const standing = sessionStatus(session, now);
-  if (standing !== 'live') return standing;
-  if (presented.generation >= session.generation) return 'over';
-  // It arrived before the last exchange, so it was not spent longer ago than the leeway when it was sent.
+  const status = sessionStatus(session, now);
+  if (status !== 'active') return status;
+  if (presented.generation >= session.generation) return 'ended';
+  // This request arrived before the last rotation, so its token was spent within the leeway when it was sent.
   if (leewaySeconds > 0 && session.rotated_at > now)
     return sameRequestAsLast(presented, session) ? 'retry' : 'race';
   if (presented.generation < session.generation - 1) return 'theft';
@@ -48,16 +48,16 @@ export function classifyReuse(
   return leewaySeconds > 0 && ageMs <= leewaySeconds * 1000 ? 'race' : 'theft';
 }
 
-/** Whether this is the very request that made the current generation, sent again. */
+/** Whether this request is a repetition of the one that created the current generation. */
 const sameRequestAsLast = (
-  presented: Presented,
+  presented: PresentedToken,
   session: { generation: number; idempotency_hash: string | null },
 ): boolean =>
   presented.generation === session.generation - 1 &&
   presented.idempotencyHash !== null &&
   presented.idempotencyHash === session.idempotency_hash;
 
-/** Where a refresh request comes from, as far as it is remembered with the generation that it made. */
+/** Where a refresh request comes from, as stored with the generation that it created. */
 interface RefreshOrigin {
   readonly network: string;
   readonly program: string;
@@ -68,7 +68,7 @@ const originOf = ({ ipAddress, userAgent }: ClientInfo): RefreshOrigin => ({
   program: programHash(programOf(userAgent)),
 });
 
-/** What a repeated request does not share with the first one. Nothing, where that is not known. */
+/** How the origin of a retry differs from that of the first request. An unknown origin does not differ. */
 const changesOfOrigin = (
   { network, program }: RefreshOrigin,
   first: { rotated_network: string | null; rotated_program: string | null },
@@ -77,14 +77,26 @@ const changesOfOrigin = (
   ...(first.rotated_program === null || first.rotated_program === program ? [] : (['program'] as const)),
 ];
 
+/** A refresh request whose token has a valid MAC. */
+interface RefreshRequest extends PresentedToken {
+  readonly sessionId: string;
+  readonly secret: Buffer;
+  readonly client: ClientInfo;
+  readonly origin: RefreshOrigin;
+  /** When it arrived, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
+
 const refused = (detail: string) =>
   new AuthError('invalid_grant', 'The refresh token is unknown, expired, revoked or already used.', {
     detail,
   });
 
 /**
- * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same
- * successor again. A spent token in strange hands ends its session, and only that.
+ * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same successor
+ * again. A stolen refresh token revokes only its own session.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `rate_limited`
  */
 export async function refresh(
@@ -92,61 +104,82 @@ export async function refresh(
   refreshToken: string,
   idempotencyKey: string | undefined,
   client: ClientInfo,
-): Promise<{ tokens: TokenSet; detail: 'rotated' | 'retry' }> {
-  const outcome = (name: string) => ctx.metrics.refreshes.inc({ outcome: name });
-  const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
-  if (!handle) {
-    outcome('malformed');
+): Promise<RefreshResult> {
+  const request = readRequest(ctx, refreshToken, idempotencyKey, client);
+  if (!request) {
+    countOutcome(ctx, 'malformed');
     throw refused('malformed');
   }
-  const now = ctx.clock();
-  const id = sessionIdOf(handle.subject);
-  await ctx.limiter.take({ limit: 'refreshes', key: id });
-  const presented = {
+  await ctx.limiter.take({ limit: 'refreshes', key: request.sessionId });
+  const rotated = await rotate(ctx, request);
+  if (!rotated) return answerReuse(ctx, request);
+  countOutcome(ctx, 'rotated');
+  return { tokens: tokenSetOf(ctx, request.secret, rotated), detail: 'rotated' };
+}
+
+const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });
+
+function readRequest(
+  ctx: Context,
+  refreshToken: string,
+  idempotencyKey: string | undefined,
+  client: ClientInfo,
+): RefreshRequest | undefined {
+  const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
+  if (!handle) return undefined;
+  return {
+    sessionId: sessionIdOf(handle.subject),
+    secret: handle.subject,
     generation: handle.value,
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
+    client,
+    origin: originOf(client),
+    now: ctx.clock(),
   };
-  const origin = originOf(client);
-  const [rotated] = await store.rotate(ctx.db.single, {
-    id,
-    generation: presented.generation,
-    idempotency_hash: presented.idempotencyHash,
-    ...origin,
-    now,
-    idle_expires_at: now + ctx.config.refreshIdleTtlSeconds * 1000,
-  });
-  if (rotated) {
-    outcome('rotated');
-    return { tokens: tokenSetOf(ctx, handle.subject, rotated), detail: 'rotated' };
-  }
+}
 
-  const [session] = await store.findSession(ctx.db.read, { id });
-  const refusal = session
-    ? classifyReuse(presented, session, now, ctx.config.refreshReuseLeewaySeconds)
-    : 'unknown';
-  outcome(refusal);
+/** Spends the token in one conditional statement; undefined if it is not the current one of an active session. */
+async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation | undefined> {
+  const [rotated] = await store.rotate(ctx.db.single, {
+    id: request.sessionId,
+    generation: request.generation,
+    idempotency_hash: request.idempotencyHash,
+    ...request.origin,
+    now: request.now,
+    idle_expires_at: request.now + ctx.config.refreshIdleTtlSeconds * 1000,
+  });
+  return rotated;
+}
+
+/** Repeats the successor for a retry; refuses every other token that could not be spent, and acts on a theft. */
+async function answerReuse(ctx: Context, request: RefreshRequest): Promise<RefreshResult> {
+  const { sessionId, client } = request;
+  const [session] = await store.findSession(ctx.db.read, { id: sessionId });
+  const leewaySeconds = ctx.config.refreshReuseLeewaySeconds;
+  const reuse = session ? classifyReuse(request, session, request.now, leewaySeconds) : 'unknown';
+  countOutcome(ctx, loggedStatus(reuse));
   if (!session) throw refused('unknown');
-  const event = { userId: session.user_id, sessionId: id, client };
-  switch (refusal) {
+  const event = { userId: session.user_id, sessionId, client };
+  switch (reuse) {
     case 'retry':
-      await recordRetry(ctx, event, origin.network, changesOfOrigin(origin, session));
-      return { tokens: tokenSetOf(ctx, handle.subject, session), detail: 'retry' };
+      await recordRetry(ctx, event, request.origin.network, changesOfOrigin(request.origin, session));
+      return { tokens: tokenSetOf(ctx, request.secret, session), detail: 'retry' };
     case 'disabled':
-      throw new AuthError('account_disabled', 'This account has been disabled.');
+      throw accountDisabled();
     case 'theft':
-      await endStolenSession(ctx, id, session.user_id, client);
+      await endStolenSession(ctx, event);
       throw refused('theft');
     case 'race':
-      await recordOncePerHour(ctx, { ...event, type: 'refresh_race' }, id);
+      await recordOncePerHour(ctx, { ...event, type: 'refresh_race' }, sessionId);
       throw refused('race');
     default:
-      throw refused(refusal);
+      throw refused(loggedStatus(reuse));
   }
 }
 
 /**
- * A repetition from another network or program may be a device that has moved, or a copy of the credentials: the
- * owner is told, once an hour for each network.
+ * Records a retry. From another network or program it may come from a device that has moved or from a copy of the
+ * credentials, so the owner gets a notice, at most once an hour per network.
  */
 function recordRetry(
   ctx: Context,
@@ -164,18 +197,3 @@ function recordRetry(
     (tx) => notify(ctx, tx, { ...event, kind: 'refresh_repeated_elsewhere' }),
   );
 }
-
-/** Commits before the refusal is answered; of many who present stolen tokens at once, one records it. */
-const endStolenSession = (ctx: Context, id: string, userId: string, client: ClientInfo): Promise<void> =>
-  ctx.db.transaction(async (tx) => {
-    await lockAccountRow(tx, { id: userId });
-    const [ended] = await store.endSession(tx, {
-      id,
-      user_id: userId,
-      distrusted_as: 'stolen',
-      now: ctx.clock(),
-    });
-    if (!ended) return;
-    await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId: id, client });
-    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId: id, client });
-  });

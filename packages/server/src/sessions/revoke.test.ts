@@ -14,9 +14,9 @@ let people = 0;
 const someone = () => `person-${people++}@example.com`;
 const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
-onBothDatabases('ending logins', (open, dialect) => {
+onBothDatabases('revoking sessions', (open, dialect) => {
   let app: TestApp;
-  /** Another node, so that an end is seen to hold everywhere. */
+  /** Another node, to check that a revocation takes effect everywhere. */
   let node: TestApp;
   beforeAll(async () => {
     app = await open({ settings });
@@ -27,7 +27,7 @@ onBothDatabases('ending logins', (open, dialect) => {
     await app.close();
   });
 
-  const expectLive = async (tokens: Tokens) => {
+  const expectActive = async (tokens: Tokens) => {
     expect(outcome(await node.ask('GET', '/me', { token: tokens.access_token }))).toBe('200');
     const refreshed = await node.ask('POST', '/refresh', { json: { refresh_token: tokens.refresh_token } });
     expect(outcome(refreshed)).toBe('200');
@@ -37,8 +37,8 @@ onBothDatabases('ending logins', (open, dialect) => {
     const refreshed = await node.ask('POST', '/refresh', { json: { refresh_token: tokens.refresh_token } });
     expect(outcome(refreshed)).toBe('400 invalid_grant');
   };
-  /** Two logins of one person in browsers, one of a program, and one of another person. */
-  const logins = async () => {
+  /** Two browser sessions and a device session of one user, and a session of another user. */
+  const signInAll = async () => {
     const email = someone();
     const own = await app.login(email);
     const other = await app.login(email);
@@ -56,50 +56,50 @@ onBothDatabases('ending logins', (open, dialect) => {
       test.each<[string, Ask]>([
         ['no body', {}],
         ['an empty object', { json: {} }],
-        ['members it does not know', { json: { everywhere: false, scopes: 'session' } }],
-      ])('with %s ends every login of the user and of nobody else', async (_, ask) => {
-        const { own, other, device, stranger } = await logins();
+        ['unknown members', { json: { everywhere: false, scopes: 'session' } }],
+      ])('with %s, all sessions of the user are revoked and no others', async (_, ask) => {
+        const { own, other, device, stranger } = await signInAll();
         const answer = await end(own, ask);
         expect([answer.status, answer.text]).toEqual([204, '']);
         for (const tokens of [own, other, device]) await expectEnded(tokens);
-        await expectLive(stranger);
+        await expectActive(stranger);
       });
 
       test.each<[string, Ask, string]>([
         ['the body', { json: { scope: 'session' } }, ''],
         ['the query', {}, '?scope=session'],
         ['both', { json: { scope: 'session' } }, '?scope=session'],
-        ['the query beside an empty body', { json: {} }, '?scope=session'],
-      ])('with scope=session in %s ends only the login presented', async (_, ask, query) => {
-        const { own, other, device, stranger } = await logins();
+        ['the query and an empty body', { json: {} }, '?scope=session'],
+      ])('with scope=session in %s, only the session that presented it is revoked', async (_, ask, query) => {
+        const { own, other, device, stranger } = await signInAll();
         expect((await end(device, ask, query)).status).toBe(204);
         await expectEnded(device);
-        for (const tokens of [own, other, stranger]) await expectLive(tokens);
+        for (const tokens of [own, other, stranger]) await expectActive(tokens);
       });
 
       test.each<[string, Ask, string]>([
         ['an unknown scope in the body', { json: { scope: 'all' } }, ''],
         ['an empty scope in the body', { json: { scope: '' } }, ''],
         ['a null scope in the body', { json: { scope: null } }, ''],
-        ['a list as scope in the body', { json: { scope: ['session'] } }, ''],
-        ['a scope in other letter case', { json: { scope: 'Session' } }, ''],
+        ['an array as the scope in the body', { json: { scope: ['session'] } }, ''],
+        ['a scope in another letter case', { json: { scope: 'Session' } }, ''],
         ['an unknown scope in the query', {}, '?scope=all'],
         ['an empty scope in the query', {}, '?scope='],
         ['a scope twice in the query', {}, '?scope=session&scope=session'],
         ['a scope twice in the body', { raw: '{"scope":"session","scope":"session"}' }, ''],
-        ['a good body beside a wrong query', { json: { scope: 'session' } }, '?scope=all'],
-        ['a good query beside a wrong body', { json: { scope: 'all' } }, '?scope=session'],
-        ['a body that is no object', { json: ['session'] }, ''],
-        ['a body that is no JSON', { raw: '{"scope":' }, ''],
-      ])('with %s is refused and ends nothing', async (_, ask, query) => {
-        const { own, other } = await logins();
+        ['a valid body and an invalid query', { json: { scope: 'session' } }, '?scope=all'],
+        ['a valid query and an invalid body', { json: { scope: 'all' } }, '?scope=session'],
+        ['a body that is not an object', { json: ['session'] }, ''],
+        ['a body that is not JSON', { raw: '{"scope":' }, ''],
+      ])('with %s, the request is refused and no session is revoked', async (_, ask, query) => {
+        const { own, other } = await signInAll();
         const headers = { 'Content-Type': 'application/json' };
         const answer = await end(own, 'raw' in ask ? { ...ask, headers } : ask, query);
         expect(outcome(answer)).toBe('400 invalid_request');
-        for (const tokens of [own, other]) await expectLive(tokens);
+        for (const tokens of [own, other]) await expectActive(tokens);
       });
 
-      test('also ends device logins that were approved but not picked up, and only those', async () => {
+      test('revoking all sessions withdraws approved devices that have not collected their tokens, but no pending ones', async () => {
         const own = await app.login(someone());
         const start = async () => (await app.ask('POST', '/device')).body;
         const [approved, pending] = [await start(), await start()];
@@ -115,7 +115,7 @@ onBothDatabases('ending logins', (open, dialect) => {
         expect(outcome(await poll(pending.device_code))).toBe('200');
       });
 
-      test('with scope=session leaves approved device logins to be picked up', async () => {
+      test('with scope=session, an approved device can still collect its tokens', async () => {
         const own = await app.login(someone());
         const { user_code, device_code } = (await app.ask('POST', '/device')).body;
         await app.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token });
@@ -123,68 +123,68 @@ onBothDatabases('ending logins', (open, dialect) => {
         expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe('200');
       });
 
-      test('works once: the token it was called with is no good for a second time', async () => {
+      test('the token that revoked its own session cannot be used again', async () => {
         const own = await app.login(someone());
         expect(outcome(await end(own))).toBe('204');
         expect(outcome(await end(own))).toBe('401 invalid_token');
       });
 
-      test('without a credential ends nothing', async () => {
+      test('without a credential, no session is revoked', async () => {
         const own = await app.login(someone());
         expect(outcome(await app.ask(method, path))).toBe('401 invalid_token');
-        await expectLive(own);
+        await expectActive(own);
       });
 
-      test('lets the user log in anew', async () => {
+      test('after revoking all sessions, the user can sign in again', async () => {
         const email = someone();
         await end(await app.login(email));
-        await expectLive(await app.login(email));
+        await expectActive(await app.login(email));
       });
     });
   }
 
-  test('nobody refreshes past the end of all logins, however closely they race', async () => {
+  test('no session survives a refresh that races with revoking all sessions', async () => {
     for (let round = 0; round < 8; round++) {
-      const { own, other } = await logins();
-      const [ended, refreshed] = await Promise.all([
+      const { own, other } = await signInAll();
+      const [revoked, refreshed] = await Promise.all([
         app.ask('POST', '/revoke', { token: own.access_token }),
         node.ask('POST', '/refresh', { json: { refresh_token: other.refresh_token } }),
       ]);
-      expect(ended.status).toBe(204);
+      expect(revoked.status).toBe(204);
       if (refreshed.status === 200) await expectEnded(refreshed.body);
       await expectEnded(other);
     }
   });
 
-  test('nobody picks up a device login past the end of all logins, however closely they race', async () => {
+  test('no device session survives a token request that races with revoking all sessions', async () => {
     for (let round = 0; round < 8; round++) {
       const own = await app.login(someone());
       const { user_code, device_code } = (await app.ask('POST', '/device')).body;
       await app.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token });
-      const [ended, redeemed] = await Promise.all([
+      const [revoked, redeemed] = await Promise.all([
         app.ask('POST', '/revoke', { token: own.access_token }),
         node.ask('POST', '/token', { json: { device_code } }),
       ]);
-      expect(ended.status).toBe(204);
+      expect(revoked.status).toBe(204);
       if (redeemed.status === 200) await expectEnded(redeemed.body);
       expect(outcome(await node.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_grant');
     }
   });
 
-  test('nobody approves a device login past the end of all logins, however closely they race', async () => {
+  test('no device is approved by a request that races with revoking all sessions', async () => {
     for (let round = 0; round < 16; round++) {
       const own = await app.login(someone());
       const { user_code, device_code } = (await app.ask('POST', '/device')).body;
-      const [ended] = await Promise.all([
+      const [revoked] = await Promise.all([
         app.ask('POST', '/revoke', { token: own.access_token }),
         node.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token }),
       ]);
-      expect(ended.status).toBe(204);
+      expect(revoked.status).toBe(204);
       expect((await node.ask('POST', '/token', { json: { device_code } })).status).toBe(400);
     }
   });
 
-  test('64 ends of one login at once are all content', async () => {
+  test('64 parallel sign-outs of one session all succeed or find it already ended', async () => {
     const own = await app.login(someone());
     const answers = await Promise.all(
       Array.from({ length: 64 }, () =>

@@ -2,17 +2,17 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { refreshGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Api, Call, Grant } from '../platform/http/pipeline.ts';
-import type { ClientInfo } from '../platform/values/client-info.ts';
+import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
 import {
-  listSessions,
+  type RevokedAllBy,
   revokeByToken,
   revokeOwnSession,
   revokeSession,
   type WithdrawApproval,
-} from './sessions.ts';
+} from './revocation.ts';
 
-/** The refresh grant of the OAuth token endpoint. @see RFC 6749 section 6 */
+/** The refresh token grant of the OAuth token endpoint. @see RFC 6749 section 6 */
 export const refreshGrant: Grant = {
   grantType: refreshGrantType,
   parameter: 'refresh_token',
@@ -24,11 +24,7 @@ export const refreshGrant: Grant = {
 
 /** Transitions of tables that capabilities above this one own. */
 interface Transitions {
-  readonly revokeAllSessions: (
-    ctx: Context,
-    userId: string,
-    by: { readonly sessionId: string; readonly client: ClientInfo },
-  ) => Promise<void>;
+  readonly revokeAllSessions: (ctx: Context, userId: string, by: RevokedAllBy) => Promise<void>;
   readonly withdrawApproval: WithdrawApproval;
 }
 
@@ -43,17 +39,18 @@ export function sessionRoutes(
     api.formGrants([refreshGrant]),
   );
 
-  const end = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
-    const onlyThis = query.scope === 'session' || body.scope === 'session';
-    if (onlyThis) await revokeOwnSession(ctx, caller, client);
+  /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */
+  const signOut = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
+    const isOwnOnly = query.scope === 'session' || body.scope === 'session';
+    if (isOwnOnly) await revokeOwnSession(ctx, caller, client);
     else await revokeAllSessions(ctx, caller.userId, { sessionId: caller.sessionId, client });
     return { cookie: 'clear' as const };
   };
-  api.on(endpoints.revoke, end, async ({ body, client }) => {
+  api.on(endpoints.revoke, signOut, async ({ body, client }) => {
     await revokeByToken(ctx, body.token, client);
     return {};
   });
-  api.on(endpoints.logout, end);
+  api.on(endpoints.logout, signOut);
 
   api.on(endpoints.listSessions, async ({ caller, query }) => ({
     body: await listSessions(ctx, caller, query),

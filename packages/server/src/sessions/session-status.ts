@@ -1,22 +1,28 @@
-/** A session and its account, as far as they decide whether a login still stands. */
+/** The columns of a session and its account that decide its status. */
 export interface SessionState {
   readonly session_epoch: number;
-  /** Of the account; null while it is disabled. */
+  /** The epoch of the account; null while the account is disabled. */
   readonly user_epoch: number | null;
   readonly revoked_at: number | null;
   readonly idle_expires_at: number;
 }
 
+export type SessionStatus = 'active' | 'disabled' | 'ended';
+
 /**
- * Whether a login may still be continued, until it idles out or another end; a disabled account is told apart,
- * since its owner may be told so.
+ * The status of a session at `now`. It ends at its idle timeout unless the caller names another end. A disabled account
+ * has a status of its own because its owner may learn that it is disabled.
  */
 export function sessionStatus(
   state: SessionState,
   now: number,
   endsAt: number = state.idle_expires_at,
-): 'live' | 'disabled' | 'over' {
+): SessionStatus {
   if (state.user_epoch === null) return 'disabled';
-  if (state.revoked_at !== null || state.session_epoch !== state.user_epoch) return 'over';
-  return endsAt > now ? 'live' : 'over';
+  if (state.revoked_at !== null || state.session_epoch !== state.user_epoch) return 'ended';
+  return endsAt > now ? 'active' : 'ended';
 }
+
+/** The name of a status in logs and metrics, where `ended` is `over`: alerts of operators depend on it. */
+export const loggedStatus = <S extends string>(status: S): Exclude<S, 'ended'> | 'over' =>
+  status === 'ended' ? 'over' : (status as Exclude<S, 'ended'>);

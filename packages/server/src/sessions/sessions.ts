@@ -1,354 +1,80 @@
+// What other rooms may do with sessions. The rest is in the file named after its topic: authentication.ts (the caller
+// behind a credential), refresh.ts (spending a refresh token), revocation.ts (what ends a session), policy.ts (what a
+// caller's session must be), listing.ts.
+
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
-import { type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { lockAccountRow } from '../platform/database/locks.ts';
-import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
-import { AuthError, bearerChallenge, invalidCredential, resourceNotFound } from '../platform/errors.ts';
-import type { ClientInfo } from '../platform/values/client-info.ts';
-import { recordEvent } from '../security-log/events/events.ts';
-import { notify } from '../security-log/notices/notices.ts';
-import { isKnownPlace } from './known-places.ts';
-import { sessionStatus } from './session-status.ts';
+import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
+import { recordUse } from './last-use.ts';
+import { loggedStatus, sessionStatus } from './session-status.ts';
+import {
+  endReplacedSession,
+  insertSession,
+  type NewSession,
+  needsNotice,
+  recordReplacement,
+  recordSignIn,
+  type StartedSession,
+  sendSignInNotice,
+} from './starting.ts';
 import * as store from './store.ts';
-import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
-
-/** How often the use of a session is written down at most; more often where its idle life is short. */
-const touchIntervalMs = (ctx: Context): number =>
-  Math.min(5 * 60 * 1000, ctx.config.refreshIdleTtlSeconds * 100);
-
-/** How many of the newest logins of an account a new one is compared with. */
-const familiarLogins = 100;
-
-export interface NewSession {
-  readonly userId: string;
-  readonly kind: Session['kind'];
-  readonly method: Session['method'];
-  readonly client: ClientInfo;
-  readonly clientName?: string | null;
-  readonly deviceName?: string | null;
-  /** Start it only if nobody has ended all logins since this epoch. */
-  readonly sinceEpoch?: number;
-  /** Derived from what the client holds, so that a repeated request finds the same session; random otherwise. */
-  readonly secret?: Buffer;
-  /** The cookie of the browser's former session, which the new one replaces if it is of the same user. */
-  readonly replacesCookie?: string | undefined;
-  /** The session that approved this device. */
-  readonly approvedBy?: string | null;
-  /** The passkey that was used. */
-  readonly passkeyId?: string;
-  /** The key of the address that was proven; the account must still have it. */
-  readonly emailKey?: string;
-  /** This login makes the account, so nobody needs to be told of it. */
-  readonly makesAccount?: boolean;
-}
-
-/** A session that was just started, with the secret that its tokens are made from. */
-export interface StartedSession {
-  readonly id: string;
-  readonly userId: string;
-  readonly secret: Buffer;
-  readonly rotation: Rotation;
-}
+import { readToken, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
 /**
- * Starts a session of a locked account: the last step of every login, whatever the grant.
- * @throws {AuthError} `account_disabled`; `invalid_grant` when the account is gone or all logins were ended
+ * Starts a session of a locked account. Every sign-in ends here, whatever the grant.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all its sessions were revoked
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
-  const now = ctx.clock();
-  const secret = session.secret ?? ctx.random(subjectBytes);
-  const expiresAt = now + ctx.config.sessionTtlSeconds * 1000;
-  const isNews = session.makesAccount ? false : await isFromNewPlace(tx, session);
-  const replaced = await endReplacedSession(ctx, tx, session);
-  const [row] = await store.insertSession(tx, {
-    id: sessionIdOf(secret),
-    user_id: session.userId,
-    session_epoch: session.sinceEpoch ?? null,
-    kind: session.kind,
-    method: session.method,
-    client_name: session.clientName ?? null,
-    device_name: session.deviceName ?? null,
-    ip_address: session.client.ipAddress,
-    user_agent: session.client.userAgent,
-    now,
-    idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
-    expires_at: expiresAt,
-    parent_session_id: session.approvedBy ?? replaced ?? null,
-    passkey_id: session.passkeyId ?? null,
-    email_key: session.emailKey ?? null,
-  });
-  if (!row) throw await refusalOf(tx, session.userId);
-  if (isNews) {
-    await notify(ctx, tx, {
-      kind: session.kind === 'device' ? 'new_device' : 'new_browser',
-      userId: session.userId,
-      sessionId: row.id,
-      client: session.client,
-      clientName: session.clientName ?? null,
-      deviceName: session.deviceName ?? null,
-    });
-  }
-  await recordEvent(ctx, tx, {
-    type: 'login',
-    userId: session.userId,
-    sessionId: row.id,
-    client: session.client,
-    detail: { method: session.method, kind: session.kind },
-  });
-  if (replaced !== undefined) {
-    await recordEvent(ctx, tx, {
-      type: 'session_revoked',
-      userId: session.userId,
-      sessionId: replaced,
-      client: session.client,
-      detail: { reason: 'replaced', by: row.id },
-    });
-  }
-  return { id: row.id, userId: session.userId, secret, rotation: row };
+  // Before the insert, which would make its own place known.
+  const isNoticeDue = await needsNotice(tx, session);
+  const replacedId = await endReplacedSession(ctx, tx, session);
+  const started = await insertSession(ctx, tx, session, replacedId);
+  if (isNoticeDue) await sendSignInNotice(ctx, tx, session, started.id);
+  await recordSignIn(ctx, tx, session, started.id);
+  if (replacedId !== undefined) await recordReplacement(ctx, tx, session, replacedId, started.id);
+  return started;
 }
 
-async function refusalOf(tx: Executor, userId: string): Promise<AuthError> {
-  const [user] = await store.findAccountState(tx, { id: userId });
-  return user && user.disabled_at !== null
-    ? new AuthError('account_disabled', 'This account has been disabled.')
-    : new AuthError('invalid_grant', 'The login was ended before it was picked up.', { detail: 'over' });
-}
-
-/** Whether the person should hear of this login: every device, and a browser where there was none like it. */
-async function isFromNewPlace(tx: Executor, { kind, userId, client }: NewSession): Promise<boolean> {
-  if (kind === 'device') return true;
-  const earlier = await store.listLoginOrigins(tx, { user_id: userId, limit: familiarLogins });
-  return !isKnownPlace(client, earlier);
-}
-
-/** Ends the browser's former session if it is of the same user; its id. */
-async function endReplacedSession(
-  ctx: Context,
-  tx: Executor,
-  session: NewSession,
-): Promise<string | undefined> {
-  const former = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
-  if (!former) return undefined;
-  const [ended] = await store.endSession(tx, {
-    id: sessionIdOf(former.subject),
-    user_id: session.userId,
-    distrusted_as: null,
-    now: ctx.clock(),
-  });
-  return ended?.id;
-}
+export type { StartedSession };
 
 /** The id of the session that is or will be started with this `secret`. */
 export const sessionIdFor = (secret: Uint8Array): string => sessionIdOf(secret);
 
+/** The first tokens of a session that was just started. */
 export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
   tokenSetOf(ctx, session.secret, session.rotation);
 
+/** The cookie of a browser session that was just started. */
 export const cookieOf = (ctx: Context, session: StartedSession): string =>
   sessionCookieOf(ctx, session.secret);
 
 /**
- * The tokens that starting a session with this secret gave, as long as its first refresh token is unspent.
+ * The first tokens of the session started with this secret again, as long as its first refresh token is unspent.
  * @throws {AuthError} `invalid_grant`, `account_disabled`
  */
 export async function repeatFirstTokens(ctx: Context, secret: Buffer): Promise<TokenSet> {
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
-  const standing = session ? sessionStatus(session, ctx.clock()) : 'over';
-  if (standing === 'disabled') throw new AuthError('account_disabled', 'This account has been disabled.');
-  if (!session || standing === 'over' || session.generation !== 1) {
-    throw new AuthError('invalid_grant', 'The tokens of this login were already used.', { detail: 'over' });
+  const status = session ? sessionStatus(session, ctx.clock()) : 'ended';
+  if (status === 'disabled') throw accountDisabled();
+  if (!session || status === 'ended' || session.generation !== 1) {
+    throw new AuthError('invalid_grant', 'The tokens of this sign-in have already been used.', {
+      detail: loggedStatus('ended'),
+    });
   }
   return tokenSetOf(ctx, secret, session);
 }
 
-export interface Credential {
-  readonly type: 'bearer' | 'cookie';
-  readonly value: string;
-}
-
-/** The answer to a request without any credential. @see RFC 6750 section 3 */
-export const missingCredential = (): AuthError =>
-  new AuthError('invalid_token', 'An access token is needed.', {
-    detail: 'no_credential',
-    headers: { 'WWW-Authenticate': bearerChallenge },
-  });
-
-/** Made once: floods of garbage are answered with it. */
-const malformedCredential = invalidCredential('malformed');
-
 /**
- * Who presents this access token or session cookie. Garbage is refused without a statement; a revocation holds
- * from the moment it is committed.
- * @throws {AuthError} `invalid_token`
- */
-export function authenticate(ctx: Context, credential: Credential): Promise<Caller> {
-  const kind = credential.type === 'cookie' ? 'browserSession' : 'accessToken';
-  const handle = readHandle(ctx.keys, kind, credential.value);
-  // Thrown and not rejected: floods of garbage are refused in one step.
-  if (!handle) throw malformedCredential;
-  return identifyCaller(ctx, credential.type, handle);
-}
-
-async function identifyCaller(ctx: Context, type: Credential['type'], handle: ReadHandle): Promise<Caller> {
-  const isCookie = type === 'cookie';
-  const now = ctx.clock();
-  if (!isCookie && handle.value <= now) throw invalidCredential('expired');
-  const id = sessionIdOf(handle.subject);
-  const [session] = await store.findSessionStatus(ctx.db.read, { id });
-  if (!session) throw invalidCredential('unknown');
-  // An access token lives to its own end, also where the refresh token idles out before it.
-  const ends = isCookie ? session.idle_expires_at : session.expires_at;
-  const standing = sessionStatus(session, now, ends);
-  if (standing !== 'live') throw invalidCredential(standing);
-
-  const touched = now - session.last_used_at >= touchIntervalMs(ctx);
-  if (touched) touch(ctx, id, isCookie, now);
-  const renew = isCookie && (touched || handle.key !== ctx.keys.signing);
-  return {
-    sessionId: id,
-    userId: session.user_id,
-    kind: session.kind,
-    authenticatedAt: session.created_at,
-    credential: type,
-    renewedCookie: renew ? sessionCookieOf(ctx, handle.subject) : undefined,
-  };
-}
-
-/** Not awaited: losing the note of one use harms nobody, waiting for it would slow every first request. */
-function touch(ctx: Context, id: string, extendsIdleLife: boolean, now: number): void {
-  store
-    .touchSession(ctx.db.single, {
-      id,
-      now,
-      unless_since: now - touchIntervalMs(ctx) + 1,
-      idle_expires_at: extendsIdleLife ? now + ctx.config.refreshIdleTtlSeconds * 1000 : 0,
-    })
-    .catch(() => ctx.log.warn('the use of a session could not be noted'));
-}
-
-/**
- * The answer where a login is too old or of the wrong kind.
- * @see RFC 9470 section 3
- */
-export function requireRecentLogin(ctx: Context, caller: Caller): void {
-  const maxAge = ctx.config.recentLoginTtlSeconds;
-  if (caller.kind === 'browser' && ctx.clock() - caller.authenticatedAt <= maxAge * 1000) return;
-  throw insufficientAuthentication('This needs a login by passkey or mail that is recent.', maxAge);
-}
-
-/**
- * Refuses, inside a transaction that holds the account's lock, a login that was ended since it was checked.
+ * Checks again, in a transaction that holds the account's lock, that the caller's session is still active.
  * @throws {AuthError} `invalid_token`
  */
 export async function requireActiveSession(ctx: Context, tx: Executor, caller: Caller): Promise<void> {
   const [session] = await store.findSessionStatus(tx, { id: caller.sessionId });
-  const standing = session ? sessionStatus(session, ctx.clock()) : 'unknown';
-  if (standing !== 'live') throw invalidCredential(standing);
+  const status = session ? sessionStatus(session, ctx.clock()) : 'unknown';
+  if (status !== 'active') throw invalidCredential(loggedStatus(status));
 }
-
-/** Refuses logins that came from a device code: what a person decides in a browser, a program may not. */
-export function requireBrowserSession(ctx: Context, caller: Caller): void {
-  if (caller.kind === 'browser') return;
-  throw insufficientAuthentication('This needs a login in a browser.', ctx.config.recentLoginTtlSeconds);
-}
-
-const insufficientAuthentication = (description: string, maxAge: number): AuthError =>
-  new AuthError('insufficient_user_authentication', description, {
-    headers: {
-      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
-    },
-  });
-
-/** The live logins of a user, newest first. */
-export async function listSessions(
-  ctx: Context,
-  caller: Caller,
-  page: PageRequest,
-): Promise<{ sessions: Session[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
-  const rows = await store.listSessions(ctx.db.read, {
-    user_id: caller.userId,
-    now: ctx.clock(),
-    before_time: before.time,
-    before_id: before.id,
-    limit: page.limit + 1,
-  });
-  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
-    time: row.created_at,
-    id: row.id,
-  }));
-  const sessions = entries.map((row) => ({
-    id: row.id,
-    kind: row.kind,
-    method: row.method,
-    client_name: row.client_name,
-    device_name: row.device_name,
-    ip_address: row.ip_address,
-    user_agent: row.user_agent,
-    created_at: new Date(row.created_at).toISOString(),
-    last_used_at: new Date(row.last_used_at).toISOString(),
-    current: row.id === caller.sessionId,
-  }));
-  return { sessions, next_cursor };
-}
-
-/** How a login came to its end: by itself, by another one, or by whoever held one of its tokens. */
-function reasonOf(sessionId: string, by: string | undefined): Record<string, string> {
-  if (by === undefined) return { reason: 'token' };
-  return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
-}
-
-/** Denies the approved device authorization that would start this session; false when there is none. */
-export type WithdrawApproval = (
-  tx: Executor,
-  approval: { readonly userId: string; readonly sessionId: string },
-) => Promise<boolean>;
-
-/**
- * Ends one session of the user. With `withdrawApproval`, the id may also name a session that a device has been approved
- * for but has not started yet.
- * @throws {AuthError} `not_found`, also for another user's session
- */
-export async function revokeSession(
-  ctx: Context,
-  owner: { readonly userId: string; readonly sessionId?: string },
-  sessionId: string,
-  client: ClientInfo,
-  withdrawApproval?: WithdrawApproval,
-): Promise<void> {
-  const { userId } = owner;
-  const ended = await ctx.db.transaction(async (tx) => {
-    await lockAccountRow(tx, { id: userId });
-    // In this order: what a device redeems in between is found as a session.
-    const withdrawn = (await withdrawApproval?.(tx, { userId, sessionId })) ?? false;
-    const [ended] = withdrawn
-      ? []
-      : await store.endSession(tx, {
-          id: sessionId,
-          user_id: userId,
-          distrusted_as: null,
-          now: ctx.clock(),
-        });
-    if (!withdrawn && !ended) return false;
-    await recordEvent(ctx, tx, {
-      type: 'session_revoked',
-      userId,
-      sessionId,
-      client,
-      detail: withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, owner.sessionId),
-    });
-    return true;
-  });
-  if (!ended) throw resourceNotFound();
-}
-
-/** Ends the login that was presented; ending it twice at once is no error. */
-export const revokeOwnSession = (ctx: Context, caller: Caller, client: ClientInfo): Promise<void> =>
-  revokeSession(ctx, caller, caller.sessionId, client).catch((error) => {
-    if (!(error instanceof AuthError && error.code === 'not_found')) throw error;
-  });
 
 /**
  * Ends sessions of a locked account that its owner did not start, and those that came from them, whatever state they are
@@ -362,23 +88,7 @@ export async function disownSessions(
   await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
 }
 
-/**
- * Ends the session of a refresh or access token, and does nothing for any other string.
- * @see RFC 7009 section 2.2
- */
-export async function revokeByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
-  const access = readHandle(ctx.keys, 'accessToken', token);
-  const handle = readHandle(ctx.keys, 'refreshToken', token) ?? access;
-  if (!handle || (access && access.value <= ctx.clock())) return;
-  const id = sessionIdOf(handle.subject);
-  const [session] = await store.findSession(ctx.db.read, { id });
-  if (!session) return;
-  await revokeSession(ctx, { userId: session.user_id }, id, client).catch((error) => {
-    if (!(error instanceof AuthError && error.code === 'not_found')) throw error;
-  });
-}
-
-/** A token that is good at this moment. Times are milliseconds since 1970. */
+/** A token that would be accepted now. Times are milliseconds since 1970. */
 export interface ActiveToken {
   readonly use: 'access_token' | 'refresh_token';
   readonly sessionId: string;
@@ -391,39 +101,41 @@ export interface ActiveToken {
 }
 
 /**
- * Whose access or refresh token this is, if it would be accepted now; nothing for any other string. Spends
- * nothing; garbage is answered without a statement.
+ * The session and lifetime of an access or refresh token that would be accepted now; undefined for any other string.
+ * Does not spend the token. A malformed token costs no query.
  */
 export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | undefined> {
-  const access = readHandle(ctx.keys, 'accessToken', token);
-  const handle = access ?? readHandle(ctx.keys, 'refreshToken', token);
   const now = ctx.clock();
-  if (!handle || (access && access.value <= now)) return undefined;
+  const read = readToken(ctx, token);
+  if (!read) return undefined;
+  const { use, handle } = read;
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(handle.subject) });
-  if (!session || (!access && handle.value !== session.generation)) return undefined;
-  const sessionEndsAt = access ? session.expires_at : session.idle_expires_at;
-  if (sessionStatus(session, now, sessionEndsAt) !== 'live') return undefined;
-  if (access && now - session.last_used_at >= touchIntervalMs(ctx)) touch(ctx, session.id, false, now);
+  if (!session) return undefined;
+  const isAccess = use === 'access_token';
+  if (!isAccess && handle.value !== session.generation) return undefined;
+  const sessionEndsAt = isAccess ? session.expires_at : session.idle_expires_at;
+  if (sessionStatus(session, now, sessionEndsAt) !== 'active') return undefined;
+  if (isAccess) recordUse(ctx, session, now);
   return {
-    use: access ? 'access_token' : 'refresh_token',
+    use,
     sessionId: session.id,
     userId: session.user_id,
     kind: session.kind,
     method: session.method,
     startedAt: session.created_at,
-    issuedAt: access ? issuedAt(ctx, access.value, session) : session.rotated_at,
-    endsAt: access ? Math.min(access.value, session.expires_at) : session.idle_expires_at,
+    issuedAt: isAccess ? issuedAt(ctx, handle.value, session) : session.rotated_at,
+    endsAt: isAccess ? Math.min(handle.value, session.expires_at) : session.idle_expires_at,
   };
 }
 
-/** An access token carries its end alone: it was issued one life before, within the session's own life. */
+/** An access token carries only its expiry, so its issue time is one lifetime earlier, within its session's own times. */
 const issuedAt = (
   ctx: Context,
-  endsAt: number,
+  expiresAt: number,
   session: { created_at: number; rotated_at: number },
 ): number =>
   Math.min(
-    Math.max(endsAt - ctx.config.accessTokenTtlSeconds * 1000, session.created_at),
+    Math.max(expiresAt - ctx.config.accessTokenTtlSeconds * 1000, session.created_at),
     session.rotated_at,
   );
 

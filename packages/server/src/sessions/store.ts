@@ -1,4 +1,10 @@
-import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import {
+  type AliasableExpression,
+  type Expression,
+  type ExpressionBuilder,
+  expressionBuilder,
+  sql,
+} from 'kysely';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
@@ -6,12 +12,12 @@ import { textsOf } from '../platform/database/texts.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
-/** The later idle expiry, but never past the end of the session. */
+/** Extends the idle timeout, never shortens it, and never past the absolute lifetime. */
 const extendedIdleExpiry = (idle: Expression<number>) =>
   sql<number>`case when ${idle} < idle_expires_at then idle_expires_at when expires_at < ${idle} then expires_at else ${idle} end`;
 
-/** The one gate: the account may receive tokens, and nobody has ended all its logins since. */
-const admits = (e: ExpressionBuilder<Tables, 'sessions'>) =>
+/** The account is enabled, and its sessions have not all been revoked since this one started. */
+const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e.exists(
     e
       .selectFrom('users')
@@ -21,10 +27,22 @@ const admits = (e: ExpressionBuilder<Tables, 'sessions'>) =>
       .where('users.disabled_at', 'is', null),
   );
 
+/** The address change that gave a user their current address, while it can be undone. */
+const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Expression<string | null>) =>
+  e
+    .selectFrom('email_changes as c')
+    .select('c.id')
+    .whereRef('c.user_id', '=', 'users.id')
+    .where('c.new_email_key', '=', email_key)
+    .where('c.changed_at', 'is not', null)
+    .where('c.undone_at', 'is', null)
+    .orderBy('c.changed_at', 'desc')
+    .limit(1);
+
 /**
- * Starts a session if the account passes the gate; no row otherwise. With `session_epoch` also only if nobody
- * has ended all logins since that epoch, and with `email_key` only while the account has that address. Records what
- * the login came of, since the passkey it used may be removed later.
+ * Starts a session if the account is enabled; returns no row otherwise. A `session_epoch` also requires that the account
+ * is still in that epoch, an `email_key` that it still has that address. Stores where the sign-in came from, since the
+ * passkey that was used may be removed later.
  */
 export const insertSession = statement<{
   id: string;
@@ -42,67 +60,39 @@ export const insertSession = statement<{
   parent_session_id: string | null;
   passkey_id: string | null;
   email_key: string | null;
-}>()((db, p) =>
-  db
+}>()((db, p) => {
+  const e = expressionBuilder<Tables, 'users'>();
+  const row = {
+    id: p.id,
+    user_id: e.ref('users.id'),
+    session_epoch: e.ref('users.session_epoch'),
+    kind: p.kind,
+    method: p.method,
+    generation: e.lit(1),
+    rotated_at: bigint(p.now),
+    client_name: p.client_name,
+    device_name: p.device_name,
+    ip_address: p.ip_address,
+    user_agent: p.user_agent,
+    created_at: bigint(p.now),
+    last_used_at: bigint(p.now),
+    idle_expires_at: bigint(p.idle_expires_at),
+    expires_at: bigint(p.expires_at),
+    parent_session_id: p.parent_session_id,
+    passkey_id: p.passkey_id,
+    passkey_added_by: e
+      .selectFrom('passkeys')
+      .select('passkeys.session_id')
+      .where('passkeys.id', '=', p.passkey_id),
+    email_change_id: currentEmailChange(e, p.email_key),
+  } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
+  return db
     .insertInto('sessions')
-    .columns([
-      'id',
-      'user_id',
-      'session_epoch',
-      'kind',
-      'method',
-      'generation',
-      'rotated_at',
-      'client_name',
-      'device_name',
-      'ip_address',
-      'user_agent',
-      'created_at',
-      'last_used_at',
-      'idle_expires_at',
-      'expires_at',
-      'parent_session_id',
-      'passkey_id',
-      'passkey_added_by',
-      'email_change_id',
-    ])
+    .columns(Object.keys(row) as (keyof typeof row)[])
     .expression(
       db
         .selectFrom('users')
-        .select((e) => [
-          p.id.as('id'),
-          'users.id as user_id',
-          'users.session_epoch',
-          p.kind.as('kind'),
-          p.method.as('method'),
-          e.lit(1).as('generation'),
-          bigint(p.now).as('rotated_at'),
-          p.client_name.as('client_name'),
-          p.device_name.as('device_name'),
-          p.ip_address.as('ip_address'),
-          p.user_agent.as('user_agent'),
-          bigint(p.now).as('created_at'),
-          bigint(p.now).as('last_used_at'),
-          bigint(p.idle_expires_at).as('idle_expires_at'),
-          bigint(p.expires_at).as('expires_at'),
-          p.parent_session_id.as('parent_session_id'),
-          p.passkey_id.as('passkey_id'),
-          e
-            .selectFrom('passkeys')
-            .select('passkeys.session_id')
-            .where('passkeys.id', '=', p.passkey_id)
-            .as('passkey_added_by'),
-          e
-            .selectFrom('email_changes as c')
-            .select('c.id')
-            .whereRef('c.user_id', '=', 'users.id')
-            .where('c.new_email_key', '=', p.email_key)
-            .where('c.changed_at', 'is not', null)
-            .where('c.undone_at', 'is', null)
-            .orderBy('c.changed_at', 'desc')
-            .limit(1)
-            .as('email_change_id'),
-        ])
+        .select(Object.entries<AliasableExpression<unknown>>(row).map(([column, value]) => value.as(column)))
         .where('users.id', '=', p.user_id)
         .where('users.disabled_at', 'is', null)
         .where(
@@ -110,12 +100,12 @@ export const insertSession = statement<{
         )
         .where(sql<boolean>`users.email_key = coalesce(cast(${p.email_key} as text), users.email_key)`),
     )
-    .returning(['id', 'generation', 'rotated_at', 'expires_at']),
-);
+    .returning(['id', 'generation', 'rotated_at', 'expires_at']);
+});
 
 /**
- * Spends the refresh token of one generation and makes the next one current. At most one caller ever gets a
- * row for a generation, and only while session and account are good.
+ * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at most once,
+ * and only while the session is active.
  */
 export const rotate = statement<{
   id: string;
@@ -141,65 +131,59 @@ export const rotate = statement<{
     .where('generation', '=', p.generation)
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
-    .where(admits)
+    .where(inCurrentEpoch)
     .returning(['generation', 'rotated_at', 'expires_at']),
 );
 
 /**
- * The epoch of the session's account, null while that is disabled. By a subquery: SQLite answers it in a fraction
- * of the time that it takes for a join.
+ * The epoch of the session's account, null while the account is disabled. A subquery, because SQLite runs it several
+ * times faster than a join.
  */
-const epochOfUser = (e: ExpressionBuilder<Tables, 'sessions'>) =>
+const userEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e
     .selectFrom('users')
     .select(sql<number | null>`case when users.disabled_at is null then users.session_epoch end`.as('epoch'))
     .whereRef('users.id', '=', 'sessions.user_id')
     .as('user_epoch');
 
-/** What decides whether a login still stands, and whose it is: no more than every request can do with. */
+/** Whose session it is and what decides its status. Every request reads these, so they stay few. */
+const statusColumns = [
+  'user_id',
+  'kind',
+  'created_at',
+  'last_used_at',
+  'idle_expires_at',
+  'expires_at',
+  'revoked_at',
+  'session_epoch',
+] as const;
+
 export const findSessionStatus = statement<{ id: string }>()((db, p) =>
   db
     .selectFrom('sessions')
-    .select((e) => [
-      'user_id',
-      'kind',
-      'created_at',
-      'last_used_at',
-      'idle_expires_at',
-      'expires_at',
-      'revoked_at',
-      'session_epoch',
-      epochOfUser(e),
-    ])
+    .select((e) => [...statusColumns, userEpoch(e)])
     .where('id', '=', p.id),
 );
 
-/** A session beside the state of its account, whatever state both are in. */
+/** A session with the epoch of its account, whatever its status. */
 export const findSession = statement<{ id: string }>()((db, p) =>
   db
     .selectFrom('sessions')
     .select((e) => [
+      ...statusColumns,
       'id',
-      'user_id',
-      'kind',
       'method',
       'generation',
       'rotated_at',
       'idempotency_hash',
       'rotated_network',
       'rotated_program',
-      'created_at',
-      'last_used_at',
-      'idle_expires_at',
-      'expires_at',
-      'revoked_at',
-      'session_epoch',
-      epochOfUser(e),
+      userEpoch(e),
     ])
     .where('id', '=', p.id),
 );
 
-/** The live sessions of a user before a place in their order: newest first. */
+/** The active sessions of a user from a position in the list on, newest first. */
 export const listSessions = statement<{
   user_id: string;
   now: number;
@@ -223,7 +207,7 @@ export const listSessions = statement<{
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
-    .where(admits)
+    .where(inCurrentEpoch)
     .where((e) =>
       e.or([
         e('created_at', '<', p.before_time),
@@ -235,7 +219,7 @@ export const listSessions = statement<{
     .limit(p.limit),
 );
 
-/** Where the newest logins of a user in browsers came from, ended ones too, but none that was stolen or disowned. */
+/** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
 export const listLoginOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('sessions')
@@ -264,7 +248,7 @@ export const endSession = statement<{
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
-    .where(admits)
+    .where(inCurrentEpoch)
     .returning('id'),
 );
 
@@ -281,7 +265,7 @@ export const disownSessions = statement<{ user_id: string; ids: string; now: num
     .where('id', 'in', textsOf(p.ids, dialect)),
 );
 
-/** Notes that a session is in use, unless someone has noted it since; extends its idle life up to a moment. */
+/** Records the last use of a session unless it was recorded after `unless_since`; extends its idle timeout. */
 export const touchSession = statement<{
   id: string;
   now: number;
@@ -297,22 +281,22 @@ export const touchSession = statement<{
 );
 
 /**
- * When a session is of no more use. A browser login that came of another is kept until its longest possible end:
- * whatever it came of began before it, so by then nothing is left to disown that it could be a part of. The same
- * expression is indexed.
+ * When nothing needs a session any more. A browser session that descends from another one is kept until the end of its
+ * absolute lifetime: its ancestors started earlier, so by then none of them is left to be disowned together with it. The
+ * index has the same expression.
  */
-const endOfUse = sql<number>`case when kind = 'browser' and (parent_session_id is not null or passkey_added_by is not null) then expires_at else idle_expires_at end`;
+const neededUntil = sql<number>`case when kind = 'browser' and (parent_session_id is not null or passkey_added_by is not null) then expires_at else idle_expires_at end`;
 
 /**
- * Deletes a batch of sessions that are of no use since a moment. Browser sessions that were stolen or disowned stay
- * until they are older than any known-browser cookie, so that such a cookie never vouches for one of them.
+ * Deletes up to `limit` sessions that nothing has needed since `before`. Stolen and disowned browser sessions stay until
+ * every known-browser cookie that names them has expired, so that no browser is recognized by one of them.
  */
 export const sweepSessions = sweepStatement<{ before: number; distrusted_before: number }>()(
   'sessions',
   'id',
   (e, p) =>
     e.and([
-      e(endOfUse, '<', p.before),
+      e(neededUntil, '<', p.before),
       e.or([
         e('distrusted_as', 'is', null),
         e('kind', '<>', 'browser'),
@@ -321,7 +305,7 @@ export const sweepSessions = sweepStatement<{ before: number; distrusted_before:
     ]),
 );
 
-/** Whether an account is disabled; no row when it is gone. */
+/** Whether an account is disabled; no row if it is gone. */
 export const findAccountState = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(['disabled_at']).where('id', '=', p.id),
 );

@@ -1,59 +1,29 @@
-import type { Profile, ProfilePatch } from '@latchkey/contract/account';
+// What other rooms may do with accounts. The profile that `/me` shows is in profile.ts, the sign-up rules are in
+// sign-up.ts.
+
+import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, invalidCredential } from '../../platform/errors.ts';
+import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
 import { accountChange } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
-import {
-  type EventDetail,
-  recordChange,
-  recordEvent,
-  recordingRateLimits,
-} from '../../security-log/events/events.ts';
+import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
-import { createPersonalOrganization } from '../organizations/organizations.ts';
+import { profileOf, type TaggedProfile, tagged } from './profile.ts';
+import { createAccount, isAddressAllowed, isSignupAllowed, signupDisabled } from './sign-up.ts';
 import * as store from './store.ts';
 
-/** Random bytes of the WebAuthn user handle. @see WebAuthn Level 3 section 14.6.1 */
-const userHandleBytes = 64;
-
-/** The address with ASCII letters in lower case: what decides whether two addresses are one. */
+/** An address with its ASCII letters in lower case. Two addresses with the same key are the same address. */
 export const emailKeyOf = (email: string): string =>
   email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-type UserRow = Awaited<ReturnType<typeof store.findUser>>[number];
-
-const profileOf = (row: UserRow): Profile => ({
-  id: row.id,
-  email: row.email,
-  email_verified: row.email_verified === 1,
-  name: row.name,
-  avatar_url: row.avatar_url,
-  locale: row.locale,
-  time_zone: row.time_zone,
-  created_at: new Date(row.created_at).toISOString(),
-  updated_at: new Date(row.updated_at).toISOString(),
-});
-
-/** A profile and the strong entity tag of this state of it. */
-export interface TaggedProfile {
-  readonly profile: Profile;
-  readonly etag: string;
-}
-
-const tagged = (row: UserRow): TaggedProfile => ({
-  profile: profileOf(row),
-  etag: `"${row.id}.${row.revision}"`,
-});
-
-const accountGone = () => invalidCredential('gone');
-
-/** The user's profile, as a transaction or everyone sees it. */
+/**
+ * The profile of a user, read in a transaction or outside one.
+ * @throws {AuthError} `invalid_token` if the account is gone
+ */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
   const [row] = await store.findUser(on, { id: userId });
   if (!row) throw accountGone();
@@ -61,47 +31,20 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
 }
 
 /**
- * Applies a JSON merge patch to the profile. A patch that changes nothing leaves `updated_at` alone.
- * @throws {AuthError} `precondition_failed` when `ifMatch` does not hold
- * @see RFC 7396, RFC 9110 section 13.1.1
+ * Locks an account until the transaction ends, so that everything else that changes it waits. Lock it before any other
+ * row of the account (`database/locks.ts`).
+ * @throws {AuthError} `invalid_token` if it is gone
  */
-export const updateProfile = (
-  ctx: Context,
-  { userId, sessionId }: Caller,
-  patch: ProfilePatch,
-  ifMatch: string | null,
-  client: ClientInfo,
-): Promise<TaggedProfile> =>
-  ctx.db.transaction(async (tx) => {
-    const [row] = await store.lockUser(tx, { id: userId });
-    if (!row) throw accountGone();
-    if (ifMatch !== null && !ifMatchHolds(ifMatch, tagged(row).etag)) {
-      throw new AuthError('precondition_failed', 'If-Match: the profile has been changed since.');
-    }
-    const next = {
-      name: patch.name ?? row.name,
-      avatar_url: patch.avatar_url === undefined ? row.avatar_url : patch.avatar_url,
-      locale: patch.locale === undefined ? row.locale : patch.locale,
-      time_zone: patch.time_zone === undefined ? row.time_zone : patch.time_zone,
-    };
-    const changed = (Object.keys(next) as (keyof typeof next)[]).filter((key) => next[key] !== row[key]);
-    if (changed.length === 0) return tagged(row);
-    const [updated] = await store.updateProfile(tx, { id: userId, ...next, now: ctx.clock() });
-    if (!updated) throw new Error('a locked row is gone');
-    const detail = { fields: changed.join(' ') };
-    await recordChange(ctx, tx, { type: 'profile_changed', userId, sessionId, client, detail }, fieldsOfBoth);
-    return tagged(updated);
-  });
-
-/** The fields that either of two changes of a profile names. */
-const fieldsOfBoth = ({ fields: earlier = '' }: EventDetail, { fields: later = '' }: EventDetail) => ({
-  fields: [...new Set([...earlier.split(' '), ...later.split(' ')])].join(' '),
-});
+export async function lockAccount(tx: Executor, userId: string) {
+  const [account] = await lockAccountRow(tx, { id: userId });
+  if (!account) throw accountGone();
+  return account;
+}
 
 /**
- * Counts one change of an account and makes it; a change that is refused does not count. `headers` tell where the
- * caller stands with the limit.
- * @throws {AuthError} `rate_limited`; what `change` throws
+ * Makes one change to an account and counts it against the rate limit for changes; a change that fails does not count.
+ * Returns the rate limit headers for the response.
+ * @throws {AuthError} `rate_limited`, and whatever `change` throws
  */
 export async function limitingChanges<Changed>(
   ctx: Context,
@@ -120,32 +63,20 @@ export async function limitingChanges<Changed>(
   }
 }
 
-/** Whether a new account may be made for this address. */
-function maySignUp(ctx: Context, email: string): boolean {
-  const { signup } = ctx.config;
-  if (signup === 'open') return true;
-  if (signup === 'closed') return false;
-  return signup.includes(emailKeyOf(email.slice(email.lastIndexOf('@') + 1)));
-}
-
 /**
- * Refuses, before anything is spent, a person who proved an address but may not log in with it.
+ * Refuses a proven address that cannot sign in. Call it before anything is spent.
  * @throws {AuthError} `account_disabled`, `signup_disabled`
  */
 export async function requireSignupAllowed(ctx: Context, tx: Executor, email: string): Promise<void> {
-  const [user] = await store.findUserByEmail(tx, { email_key: emailKeyOf(email) });
-  if (user && user.disabled_at !== null) {
-    throw new AuthError('account_disabled', 'This account has been disabled.');
-  }
-  if (!user && !maySignUp(ctx, email)) throw signupRefused();
+  const emailKey = emailKeyOf(email);
+  const [user] = await store.findUserByEmail(tx, { email_key: emailKey });
+  if (user && user.disabled_at !== null) throw accountDisabled();
+  if (!user && !isSignupAllowed(ctx.config.signup, emailKey)) throw signupDisabled();
 }
 
-const signupRefused = () =>
-  new AuthError('signup_disabled', 'New accounts cannot be made with this address.');
-
 /**
- * The account of a proven address, locked; a new one, with its personal organization, if there is none.
- * @throws {AuthError} `signup_disabled` where the address is kept for the account that had it
+ * The account of a proven address, locked. Creates the account if the address has none.
+ * @throws {AuthError} `signup_disabled` if the address is reserved for the account that had it before
  */
 export async function findOrCreateAccount(
   ctx: Context,
@@ -153,38 +84,27 @@ export async function findOrCreateAccount(
   email: string,
   client: ClientInfo,
 ): Promise<{ id: string; isNew: boolean }> {
-  const email_key = emailKeyOf(email);
-  const [existing] = await store.lockUserByAddress(tx, { email_key });
+  const emailKey = emailKeyOf(email);
+  const [existing] = await store.lockUserByAddress(tx, { email_key: emailKey });
   if (existing) return { id: existing.id, isNew: false };
-  const name = email.slice(0, email.lastIndexOf('@'));
-  const [created] = await store.insertUser(tx, {
-    id: newId('usr_', ctx.random),
-    email,
-    email_key,
-    name,
-    webauthn_user_handle: ctx.random(userHandleBytes).toString('base64url'),
-    now: ctx.clock(),
-  });
-  if (created) {
-    await createPersonalOrganization(ctx, tx, { id: created.id, name });
-    await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, client });
-    return { id: created.id, isNew: true };
-  }
-  const [other] = await store.lockUserByAddress(tx, { email_key });
-  if (!other) throw signupRefused();
+  const createdId = await createAccount(ctx, tx, { email, emailKey }, client);
+  if (createdId !== undefined) return { id: createdId, isNew: true };
+  // Either another sign-up was first, or the address is reserved.
+  const [other] = await store.lockUserByAddress(tx, { email_key: emailKey });
+  if (!other) throw signupDisabled();
   return { id: other.id, isNew: false };
 }
 
 /**
- * Refuses a new address for an account where only addresses of some domains make accounts.
+ * Refuses a new address for an account if sign-up is restricted to domains and the address is in none of them.
  * @throws {AuthError} `signup_disabled`
  */
 export function requireAllowedDomain(ctx: Context, email: string): void {
-  if (typeof ctx.config.signup === 'string' || maySignUp(ctx, email)) return;
-  throw new AuthError('signup_disabled', 'Addresses of this domain cannot be used here.');
+  if (isAddressAllowed(ctx.config.signup, emailKeyOf(email))) return;
+  throw new AuthError('signup_disabled', 'Email addresses of this domain are not allowed here.');
 }
 
-/** Whether another account has this address, or can have it back. */
+/** Whether another account has this address, or can still undo changing it. */
 export async function isEmailTaken(
   ctx: Context,
   on: Executor,
@@ -193,22 +113,11 @@ export async function isEmailTaken(
 ): Promise<boolean> {
   const email_key = emailKeyOf(email);
   const [owner] = await store.findUserByEmail(on, { email_key });
-  const kept = await store.findReservedEmail(on, { email_key, now: ctx.clock() });
-  return [...(owner ? [owner.id] : []), ...kept.map((row) => row.user_id)].some((id) => id !== userId);
+  const reserved = await store.findReservedEmail(on, { email_key, now: ctx.clock() });
+  return [...(owner ? [owner.id] : []), ...reserved.map((row) => row.user_id)].some((id) => id !== userId);
 }
 
-/**
- * Locks an account until the transaction ends: everything else that changes it waits. It comes before every other row
- * of the account (`database/locks.ts`).
- * @throws {AuthError} `invalid_token` when it is gone
- */
-export async function lockAccount(tx: Executor, userId: string) {
-  const [account] = await lockAccountRow(tx, { id: userId });
-  if (!account) throw accountGone();
-  return account;
-}
-
-/** Gives a locked account another address; undefined where another account has it. */
+/** Replaces the address of a locked account; undefined if another account has the new one. */
 export async function replaceEmail(
   ctx: Context,
   tx: Executor,
@@ -258,54 +167,8 @@ export async function exportUser(on: Executor, userId: string) {
 }
 
 /**
- * The account of an address, for the operator.
- * @throws {AuthError} `not_found`
- */
-export async function findAccountByEmail(ctx: Context, email: string): Promise<string> {
-  const [user] = await store.findUserByEmail(ctx.db.read, { email_key: emailKeyOf(email) });
-  if (!user) throw new AuthError('not_found', 'There is no account with this address.');
-  return user.id;
-}
-
-/** How many accounts are read at once where all of them are gone through. */
-const accountPageSize = 500;
-
-/** All accounts there are, one after the other, for the operator. */
-export async function* allAccounts(ctx: Context, pageSize = accountPageSize): AsyncGenerator<string> {
-  let after = '';
-  for (;;) {
-    const page = await store.listUserIds(ctx.db.read, { after, limit: pageSize });
-    for (const { id } of page) yield id;
-    if (page.length < pageSize) return;
-    after = page.at(-1)!.id;
-  }
-}
-
-/**
- * Shuts or reopens an account, for the operator. Shutting ends every login for good; whoever is let in again
- * logs in anew. Says whether anything changed.
- * @throws {AuthError} `not_found`
- */
-export async function setDisabled(ctx: Context, email: string, disabled: boolean): Promise<boolean> {
-  await findAccountByEmail(ctx, email);
-  const email_key = emailKeyOf(email);
-  return ctx.db.transaction(async (tx) => {
-    const [changed] = disabled
-      ? await store.disableUser(tx, { email_key, now: ctx.clock() })
-      : await store.enableUser(tx, { email_key });
-    if (!changed) return false;
-    // Of the row that was changed: another account may have got the address since it was looked up.
-    await recordEvent(ctx, tx, {
-      type: disabled ? 'account_disabled' : 'account_enabled',
-      userId: changed.id,
-    });
-    return true;
-  });
-}
-
-/**
- * What a login hands out: its tokens, or in cookie mode the profile, the credential going into the cookie only. There
- * the browser also gets a new cookie in the place of `knownBrowserCookie`, by which it is known again.
+ * The response to a sign-in: tokens, or in cookie mode the profile, because the credential goes into the cookie only. Cookie
+ * mode also renews `knownBrowserCookie`, by which the service recognizes the browser later.
  */
 export async function signInResponse(
   ctx: Context,
@@ -323,4 +186,50 @@ export async function signInResponse(
     sessionId: session.id,
   });
   return { body: { user: profile }, cookie: { value: cookieOf(ctx, session), knownBrowser } };
+}
+
+/**
+ * For the operator: the id of the account with an address.
+ * @throws {AuthError} `not_found`
+ */
+export async function findAccountByEmail(ctx: Context, email: string): Promise<string> {
+  const [user] = await store.findUserByEmail(ctx.db.read, { email_key: emailKeyOf(email) });
+  if (!user) throw new AuthError('not_found', 'There is no account with this address.');
+  return user.id;
+}
+
+/** How many account ids are read from the database at once. */
+const accountPageSize = 500;
+
+/** For the operator: the id of every account. */
+export async function* allAccounts(ctx: Context, pageSize = accountPageSize): AsyncGenerator<string> {
+  let after = '';
+  for (;;) {
+    const page = await store.listUserIds(ctx.db.read, { after, limit: pageSize });
+    for (const { id } of page) yield id;
+    if (page.length < pageSize) return;
+    after = page.at(-1)!.id;
+  }
+}
+
+/**
+ * For the operator: disables or enables an account. Disabling ends all its sessions; enabling does not bring them back.
+ * Returns whether anything changed.
+ * @throws {AuthError} `not_found`
+ */
+export async function setDisabled(ctx: Context, email: string, disabled: boolean): Promise<boolean> {
+  await findAccountByEmail(ctx, email);
+  const email_key = emailKeyOf(email);
+  return ctx.db.transaction(async (tx) => {
+    const [changed] = disabled
+      ? await store.disableUser(tx, { email_key, now: ctx.clock() })
+      : await store.enableUser(tx, { email_key });
+    if (!changed) return false;
+    // Of the row that was changed: another account may have got the address since it was looked up.
+    await recordEvent(ctx, tx, {
+      type: disabled ? 'account_disabled' : 'account_enabled',
+      userId: changed.id,
+    });
+    return true;
+  });
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { allAccounts } from './account.ts';
 
-onBothDatabases('all accounts', (open) => {
-  test('are gone through once each, whether or not they fill the last page', async () => {
+onBothDatabases('allAccounts', (open) => {
+  test('allAccounts yields each account once, whether or not the last page is full', async () => {
     const app = await open();
     const ids: string[] = [];
     for (let count = 1; count <= 5; count++) {

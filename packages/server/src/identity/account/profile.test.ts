@@ -1,4 +1,4 @@
-// The profile: merge patch, its fields, and conditional requests, on both databases.
+// The profile on both databases: merge patches, fields and conditional requests.
 
 import { expect, test } from 'bun:test';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
@@ -22,7 +22,7 @@ async function person(t: TestApp, email = 'ada@example.com'): Promise<Person> {
 
 const url = (length: number) => `https://a.example/${'x'.repeat(length - 'https://a.example/'.length)}`;
 
-const good: [string, unknown][] = [
+const valid: [string, unknown][] = [
   ['name', 'A'],
   ['name', 'x'.repeat(100)],
   ['name', 'Ada \u{1F680} L\u00f6velace'],
@@ -41,7 +41,7 @@ const good: [string, unknown][] = [
   ['time_zone', null],
 ];
 
-const bad: [string, unknown][] = [
+const invalid: [string, unknown][] = [
   ...[
     '',
     ' ',
@@ -86,7 +86,7 @@ const bad: [string, unknown][] = [
 const readOnly = ['id', 'email', 'email_verified', 'created_at', 'updated_at'];
 
 onBothDatabases('profile', (open) => {
-  test('a new profile has every member of the contract and an entity tag', async () => {
+  test('a new profile has every documented member and an entity tag', async () => {
     const t = await open();
     const { body, headers, status } = await (await person(t, 'Ada@Example.com')).get();
     expect(status).toBe(200);
@@ -105,7 +105,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('a patch changes what it names and leaves the rest', async () => {
+  test('a patch changes the fields that it names and no others', async () => {
     const t = await open();
     const ada = await person(t);
     const before = (await ada.get()).body;
@@ -123,10 +123,10 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('every good value of every field comes back as it was sent', async () => {
+  test('every valid value of a field is returned unchanged', async () => {
     const t = await open();
     const ada = await person(t);
-    for (const [field, value] of good) {
+    for (const [field, value] of valid) {
       const { status, body } = await ada.patch({ [field]: value });
       expect({ field, value, status, got: body[field] }).toEqual({ field, value, status: 200, got: value });
       expect((await ada.get()).body[field]).toBe(value);
@@ -134,22 +134,22 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('every bad value of every field is 400 naming the field, and changes nothing', async () => {
+  test('an invalid value gets a 400 that names its field, and nothing changes', async () => {
     const t = await open();
     const ada = await person(t);
     const before = await ada.get();
-    const wrong = [];
-    for (const [field, value] of bad) {
+    const accepted = [];
+    for (const [field, value] of invalid) {
       const { status, body } = await ada.patch({ locale: 'fr', time_zone: 'UTC', [field]: value });
       const named = body.error === 'invalid_request' && body.error_description.startsWith(`${field}: `);
-      if (status !== 400 || !named) wrong.push({ field, value, status, error: body.error });
+      if (status !== 400 || !named) accepted.push({ field, value, status, error: body.error });
     }
-    expect(wrong).toEqual([]);
+    expect(accepted).toEqual([]);
     expect((await ada.get()).body).toEqual(before.body);
     await t.close();
   });
 
-  test('a read-only member is 400 naming it, whatever its value, and changes nothing', async () => {
+  test('a read-only member gets a 400 that names it, whatever its value, and nothing changes', async () => {
     const t = await open();
     const ada = await person(t);
     const { body: before } = await ada.get();
@@ -164,7 +164,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('unknown members are ignored, also beside known ones and under the names of the prototype', async () => {
+  test('unknown members are ignored, even next to known ones or named like prototype properties', async () => {
     const t = await open();
     const ada = await person(t);
     const raw =
@@ -175,7 +175,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('a patch that changes nothing leaves updated_at and the entity tag alone', async () => {
+  test('a patch that changes nothing keeps updated_at and the entity tag', async () => {
     const t = await open();
     const ada = await person(t);
     await ada.patch({ name: 'Ada', locale: 'en' });
@@ -192,7 +192,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('both media types of a patch are taken, in any letter case', async () => {
+  test('a patch is accepted in both media types, in any letter case', async () => {
     const t = await open();
     const ada = await person(t);
     const types = [
@@ -210,7 +210,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('If-Match lets through the current tag, a list with it, and a star; all else is 412 and changes nothing', async () => {
+  test('If-Match accepts the current tag, a list that contains it, and *; anything else gets a 412 and changes nothing', async () => {
     const t = await open();
     const ada = await person(t);
     const tagOf = async () => (await ada.get()).headers.get('ETag')!;
@@ -231,21 +231,21 @@ onBothDatabases('profile', (open) => {
     }
     expect((await ada.get()).body.name).toBe('changed');
     let n = 0;
-    for (const spell of [
+    for (const header of [
       (tag: string) => tag,
       (tag: string) => `"x", ${tag}`,
       (tag: string) => `${tag},W/"y"`,
       () => '*',
     ]) {
       const name = `yes ${n++}`;
-      const { status, body } = await ada.patch({ name }, { 'If-Match': spell(await tagOf()) });
+      const { status, body } = await ada.patch({ name }, { 'If-Match': header(await tagOf()) });
       expect([status, body.name]).toEqual([200, name]);
     }
     expect((await ada.patch({}, { 'If-Match': stale })).status).toBe(412);
     await t.close();
   });
 
-  test('If-None-Match with the current tag is 304 without a body until the profile changes', async () => {
+  test('If-None-Match with the current tag gets a 304 without a body until the profile changes', async () => {
     const t = await open();
     const ada = await person(t);
     const read = async (tag: string, method = 'GET') => {
@@ -253,21 +253,21 @@ onBothDatabases('profile', (open) => {
       return [answer.status, answer.headers.get('ETag')];
     };
     const tag = (await ada.get()).headers.get('ETag')!;
-    for (const held of [tag, `W/${tag}`, `"x", W/${tag}`, '*']) {
-      expect([held, await read(held)]).toEqual([held, [304, tag]]);
-      expect([held, await read(held, 'HEAD')]).toEqual([held, [304, tag]]);
+    for (const known of [tag, `W/${tag}`, `"x", W/${tag}`, '*']) {
+      expect([known, await read(known)]).toEqual([known, [304, tag]]);
+      expect([known, await read(known, 'HEAD')]).toEqual([known, [304, tag]]);
     }
     for (const other of ['"x"', tag.replaceAll('"', ''), '']) {
       expect([other, await read(other)]).toEqual([other, [200, tag]]);
     }
-    const kept = await t.ask('GET', '/me', { token: ada.token, headers: { 'If-None-Match': tag } });
-    expect(kept.text).toBe('');
+    const notModified = await t.ask('GET', '/me', { token: ada.token, headers: { 'If-None-Match': tag } });
+    expect(notModified.text).toBe('');
     await ada.patch({ name: 'changed' });
     expect((await read(tag))[0]).toBe(200);
     await t.close();
   });
 
-  test('of many patches at once with one If-Match exactly one is applied', async () => {
+  test('of parallel patches with the same If-Match exactly one is applied', async () => {
     const t = await open();
     const ada = await person(t);
     const tag = (await ada.get()).headers.get('ETag')!;
@@ -280,7 +280,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('of many patches at once of different fields none is lost', async () => {
+  test('of parallel patches to different fields none is lost', async () => {
     const t = await open();
     const ada = await person(t);
     const patches = [
@@ -295,7 +295,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('60 patches at once wait for each other and are all applied', async () => {
+  test('60 parallel patches wait for each other and are all applied', async () => {
     const t = await open();
     const ada = await person(t);
     const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ada.patch({ name: `name ${n}` })));
@@ -303,7 +303,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test("of two profiles as old as each other, neither is changed under the other's tag", async () => {
+  test("a profile cannot be changed with another profile's tag, even one of the same age", async () => {
     const t = await open();
     const ada = await person(t, 'ada-tag@example.com');
     const bob = await person(t, 'bob-tag@example.com');
@@ -312,7 +312,7 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test("one user's patch and tag say nothing to another's profile", async () => {
+  test("one user's patch does not affect another user's profile", async () => {
     const t = await open();
     const [ada, bob] = [await person(t), await person(t, 'bob@example.com')];
     await ada.patch({ name: 'Ada the first' });

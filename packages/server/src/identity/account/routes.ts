@@ -2,7 +2,8 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
-import { getProfile, limitingChanges, type TaggedProfile, updateProfile } from './account.ts';
+import { getProfile, limitingChanges } from './account.ts';
+import { type TaggedProfile, updateProfile } from './profile.ts';
 
 const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
 
@@ -17,7 +18,7 @@ export function accountRoutes(api: Api, ctx: Context): void {
     const { changed, headers } = await limitingChanges(ctx, caller, client, () =>
       updateProfile(ctx, caller, body, ifMatch, client),
     );
-    const answer = reply(changed);
-    return { ...answer, headers: { ...headers, ...answer.headers } };
+    const updated = reply(changed);
+    return { ...updated, headers: { ...headers, ...updated.headers } };
   });
 }

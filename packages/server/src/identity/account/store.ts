@@ -1,4 +1,4 @@
-import { type Expression, type Kysely, sql } from 'kysely';
+import { type AliasableExpression, type Expression, expressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 
@@ -21,7 +21,7 @@ export const findUser = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(profileColumns).where('id', '=', p.id),
 );
 
-/** The same, with the row locked until the transaction ends: changes of one profile wait for each other. */
+/** Locks the row until the transaction ends, so that changes to one profile wait for each other. */
 export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('users')
@@ -43,8 +43,8 @@ export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dial
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
 
-/** Whether an account that had this address can still have it back. */
-const isReserved = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
+/** The account that had this address and can still undo changing it. */
+const reservedFor = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
   db
     .selectFrom('email_changes')
     .select('user_id')
@@ -52,12 +52,12 @@ const isReserved = (db: Kysely<Tables>, email_key: Expression<string>, now: Expr
     .where('undone_at', 'is', null)
     .where('expires_at', '>', now);
 
-/** The accounts that had this address until lately and can have it back. */
+/** The accounts that had this address and can still undo changing it. */
 export const findReservedEmail = statement<{ email_key: string; now: number }>()((db, p) =>
-  isReserved(db, p.email_key, p.now),
+  reservedFor(db, p.email_key, p.now),
 );
 
-/** Adds an account unless the address has one, or is kept for one; no row then, whoever was first. */
+/** Creates an account unless the address is taken or reserved. Of parallel calls, exactly one gets a row. */
 export const insertUser = statement<{
   id: string;
   email: string;
@@ -65,42 +65,35 @@ export const insertUser = statement<{
   name: string;
   webauthn_user_handle: string;
   now: number;
-}>()((db, p) =>
-  db
+}>()((db, p) => {
+  const e = expressionBuilder<Tables, never>();
+  const row = {
+    id: p.id,
+    email: p.email,
+    email_key: p.email_key,
+    email_verified: e.lit(1),
+    name: p.name,
+    webauthn_user_handle: p.webauthn_user_handle,
+    revision: e.lit(1),
+    session_epoch: e.lit(0),
+    created_at: bigint(p.now),
+    updated_at: bigint(p.now),
+  } satisfies { [Column in keyof Tables['users']]?: Expression<Tables['users'][Column]> };
+  return db
     .insertInto('users')
-    .columns([
-      'id',
-      'email',
-      'email_key',
-      'email_verified',
-      'name',
-      'webauthn_user_handle',
-      'revision',
-      'session_epoch',
-      'created_at',
-      'updated_at',
-    ])
+    .columns(Object.keys(row) as (keyof typeof row)[])
     .expression(
       db
-        .selectNoFrom((e) => [
-          p.id.as('id'),
-          p.email.as('email'),
-          p.email_key.as('email_key'),
-          e.lit(1).as('email_verified'),
-          p.name.as('name'),
-          p.webauthn_user_handle.as('webauthn_user_handle'),
-          e.lit(1).as('revision'),
-          e.lit(0).as('session_epoch'),
-          bigint(p.now).as('created_at'),
-          bigint(p.now).as('updated_at'),
-        ])
-        .where((e) => e.not(e.exists(isReserved(db, p.email_key, p.now)))),
+        .selectNoFrom(
+          Object.entries<AliasableExpression<unknown>>(row).map(([column, value]) => value.as(column)),
+        )
+        .where(e.not(e.exists(reservedFor(db, p.email_key, p.now)))),
     )
     .onConflict((c) => c.column('email_key').doNothing())
-    .returning('id'),
-);
+    .returning('id');
+});
 
-/** Replaces the profile in a locked row. */
+/** Replaces the profile of a locked account. */
 export const updateProfile = statement<{
   id: string;
   name: string;
@@ -123,11 +116,11 @@ export const updateProfile = statement<{
     .returning(profileColumns),
 );
 
-/** Times of one row never run backwards, whatever the clocks of the nodes say. */
+/** Keeps the times of one row from running backwards when the clocks of two nodes differ. */
 const laterOf = (stored: Expression<number>, now: Expression<number>) =>
   sql<number>`case when ${stored} > ${now} then ${stored} else ${now} end`;
 
-/** Shuts an account and ends all its logins for good, in one write; no row if it is shut already. */
+/** Disables an account and ends all its sessions in one write; no row if it is already disabled. */
 export const disableUser = statement<{ email_key: string; now: number }>()((db, p) =>
   db
     .updateTable('users')
@@ -155,12 +148,12 @@ export const enableUser = statement<{ email_key: string }>()((db, p) =>
     .returning('id'),
 );
 
-/** The ids of some accounts, in their order, after one of them. */
+/** A page of account ids, in ascending order. */
 export const listUserIds = statement<{ after: string; limit: number }>()((db, p) =>
   db.selectFrom('users').select('id').where('id', '>', p.after).orderBy('id').limit(p.limit),
 );
 
-/** Replaces the address in a locked row unless another account has it; no row then. */
+/** Replaces the address of a locked account; no row if another account has the new one. */
 export const replaceEmail = statement<{ id: string; email: string; email_key: string; now: number }>()(
   (db, p) =>
     db

@@ -21,15 +21,15 @@ const day = 86_400;
 const me = async (app: TestApp, { access_token: token }: Tokens) =>
   (await app.ask('GET', '/me', { token })).body;
 
-/** What asking by mail and using the link comes to. */
+/** Requests a sign-in mail and uses its link; returns the response to that. */
 async function signIn(app: TestApp, email: string) {
   await app.ask('POST', '/magic_link', { json: { email } });
   const mail = (await app.mails()).find(({ to, token }) => to === email && token);
   return app.ask('POST', '/magic_link/verify', { json: { token: mail?.token } });
 }
 
-onBothDatabases('change of address', (open) => {
-  test('the link in the mail to the new address changes it, once, and all logins live on', async () => {
+onBothDatabases('email change', (open) => {
+  test('the link in the mail to the new address changes the address once, and all sessions stay active', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const before = await app.ask('GET', '/me', { token: tokens.access_token });
@@ -47,26 +47,26 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('a free and a taken address are answered alike, and the owner of the taken one is told and keeps it', async () => {
+  test('a free and a taken address get the same response; the owner of the taken one gets a mail and keeps it', async () => {
     const app = await open();
     const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
-    const asks = ['bob@example.com', 'BOB@example.com', 'free@example.com'].map((email) =>
+    const requests = ['bob@example.com', 'BOB@example.com', 'free@example.com'].map((email) =>
       app.ask('POST', '/me/email', { token: tokens.access_token, json: { email } }),
     );
-    const answers = (await Promise.all(asks)).map(({ status, body }) => ({ status, body }));
+    const answers = (await Promise.all(requests)).map(({ status, body }) => ({ status, body }));
     for (const answer of answers) {
       expect(answer).toEqual({ status: 202, body: { status: 'sent', expires_in: 3600 } });
     }
     for (const address of ['bob@example.com', 'BOB@example.com']) {
-      const [told] = await mailsTo(app, address, subjects.taken);
-      expect(told?.text).not.toContain('lk_');
-      expect(told?.html).not.toContain('href');
+      const [mail] = await mailsTo(app, address, subjects.taken);
+      expect(mail?.text).not.toContain('lk_');
+      expect(mail?.html).not.toContain('href');
     }
     expect((await me(app, bob)).email).toBe('bob@example.com');
     await app.close();
   });
 
-  test('an address whose domain is another one once it is looked up is refused, and no mail goes anywhere', async () => {
+  test('an address whose domain DNS would normalize to another one is refused, and no mail is sent', async () => {
     const app = await open();
     const { access_token: token } = await app.login(ada);
     const before = (await app.mails()).length;
@@ -77,7 +77,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('an address that is taken between mail and click is a conflict, and the link stays unspent', async () => {
+  test('an address taken between the mail and the click is a conflict and does not spend the link', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const token = await askForAddress(app, tokens, next);
@@ -89,7 +89,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('a later request voids the earlier ones', async () => {
+  test('a request for an email change voids the earlier ones', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const first = await askForAddress(app, tokens, 'one@new.example');
@@ -99,7 +99,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('the link ends after its time, and with the login that asked for it', async () => {
+  test('the link stops working when it expires and when the session that requested it ends', async () => {
     const app = await open({ settings: { LATCHKEY_EMAIL_CHANGE_TTL: '60' } });
     const late = await askForAddress(app, await app.login(ada), next);
     app.pass(60);
@@ -113,7 +113,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('needs a login that is recent and from a browser, and a body that names an address', async () => {
+  test('requesting an email change needs a recent browser session and a valid address', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const device = await app.deviceLogin(tokens);
@@ -134,7 +134,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('another spelling of the same address is taken on; the same spelling changes nothing and tells nobody', async () => {
+  test('the same address in another letter case replaces the old spelling; the same spelling changes nothing and sends no notice', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const spelled = await askForAddress(app, tokens, 'Ada@Example.com');
@@ -146,7 +146,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('of two accounts that change to one address at once exactly one gets it, and nobody sees a failure', async () => {
+  test('of two accounts that change to the same address in parallel one gets it and the other a conflict', async () => {
     const app = await open();
     for (let round = 0; round < 5; round++) {
       const address = `wanted-${round}@new.example`;
@@ -159,7 +159,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('a sign-up with the new address at the same moment leaves one account with it, and no failure', async () => {
+  test('a parallel sign-up with the new address leaves one account with it and causes no error', async () => {
     const app = await open();
     for (let round = 0; round < 8; round++) {
       const address = `raced-${round}@new.example`;
@@ -178,7 +178,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   }, 30_000);
 
-  test('a person gets 10 links an hour, whichever addresses they are for', async () => {
+  test('an account gets 10 links per hour, whatever addresses they go to', async () => {
     const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
     const { access_token: token } = await app.login(ada);
     const ask = (n: number) =>
@@ -191,7 +191,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('many clicks on one link at once change the address once and send one notice', async () => {
+  test('parallel uses of one link change the address once and send one notice', async () => {
     const app = await open();
     const token = await askForAddress(app, await app.login(ada), next);
     const answers = await Promise.all(Array.from({ length: 12 }, () => verifyAddress(app, token)));
@@ -200,7 +200,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('a sign-in link to the old address signs in to nothing afterwards, and makes no new account for 7 days', async () => {
+  test('after the change, a sign-in link to the old address creates no account for 7 days', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const token = await askForAddress(app, tokens, next);
@@ -212,13 +212,13 @@ onBothDatabases('change of address', (open) => {
     app.pass(7 * day - 60);
     expect(outcome(await signIn(app, ada))).toBe('403 signup_disabled');
     app.pass(61);
-    const anew = await signIn(app, ada);
-    expect(outcome(anew)).toBe('200');
-    expect((await me(app, anew.body)).id).not.toBe((await me(app, (await signIn(app, next)).body)).id);
+    const signedIn = await signIn(app, ada);
+    expect(outcome(signedIn)).toBe('200');
+    expect((await me(app, signedIn.body)).id).not.toBe((await me(app, (await signIn(app, next)).body)).id);
     await app.close();
   });
 
-  test('a link that was refused because its address is kept is not spent: after the undo it signs in', async () => {
+  test('a sign-in link refused because its address is reserved is not spent: it works after the undo', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const change = await askForAddress(app, tokens, next);
@@ -231,7 +231,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('a request that races with the end of all logins leaves no link that works', async () => {
+  test('no link works if its request races with revoking all sessions', async () => {
     const app = await open();
     for (let round = 0; round < 8; round++) {
       const { access_token: token } = await app.login(ada);
@@ -247,7 +247,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('the old address takes the change back: the address is as before and every login has ended', async () => {
+  test('disowning the change restores the old address and ends every session', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const id = (await me(app, tokens)).id;
@@ -256,7 +256,7 @@ onBothDatabases('change of address', (open) => {
     const { status, body } = await disown(app, ada, subjects.emailChanged);
     expect(status).toBe(200);
     expect(body).toMatchObject({ kind: 'email_changed', email: ada, sessions_ended: 1, devices_ended: 1 });
-    for (const login of [tokens, device]) expect(await isLive(app, login)).toBe(false);
+    for (const session of [tokens, device]) expect(await isLive(app, session)).toBe(false);
     const again = await signIn(app, ada);
     expect((await me(app, again.body)).id).toBe(id);
     expect((await disown(app, ada, subjects.emailChanged)).body).toEqual(body);
@@ -266,7 +266,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('the first address wins over later changes, whose undo is void then', async () => {
+  test('undoing the first change also undoes the later ones and voids their links', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     await verifyAddress(app, await askForAddress(app, tokens, 'thief@b.example'));
@@ -281,7 +281,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('the undo ends after 7 days', async () => {
+  test('a change can be undone for 7 days', async () => {
     const app = await open();
     await verifyAddress(app, await askForAddress(app, await app.login(ada), next));
     const token = tokenIn((await mailsTo(app, ada, subjects.emailChanged)).at(0));
@@ -290,7 +290,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('an account may go back to its own former address, and no other account can have that meanwhile', async () => {
+  test('an account can change back to its previous address, which no other account can take meanwhile', async () => {
     const app = await open();
     const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
     await verifyAddress(app, await askForAddress(app, tokens, next));
@@ -300,7 +300,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('a disabled account changes nothing, and whoever holds the link is told why', async () => {
+  test('a disabled account cannot change its address, and the response says why', async () => {
     const app = await open();
     const token = await askForAddress(app, await app.login(ada), next);
     await setDisabled(app.ctx, ada, true);
@@ -310,7 +310,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('where only some domains may sign up, no other is taken on', async () => {
+  test('if sign-up is restricted to domains, an address of another domain is refused', async () => {
     const app = await open({ settings: { LATCHKEY_SIGNUP: 'example.com' } });
     const { access_token: token } = await app.login(ada);
     const ask = (email: string) => app.ask('POST', '/me/email', { token, json: { email } });
@@ -319,7 +319,7 @@ onBothDatabases('change of address', (open) => {
     await app.close();
   });
 
-  test('the outbox holds no link in clear, and what is over is swept', async () => {
+  test('the database holds no link in clear, and expired changes are swept', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     await addPasskey(app, tokens, newAuthenticator(app));

@@ -2,7 +2,7 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, accountDisabled } from '../../platform/errors.ts';
 import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
 import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -21,10 +21,9 @@ import { emailChangeTemplate, emailRestoredTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /**
- * Sends a link to the new address and voids every earlier one of the account. Whether another account has the
- * address, nobody looks before the mail is written.
- * `headers` tell where the caller stands with the limits.
- * @throws {AuthError} `signup_disabled` for an address of a domain that may not be used here; `rate_limited`
+ * Sends a link to the new address and voids the account's earlier links. Whether another account has the address is checked
+ * only when the mail is written, so the response does not reveal it. Returns the rate limit headers for the response.
+ * @throws {AuthError} `signup_disabled` if the domain of the address is not allowed; `rate_limited`
  */
 export async function requestEmailChange(ctx: Context, caller: Caller, email: string, client: ClientInfo) {
   requireAllowedDomain(ctx, email);
@@ -34,34 +33,8 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
       ...mailLimits(emailKeyOf(email), client),
     ),
   );
-  const now = ctx.clock();
-  const id = ctx.random(subjectBytes).toString('base64url');
-  const expiresAt = now + ctx.config.emailChangeTtlSeconds * 1000;
-  const { userId, sessionId } = caller;
   try {
-    await ctx.db.transaction(async (tx) => {
-      const account = await lockAccount(tx, userId);
-      await requireActiveSession(ctx, tx, caller);
-      await store.voidPendingChanges(tx, { user_id: userId, now });
-      await store.insertChange(tx, {
-        id,
-        user_id: userId,
-        session_id: sessionId,
-        session_epoch: account.session_epoch,
-        new_email: email,
-        new_email_key: emailKeyOf(email),
-        now,
-        expires_at: expiresAt,
-      });
-      await enqueueMail(ctx, tx, {
-        template: emailChangeTemplate,
-        recipient: email,
-        reference: id,
-        expiresAt,
-        isUrgent: true,
-      });
-      await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, client });
-    });
+    await ctx.db.transaction((tx) => createChange(ctx, tx, caller, email, client));
   } catch (error) {
     await counted.refund();
     throw error;
@@ -71,17 +44,51 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
   return { sent, headers: counted.headers };
 }
 
-/** The link of a change ends with this many wrong addresses. */
+async function createChange(
+  ctx: Context,
+  tx: Executor,
+  caller: Caller,
+  email: string,
+  client: ClientInfo,
+): Promise<void> {
+  const { userId, sessionId } = caller;
+  const id = ctx.random(subjectBytes).toString('base64url');
+  const now = ctx.clock();
+  const expiresAt = now + ctx.config.emailChangeTtlSeconds * 1000;
+  const account = await lockAccount(tx, userId);
+  await requireActiveSession(ctx, tx, caller);
+  await store.voidPendingChanges(tx, { user_id: userId, now });
+  await store.insertChange(tx, {
+    id,
+    user_id: userId,
+    session_id: sessionId,
+    session_epoch: account.session_epoch,
+    new_email: email,
+    new_email_key: emailKeyOf(email),
+    now,
+    expires_at: expiresAt,
+  });
+  await enqueueMail(ctx, tx, {
+    template: emailChangeTemplate,
+    recipient: email,
+    reference: id,
+    expiresAt,
+    isUrgent: true,
+  });
+  await recordEvent(ctx, tx, { type: 'email_change_requested', userId, sessionId, client });
+}
+
+/** A link stops working after this many wrong current addresses. */
 const maxWrongAddresses = 5;
 
 const refused = (detail: string) =>
   new AuthError(
     'invalid_grant',
-    'The link is unknown, expired or already used, its login was ended, or neither a session of its account nor the current address came with it.',
+    'The link is unknown, expired or already used; its session has ended; or the request has neither a session of its account nor its current address.',
     { detail },
   );
 
-/** The id of the change that a link is for. Only links that were really issued count against the limit. */
+/** The id of the change that a link confirms. Forged links do not count against the rate limit. */
 async function readLink(ctx: Context, token: string, client: ClientInfo) {
   const handle = readHandle(ctx.keys, 'emailChange', token);
   if (!handle) throw refused('malformed');
@@ -89,35 +96,42 @@ async function readLink(ctx: Context, token: string, client: ClientInfo) {
   return { id: handle.subject.toString('base64url'), headers };
 }
 
-/** Whether the link of a change can still be used. */
-const isOpen = (change: ChangeRow, now: number): boolean =>
+type ChangeRow = Awaited<ReturnType<typeof store.findChange>>[number];
+
+const isPending = (change: ChangeRow, now: number): boolean =>
   change.changed_at === null &&
   change.voided_at === null &&
   change.expires_at > now &&
   change.wrong_addresses < maxWrongAddresses;
 
-type ChangeRow = Awaited<ReturnType<typeof store.findChange>>[number];
-
-/** What a link would change, for a session of the account that asked for it. Spends nothing. */
+/**
+ * What a link would change, for a session of the account that requested it. Does not spend the link.
+ * @throws {AuthError} `invalid_grant`, `rate_limited`
+ */
 export async function previewEmailChange(ctx: Context, token: string, caller: Caller, client: ClientInfo) {
   const { id, headers } = await readLink(ctx, token, client);
   const [change] = await store.findChange(ctx.db.read, { id });
-  if (!change || !isOpen(change, ctx.clock())) throw refused('over');
+  if (!change || !isPending(change, ctx.clock())) throw refused('over');
   if (change.user_id !== caller.userId) throw refused('unproven');
   const { profile } = await getProfile(ctx.db.read, caller.userId);
   return { preview: { email: profile.email, new_email: change.new_email }, headers };
 }
 
+interface PresentedLink {
+  readonly token: string;
+  readonly current_email?: string | undefined;
+}
+
 /**
- * Changes the address by the token of a link, once, and tells the old address. The link may have gone to somebody else
- * by a slip of the keyboard, so it counts only with a session of the account, or with the address that the account has
- * now. Whoever has both may be told that another account has the new address.
- * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` where another account has the address;
- * `invalid_token` when the session ends meanwhile; `rate_limited`
+ * Spends a link: changes the address and sends a notice to the old one. A typo may have sent the link to a stranger, so it
+ * works only with a session of the account or with the account's current address. With either, `conflict` may reveal that
+ * another account has the new address.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` if another account has the address;
+ * `invalid_token` if the session ends meanwhile; `rate_limited`
  */
 export async function verifyEmailChange(
   ctx: Context,
-  link: { readonly token: string; readonly current_email?: string | undefined },
+  link: PresentedLink,
   caller: Caller | undefined,
   client: ClientInfo,
 ): Promise<{ profile: Profile; headers: Record<string, string> }> {
@@ -125,51 +139,89 @@ export async function verifyEmailChange(
   const result = await ctx.db.transaction(async (tx) => {
     const now = ctx.clock();
     const [change] = await store.findChange(tx, { id });
-    if (!change || !isOpen(change, now)) return 'over';
+    if (!change || !isPending(change, now)) return 'over';
     const account = await lockAccount(tx, change.user_id);
-    if (caller?.userId === change.user_id) await requireActiveSession(ctx, tx, caller);
-    else if (link.current_email === undefined) return 'unproven';
-    else if (emailKeyOf(link.current_email) !== account.email_key) {
-      await store.countWrongAddress(tx, { id, max_wrong_addresses: maxWrongAddresses, now });
-      return 'wrong_address';
-    }
-    if (account.disabled_at !== null) {
-      throw new AuthError('account_disabled', 'This account has been disabled.');
-    }
-    if (await isEmailTaken(ctx, tx, change.new_email, change.user_id)) throw emailTaken();
-    const [spent] = await store.spendChange(tx, {
-      id,
-      old_email: account.email,
-      old_email_key: account.email_key,
-      max_wrong_addresses: maxWrongAddresses,
-      now,
-      undo_until: now + noticeTtlSeconds * 1000,
-    });
-    if (!spent) return 'over';
-    const profile = await replaceEmail(ctx, tx, change.user_id, change.new_email);
-    if (!profile) throw emailTaken();
-    if (account.email === change.new_email) return profile;
-    const { user_id: userId, session_id: sessionId } = change;
-    await notify(ctx, tx, {
-      kind: 'email_changed',
-      userId,
-      sessionId,
-      client,
-      emailChange: { id, newEmail: change.new_email },
-      at: now,
-      recipient: account.email,
-    });
-    await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, client });
-    return profile;
+    const refusal = await checkProof(ctx, tx, { change, account, link, caller, now });
+    if (refusal) return refusal;
+    if (account.disabled_at !== null) throw accountDisabled();
+    return applyChange(ctx, tx, { change, account, now, client });
   });
-  // What was counted is committed before the refusal leaves.
+  // Thrown outside the transaction, so that a wrong address stays counted.
   if (typeof result === 'string') throw refused(result);
   return { profile: result, headers };
 }
 
-const emailTaken = () => new AuthError('conflict', 'Another account has this address.');
+type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
 
-/** Voids the links that these logins of a locked account asked for. */
+/** Why a link may not be used, if so. Counts a wrong address. */
+async function checkProof(
+  ctx: Context,
+  tx: Executor,
+  {
+    change,
+    account,
+    link,
+    caller,
+    now,
+  }: {
+    change: ChangeRow;
+    account: LockedAccount;
+    link: PresentedLink;
+    caller: Caller | undefined;
+    now: number;
+  },
+): Promise<'unproven' | 'wrong_address' | undefined> {
+  if (caller?.userId === change.user_id) {
+    await requireActiveSession(ctx, tx, caller);
+    return undefined;
+  }
+  if (link.current_email === undefined) return 'unproven';
+  if (emailKeyOf(link.current_email) === account.email_key) return undefined;
+  await store.countWrongAddress(tx, { id: change.id, max_wrong_addresses: maxWrongAddresses, now });
+  return 'wrong_address';
+}
+
+/** Spends the link and replaces the address; `over` if another request spent it first. */
+async function applyChange(
+  ctx: Context,
+  tx: Executor,
+  {
+    change,
+    account,
+    now,
+    client,
+  }: { change: ChangeRow; account: LockedAccount; now: number; client: ClientInfo },
+): Promise<Profile | 'over'> {
+  const { id, user_id: userId, session_id: sessionId, new_email: newEmail } = change;
+  if (await isEmailTaken(ctx, tx, newEmail, userId)) throw emailTaken();
+  const [spent] = await store.spendChange(tx, {
+    id,
+    old_email: account.email,
+    old_email_key: account.email_key,
+    max_wrong_addresses: maxWrongAddresses,
+    now,
+    undo_until: now + noticeTtlSeconds * 1000,
+  });
+  if (!spent) return 'over';
+  const profile = await replaceEmail(ctx, tx, userId, newEmail);
+  if (!profile) throw emailTaken();
+  if (account.email === newEmail) return profile;
+  await notify(ctx, tx, {
+    kind: 'email_changed',
+    userId,
+    sessionId,
+    client,
+    emailChange: { id, newEmail },
+    at: now,
+    recipient: account.email,
+  });
+  await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, client });
+  return profile;
+}
+
+const emailTaken = () => new AuthError('conflict', 'Another account has this email address.');
+
+/** Voids the links that these sessions of a locked account requested. */
 export async function voidEmailChanges(
   ctx: Context,
   tx: Executor,
@@ -182,16 +234,16 @@ export async function voidEmailChanges(
   });
 }
 
-/** The changes of address of an account that can still be undone, oldest first. */
+/** The address changes of an account that can still be undone, oldest first. */
 export const listUndoableChanges = (ctx: Context, tx: Executor, userId: string) =>
   store.listReversible(tx, { user_id: userId, now: ctx.clock() });
 
 type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 
 /**
- * Puts back the address that a locked account had before this change, whatever was changed after it, and takes back
- * the notices that went out since, except the one whose link is being used. The address that is back.
- * @throws {AuthError} `conflict` where another account has it by now
+ * Undoes an address change of a locked account and all later ones, and deletes the notices sent since then except the one
+ * in use. Returns the restored address.
+ * @throws {AuthError} `conflict` if another account has that address now
  */
 export async function undoEmailChanges(
   ctx: Context,
@@ -206,7 +258,7 @@ export async function undoEmailChanges(
   if (!restored) throw emailTaken();
   const undone = await store.markUndone(tx, { user_id: userId, changed_since: changedSince, now });
   await withdrawNotices(tx, { userId, after: changedSince, exceptId: usedNoticeId });
-  // One mail to each address that the account does not have any more.
+  // One mail to each address that the account no longer has.
   const removed = new Map(undone.map((change) => [change.new_email_key, change]));
   removed.delete(emailKeyOf(restored.email));
   for (const change of removed.values()) {

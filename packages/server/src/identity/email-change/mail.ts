@@ -8,33 +8,33 @@ export const emailChangeTemplate = 'email_change';
 export const emailRestoredTemplate = 'email_restored';
 
 /**
- * The mail to a new address. It looks only now whether another account has the address, so that asking takes as
- * long and says as much either way; then it holds no link. No words of the account's owner are in it, since it
- * may go to a stranger.
+ * The mail to a new address. Whether another account has the address is checked only here, so that the response to the
+ * request does not depend on it; if one has, the mail holds no link. It quotes nothing from the account, because it may
+ * reach a stranger.
  */
 export const emailChangeMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
   if (!change) return undefined;
   if (await isEmailTaken(ctx, ctx.db.read, change.new_email, change.user_id)) {
-    return composeMessage('Somebody asked for your address', [
-      'Somebody who is signed in to another Latchkey account asked to use this mail address for it.',
-      'You have an account with this address already, or had one until lately, so nothing was changed, and nothing will be.',
-      'If it was you, sign in to the account that has the address and change it there first. If not, there is nothing to do.',
+    return composeMessage('Someone tried to use your email address', [
+      'Someone who is signed in to another Latchkey account asked to use this email address for it.',
+      'You have an account with this address, or had one until recently, so nothing has changed.',
+      "If it was you, sign in to the account that has this address and change it there first. If it wasn't, you don't need to do anything.",
     ]);
   }
   const subject = Buffer.from(change.id, 'base64url');
   const token = mintHandle(ctx.keys, 'emailChange', { subject, value: change.expires_at });
   return composeMessage('Confirm your new address for Latchkey', [
-    'Somebody asked to use this mail address for their Latchkey account. If that was you, open this link and press the button there. In a browser where you are not signed in, have your current address ready:',
+    "Someone asked to use this email address for their Latchkey account. If it was you, open this link and confirm. In a browser where you aren't signed in, you also need your current address:",
     { link: `${ctx.config.baseUrl}/verify-email#token=${token}`, words: 'Use this address' },
-    `It works once, until ${utcMinute(change.expires_at)}. From then on sign-in mails come here.`,
-    'If it was not you, ignore this mail: nothing happens unless somebody uses the link.',
+    `The link works once and expires at ${utcMinute(change.expires_at)}. After you confirm, sign-in emails go to this address.`,
+    "If it wasn't you, ignore this email. Nothing changes unless someone uses the link.",
   ]);
 };
 
-/** The mail to an address that an undo took away again. */
+/** The mail to an address that an undo removed from an account. */
 export const emailRestoredMail: Template = async () =>
   composeMessage('This address was removed from a Latchkey account', [
-    'The owner of the former address said that changing it to this one was not them. The former address is back, and every login of the account has ended.',
-    'If you are the owner, sign in with the former address, and change it again if you want to.',
+    "The owner of the previous address told us that they didn't change it to this one. The account has its previous address again, and all its sessions have ended.",
+    'If you are the owner, sign in with the previous address. You can change it again from there.',
   ]);

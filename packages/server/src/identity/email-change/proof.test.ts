@@ -1,4 +1,4 @@
-// Who may use the link of a change of address: somebody who is signed in to the account, or knows its address.
+// The link of an email change requires a session of the account or its current address.
 
 import { afterAll, beforeAll, beforeEach, expect, setSystemTime, test } from 'bun:test';
 import { askForAddress, mailsTo, outcome, subjects } from '../../../../../tests/support/account.ts';
@@ -14,7 +14,7 @@ import { setDisabled } from '../account/account.ts';
 
 const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 
-onBothDatabases('who confirms a change of address', (open) => {
+onBothDatabases('the proof for an email change', (open) => {
   let app: TestApp;
   let people = 0;
   let [email, next, token] = ['', '', ''];
@@ -38,9 +38,9 @@ onBothDatabases('who confirms a change of address', (open) => {
       ...ask,
     });
   const preview = (ask: Ask) => app.ask('POST', '/me/email/preview', { json: { token }, ...ask });
-  const addressNow = async ({ access_token }: Tokens = owner) =>
+  const currentAddress = async ({ access_token }: Tokens = owner) =>
     (await app.ask('GET', '/me', { token: access_token })).body.email;
-  const wrongTries = async () => {
+  const wrongAddresses = async () => {
     const [row] = await app.ctx.db.read.run<{ n: number }>(
       `SELECT wrong_addresses AS n FROM email_changes WHERE new_email = '${next}'`,
       [],
@@ -57,19 +57,19 @@ onBothDatabases('who confirms a change of address', (open) => {
     return answer.headers.get('Set-Cookie')?.split(';')[0] ?? '';
   };
 
-  test('the link alone changes nothing, spends nothing and counts nothing', async () => {
-    for (let tries = 0; tries < 7; tries++) expect(outcome(await verify())).toBe('400 invalid_grant');
-    expect([await addressNow(), await wrongTries()]).toEqual([email, 0]);
+  test('the link alone changes nothing, is not spent and counts no attempt', async () => {
+    for (let attempt = 0; attempt < 7; attempt++) expect(outcome(await verify())).toBe('400 invalid_grant');
+    expect([await currentAddress(), await wrongAddresses()]).toEqual([email, 0]);
     expect(outcome(await verify(email))).toBe('200');
   });
 
-  test('it changes the address for whoever knows the one that the account has, in any ASCII letter case', async () => {
+  test('the link and the current address, in any ASCII letter case, change the address', async () => {
     const answer = await verify(email.toUpperCase());
     expect([outcome(answer), answer.body.email]).toEqual(['200', next]);
     expect(await mailsTo(app, email, subjects.emailChanged)).toHaveLength(1);
   });
 
-  test('it changes the address for any session of the account: in a browser, of a device, old or by cookie', async () => {
+  test('the link and any session of the account change the address: browser or device, old or by cookie', async () => {
     const cookie = { cookie: await cookieOf(email), headers: sameOrigin };
     const device = await app.deviceLogin(owner);
     app.pass(1000);
@@ -78,35 +78,35 @@ onBothDatabases('who confirms a change of address', (open) => {
     for (const ask of [{ token: owner.access_token }, cookie]) {
       [email, next] = [next, `again-${next}`];
       token = await askForAddress(app, owner, next);
-      // With its credential nobody looks at the address.
+      // With a session, the current address is not checked.
       expect((await verify('somebody.else@example.com', ask)).body.email).toBe(next);
-      expect(await wrongTries()).toBe(0);
+      expect(await wrongAddresses()).toBe(0);
     }
   });
 
-  test('a session of another account is no proof and no obstacle', async () => {
+  test('a session of another account neither proves ownership nor gets in the way', async () => {
     const eve = await app.login('eve@example.com');
     const ask = { token: eve.access_token };
-    for (let tries = 0; tries < 7; tries++)
+    for (let attempt = 0; attempt < 7; attempt++)
       expect(outcome(await verify(undefined, ask))).toBe('400 invalid_grant');
-    expect(await wrongTries()).toBe(0);
+    expect(await wrongAddresses()).toBe(0);
     expect(outcome(await verify('eve@example.com', ask))).toBe('400 invalid_grant');
-    expect(await wrongTries()).toBe(1);
-    expect([await addressNow(), await addressNow(eve)]).toEqual([email, 'eve@example.com']);
+    expect(await wrongAddresses()).toBe(1);
+    expect([await currentAddress(), await currentAddress(eve)]).toEqual([email, 'eve@example.com']);
     expect((await verify(email, ask)).body.email).toBe(next);
-    expect(await addressNow(eve)).toBe('eve@example.com');
+    expect(await currentAddress(eve)).toBe('eve@example.com');
   });
 
-  test('a bearer token that is not good is refused as everywhere; a cookie of an ended session is none', async () => {
+  test('an invalid bearer token is refused; the cookie of an ended session is ignored', async () => {
     const device = await app.deviceLogin(owner);
     await app.ask('POST', '/revoke?scope=session', { token: device.access_token });
     const cookie = await cookieOf(email);
     await app.ask('DELETE', '/logout?scope=session', { cookie, headers: sameOrigin });
-    for (const bad of [device.access_token, 'lk_at_x', '']) {
+    for (const invalid of [device.access_token, 'lk_at_x', '']) {
       for (const json of [{ token, current_email: email }, { token }, {}]) {
         const answer = await app.ask('POST', '/me/email/verify', {
           json,
-          headers: { Authorization: `Bearer ${bad}` },
+          headers: { Authorization: `Bearer ${invalid}` },
         });
         expect(outcome(answer)).toBe('401 invalid_token');
       }
@@ -115,7 +115,7 @@ onBothDatabases('who confirms a change of address', (open) => {
       const ask = { cookie: stale, headers: sameOrigin };
       expect(outcome(await verify(undefined, ask))).toBe('400 invalid_grant');
     }
-    expect(await wrongTries()).toBe(0);
+    expect(await wrongAddresses()).toBe(0);
     expect(outcome(await verify(email, { cookie, headers: sameOrigin }))).toBe('200');
   });
 
@@ -125,12 +125,12 @@ onBothDatabases('who confirms a change of address', (open) => {
       for (const current of [undefined, email, 'wrong@example.com'])
         expect(outcome(await verify(current, { cookie, headers }))).toBe('403 origin_not_allowed');
     }
-    expect([await addressNow(), await wrongTries()]).toEqual([email, 0]);
+    expect([await currentAddress(), await wrongAddresses()]).toEqual([email, 0]);
     const both = { cookie, token: owner.access_token, headers: { Origin: 'https://evil.example' } };
     expect(outcome(await verify(undefined, both))).toBe('200');
   });
 
-  test('Latchkey-User holds it to that user where there is a credential', async () => {
+  test('Latchkey-User must match the user of the credential, if there is one', async () => {
     const eve = await app.login('eve@example.com');
     const { id } = (await app.ask('GET', '/me', { token: eve.access_token })).body;
     const headers = { 'Latchkey-User': id };
@@ -140,61 +140,61 @@ onBothDatabases('who confirms a change of address', (open) => {
     expect(outcome(await verify(email, { headers }))).toBe('200');
   });
 
-  test('the fifth wrong address ends the link, also for the right one and for its owner', async () => {
+  test('after five wrong addresses the link is refused, even with the right address or a session of its owner', async () => {
     const { access_token } = await app.login(email);
-    for (let tries = 0; tries < 4; tries++)
-      expect(outcome(await verify(`wrong-${tries}@example.com`))).toBe('400 invalid_grant');
+    for (let attempt = 0; attempt < 4; attempt++)
+      expect(outcome(await verify(`wrong-${attempt}@example.com`))).toBe('400 invalid_grant');
     expect(await preview({ token: access_token })).toMatchObject({ status: 200 });
     expect(outcome(await verify(next))).toBe('400 invalid_grant');
     expect(outcome(await verify(email))).toBe('400 invalid_grant');
     expect(outcome(await verify(undefined, { token: access_token }))).toBe('400 invalid_grant');
     expect(outcome(await preview({ token: access_token }))).toBe('400 invalid_grant');
     expect(outcome(await verify('wrong@example.com'))).toBe('400 invalid_grant');
-    expect([await addressNow(), await wrongTries()]).toEqual([email, 5]);
-    // Another link is good for itself.
+    expect([await currentAddress(), await wrongAddresses()]).toEqual([email, 5]);
+    // A new link has its own count.
     token = await askForAddress(app, owner, `fresh-${next}`);
     expect(outcome(await verify(email))).toBe('200');
   });
 
-  test('four wrong addresses leave the link as it was', async () => {
-    for (let tries = 0; tries < 4; tries++) await verify(`wrong-${tries}@example.com`);
+  test('after four wrong addresses the link still works', async () => {
+    for (let attempt = 0; attempt < 4; attempt++) await verify(`wrong-${attempt}@example.com`);
     expect((await verify(email)).body.email).toBe(next);
   });
 
-  test('wrong addresses in parallel on three nodes are counted to five, and then nothing works', async () => {
+  test('wrong addresses in parallel on three nodes count to five, and then the link is refused', async () => {
     const nodes = [app, await open({ beside: app }), await open({ beside: app })];
     const answers = await Promise.all(
       Array.from({ length: 24 }, (_, n) => verify(`wrong-${n}@example.com`, {}, nodes[n % 3])),
     );
     expect(new Set(answers.map(outcome))).toEqual(new Set(['400 invalid_grant']));
-    expect(await wrongTries()).toBe(5);
+    expect(await wrongAddresses()).toBe(5);
     expect(outcome(await verify(email, {}, nodes[1]))).toBe('400 invalid_grant');
     for (const node of nodes.slice(1)) await node.close();
   });
 
-  test('right and wrong addresses in parallel change the address at most once, and guess at most five times', async () => {
+  test('right and wrong addresses in parallel change the address at most once and allow at most five wrong ones', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, n) => verify(n % 4 === 3 ? email : `wrong-${n}@example.com`)),
     );
     const changed = answers.filter(({ status }) => status === 200).length;
-    expect(changed).toBe((await wrongTries()) < 5 ? 1 : (await addressNow()) === next ? 1 : 0);
-    expect(await wrongTries()).toBeLessThanOrEqual(5);
+    expect(changed).toBe((await wrongAddresses()) < 5 ? 1 : (await currentAddress()) === next ? 1 : 0);
+    expect(await wrongAddresses()).toBeLessThanOrEqual(5);
   });
 
-  test('a used link counts nothing and answers as an unknown one', async () => {
+  test('a spent link gets the same response as an unknown one and counts no attempt', async () => {
     expect(outcome(await verify(email))).toBe('200');
-    const used = await verify('wrong@example.com');
+    const spent = await verify('wrong@example.com');
     const right = await verify(next);
     const unknown = await app.ask('POST', '/me/email/verify', {
       json: { token: `lk_ec_${'A'.repeat(80)}`, current_email: email },
     });
-    const alike = ({ status, body }: typeof used) => [status, { ...body, request_id: '' }];
-    expect(alike(used)).toEqual(alike(unknown));
-    expect(alike(right)).toEqual(alike(unknown));
-    expect(await wrongTries()).toBe(0);
+    const comparable = ({ status, body }: typeof spent) => [status, { ...body, request_id: '' }];
+    expect(comparable(spent)).toEqual(comparable(unknown));
+    expect(comparable(right)).toEqual(comparable(unknown));
+    expect(await wrongAddresses()).toBe(0);
   });
 
-  test('without proof, or with a wrong one, the answers are alike, and say nothing about the account', async () => {
+  test('a missing proof and a wrong one get the same response, which reveals nothing about the account', async () => {
     const taken = await app.login(next);
     const seen = [await verify(), await verify('wrong@example.com')];
     await setDisabled(app.ctx, email, true);
@@ -209,36 +209,36 @@ onBothDatabases('who confirms a change of address', (open) => {
     }
   });
 
-  test('a field that is no address, or no text, is a bad request and no try', async () => {
-    for (const bad of ['', 'x', 7, null, [email], `${'x'.repeat(250)}@example.com`]) {
-      const answer = await verify(bad);
-      expect([bad, outcome(answer)]).toEqual([bad, '400 invalid_request']);
+  test('an invalid current_email is a bad request and counts no attempt', async () => {
+    for (const invalid of ['', 'x', 7, null, [email], `${'x'.repeat(250)}@example.com`]) {
+      const answer = await verify(invalid);
+      expect([invalid, outcome(answer)]).toEqual([invalid, '400 invalid_request']);
       expect(answer.body.error_description).toStartWith('current_email:');
     }
     expect(outcome(await app.ask('POST', '/me/email/verify', { json: { current_email: email } }))).toBe(
       '400 invalid_request',
     );
-    expect(await wrongTries()).toBe(0);
+    expect(await wrongAddresses()).toBe(0);
   });
 
-  test('a session that ends at the same moment either confirmed before, or confirms nothing', async () => {
+  test('a session that is revoked in parallel either confirms the change first or not at all', async () => {
     for (let round = 0; round < 6; round++) {
       const other = await app.login(email);
       const ask = { token: other.access_token };
       const to = `raced-${round}-${email}`;
       token = await askForAddress(app, owner, to);
-      const [ended, confirmed] = await Promise.all([
+      const [revoked, confirmed] = await Promise.all([
         app.ask('POST', '/revoke?scope=session', ask),
         verify(undefined, ask),
       ]);
-      expect(ended.status).toBe(204);
+      expect(revoked.status).toBe(204);
       expect(['200', '401 invalid_token']).toContain(outcome(confirmed));
       if (confirmed.status === 200) email = to;
-      expect(await addressNow()).toBe(email);
+      expect(await currentAddress()).toBe(email);
     }
   });
 
-  test('only a session of the account sees what the link would change, and seeing spends nothing', async () => {
+  test('only a session of the account can preview the change, and the preview does not spend the link', async () => {
     const device = await app.deviceLogin(owner);
     for (const { access_token } of [owner, device]) {
       const { status, body } = await preview({ token: access_token });
@@ -249,17 +249,17 @@ onBothDatabases('who confirms a change of address', (open) => {
     expect(outcome(refused)).toBe('400 invalid_grant');
     expect(refused.text).not.toContain('@');
     expect(outcome(await preview({}))).toBe('401 invalid_token');
-    expect([await addressNow(), await wrongTries()]).toEqual([email, 0]);
+    expect([await currentAddress(), await wrongAddresses()]).toEqual([email, 0]);
     expect(outcome(await verify(email))).toBe('200');
     expect(outcome(await preview({ token: owner.access_token }))).toBe('400 invalid_grant');
   });
 });
 
-test('links that were really sent are tried at most 600 times a minute from one client address', async () => {
+test('one client address can use genuine links at most 600 times a minute', async () => {
   const app = await openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'on' } });
   const token = await askForAddress(app, await app.login('ada@example.com'), 'new@example.com');
-  const use = (sent: string) =>
-    app.ask('POST', '/me/email/verify', { json: { token: sent }, peer: '198.51.100.7' });
+  const use = (link: string) =>
+    app.ask('POST', '/me/email/verify', { json: { token: link }, peer: '198.51.100.7' });
   for (let index = 0; index < 30; index++) expect((await use(`${token}x`)).status).toBe(400);
   for (let index = 0; index < rateLimitRules.link_logins.quota; index++)
     expect((await use(token)).status).toBe(400);

@@ -2,7 +2,7 @@ import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
-/** Voids the changes of an account that still wait for their click. */
+/** Voids the unconfirmed changes of an account. */
 export const voidPendingChanges = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .updateTable('email_changes')
@@ -39,7 +39,7 @@ export const findChange = statement<{ id: string }>()((db, p) =>
   db.selectFrom('email_changes').selectAll().where('id', '=', p.id),
 );
 
-/** Counts a wrong address given with an open link; a row while the link has not had that many. */
+/** Counts a wrong current address against a pending link; no row once the maximum is reached. */
 export const countWrongAddress = statement<{ id: string; max_wrong_addresses: number; now: number }>()(
   (db, p) =>
     db
@@ -54,8 +54,8 @@ export const countWrongAddress = statement<{ id: string; max_wrong_addresses: nu
 );
 
 /**
- * Spends the link of a change; a row for exactly one of those who use it, only before too many wrong addresses were
- * given with it, and only while nobody has ended the login that asked for it. From here on `expires_at` is the end of the undo.
+ * Spends a pending link. Exactly one call gets a row, and only while the session that requested the change has not been
+ * revoked. From then on, `expires_at` is when the undo expires.
  */
 export const spendChange = statement<{
   id: string;
@@ -92,7 +92,7 @@ export const spendChange = statement<{
     .returning('id'),
 );
 
-/** Voids the changes that these sessions asked for and that still wait for their click. */
+/** Voids the unconfirmed changes that these sessions requested. */
 export const voidChangesOf = statement<{ user_id: string; session_ids: string; now: number }>()(
   (db, p, dialect) =>
     db
@@ -104,7 +104,7 @@ export const voidChangesOf = statement<{ user_id: string; session_ids: string; n
       .where('voided_at', 'is', null),
 );
 
-/** The changes of an account that were made and can still be undone, oldest first. */
+/** The changes of an account that can still be undone, oldest first. */
 export const listReversible = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
@@ -117,7 +117,7 @@ export const listReversible = statement<{ user_id: string; now: number }>()((db,
     .orderBy('id'),
 );
 
-/** Marks a change and all later ones of the account as undone, and says which. */
+/** Marks a change and all later ones of the account as undone; returns them. */
 export const markUndone = statement<{ user_id: string; changed_since: number; now: number }>()((db, p) =>
   db
     .updateTable('email_changes')

@@ -1,4 +1,4 @@
-// A browser that signed in to an address before can ask for mails to it whatever strangers do.
+// A browser that has signed in with an address can request sign-in mails to it, whatever strangers do.
 
 import { afterEach, expect, setSystemTime, test } from 'bun:test';
 import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
@@ -23,11 +23,11 @@ const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 const { quota, windowSeconds } = rateLimitRules.mails_by_known_browser;
 
 afterEach(() => void setSystemTime());
-/** The limiter reads the machine's clock. */
+/** The rate limiter reads the system clock. */
 const wait = (seconds: number) => setSystemTime(new Date(Date.now() + seconds * 1000));
 
 let networks = 0;
-/** A client address in a network of its own. */
+/** A client address in a new network. */
 const freshAddress = () => {
   networks += 1;
   return `10.${networks >> 8}.${networks & 255}.1`;
@@ -42,7 +42,7 @@ const knownIn = (answer: Answer): string =>
     .find((cookie) => /^(__Host-)?latchkey_browser=/.test(cookie))!
     .split(';')[0]!;
 
-/** Signs in by mail as a page does; what the browser is then known by: `name=value`. */
+/** Signs in by mail as a web page does; returns the known-browser cookie, `name=value`. */
 async function signIn(app: TestApp, email = ada, ask: Ask = {}): Promise<string> {
   expect((await magicLink(app, email, ask)).status).toBe(202);
   const { token } = (await app.mails()).find(({ to, token }) => to === email && token)!;
@@ -55,15 +55,15 @@ async function signIn(app: TestApp, email = ada, ask: Ask = {}): Promise<string>
   return knownIn(answer);
 }
 
-/** Strangers ask for mails until the address gets no more. */
+/** Requests mails from other addresses until the recipient's rate limit is reached. */
 async function exhaust(app: TestApp, email = ada): Promise<void> {
   for (let n = 0; n <= rateLimitRules.mails_by_recipient.quota; n++) {
     if ((await magicLink(app, email)).status === 429) return;
   }
-  throw new Error('strangers were never refused');
+  throw new Error('the rate limit was never reached');
 }
 
-/** Whether a browser with this cookie gets a mail to an address that strangers have used up. */
+/** Whether a browser with this cookie gets a mail to an address whose rate limit is reached. */
 const isKnown = async (app: TestApp, cookie: string, email = ada) => {
   await exhaust(app, email);
   return (await magicLink(app, email, { cookie })).status === 202;
@@ -73,12 +73,11 @@ const sessionOf = (app: TestApp) =>
   app.ctx.db.read.run<{ id: string }>('SELECT id FROM sessions ORDER BY created_at DESC', []);
 
 onBothDatabases('a known browser', (open) => {
-  test('gets 5 mails in 15 minutes to its address when strangers have used up the 20 of the hour', async () => {
+  test('a known browser gets 5 mails in 15 minutes after strangers have used up the 20 per hour of its address', async () => {
     const app = await open({ settings });
     const cookie = await signIn(app);
     for (let n = 0; n < 20; n++) {
-      const stranger = `2001:db8:0:${n % 4}::${n}`;
-      await magicLink(app, ada, { peer: stranger });
+      await magicLink(app, ada, { peer: `2001:db8:0:${n % 4}::${n}` });
     }
     await exhaust(app);
     expect((await magicLink(app, ada)).status).toBe(429);
@@ -94,7 +93,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('has its budget instead of the three others: it uses up none of theirs', async () => {
+  test('mails to a known browser count against its own rate limit, not against the three others', async () => {
     const app = await open({ settings });
     const cookie = await signIn(app);
     wait(3601);
@@ -106,7 +105,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('has a budget of its own beside other browsers, which a new sign-in does not renew', async () => {
+  test('each known browser has its own rate limit, which a new sign-in does not reset', async () => {
     const app = await open({ settings });
     const [first, second] = [await signIn(app), await signIn(app)];
     for (let n = 0; n < quota - 1; n++)
@@ -118,7 +117,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('is known for the addresses it signed in to and for no other', async () => {
+  test('a browser is known only for the addresses it has signed in with', async () => {
     const app = await open({ settings });
     const cookie = await signIn(app);
     expect(await isKnown(app, cookie, 'bob@example.com')).toBe(false);
@@ -128,7 +127,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('stays known after signing out, here or everywhere, and after its login was swept, for 180 days', async () => {
+  test('a browser stays known for 180 days, after signing out and after its session is swept', async () => {
     const app = await open({ settings });
     const cookie = await signIn(app);
     const { access_token: token } = await app.login(ada);
@@ -144,7 +143,7 @@ onBothDatabases('a known browser', (open) => {
   });
 
   for (const distrusted of ['disowned', 'stolen']) {
-    test(`is known no more by a login that was ${distrusted}, even after that was swept`, async () => {
+    test(`a browser is not known by a session that was ${distrusted}, even after the session is swept`, async () => {
       const app = await open({ settings });
       const cookie = await signIn(app);
       const [session] = await sessionOf(app);
@@ -165,7 +164,7 @@ onBothDatabases('a known browser', (open) => {
     });
   }
 
-  test('is known no more when the person says of its login that it was not them', async () => {
+  test('a browser is not known once the owner disowns its session', async () => {
     const app = await open({ settings });
     const mine = await signIn(app);
     const stranger = await signIn(app, ada, {
@@ -180,7 +179,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('is known no more when its account was deleted, not even by a new account of the address', async () => {
+  test('a browser is not known once its account is deleted, even if the address gets a new account', async () => {
     const app = await open({ settings });
     const cookie = await signIn(app);
     await deleteAccount(app.ctx, ada);
@@ -189,7 +188,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('gets the very answers that any other browser gets, for known and unknown addresses', async () => {
+  test('a known browser gets the same responses as any other, for known and unknown addresses', async () => {
     const app = await open({ settings });
     const cookie = await signIn(app);
     await app.login('bob@example.com');
@@ -215,7 +214,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('each sign-in of a page sets it, by link, code and passkey; a sign-in for tokens does not', async () => {
+  test('a sign-in of a web page sets the known-browser cookie, by link, code or passkey; a sign-in for tokens does not', async () => {
     const app = await open({ settings });
     const { request } = (await magicLink(app, ada)).body;
     const { code } = (await app.mails())[0]!;
@@ -241,7 +240,7 @@ onBothDatabases('a known browser', (open) => {
     await app.close();
   });
 
-  test('what stands behind a + in the local part makes no other address for the counts', async () => {
+  test('a + suffix in the local part does not evade the rate limits', async () => {
     const app = await open({ settings });
     const peer = freshAddress();
     const spellings = [
@@ -263,7 +262,7 @@ onBothDatabases('a known browser', (open) => {
   });
 });
 
-test('the cookie is HttpOnly and SameSite=Strict for 180 days, and on https bound to the host', async () => {
+test('the known-browser cookie is HttpOnly and SameSite=Strict for 180 days, and bound to the host on HTTPS', async () => {
   for (const [baseUrl, pattern, secure] of [
     ['http://localhost:8787', /^latchkey_browser=[\w-]+$/, []],
     ['https://id.example.com', /^__Host-latchkey_browser=[\w-]+$/, ['Secure']],
@@ -286,7 +285,7 @@ test('the cookie is HttpOnly and SameSite=Strict for 180 days, and on https boun
   }
 });
 
-test('the cookie tells nothing: neither address nor account nor how many there are', async () => {
+test('the known-browser cookie reveals neither addresses nor accounts nor their number', async () => {
   const app = await openApp('sqlite', { settings });
   const cookies = [await signIn(app), await signIn(app)];
   for (const email of ['a@example.com', 'b@example.com'])
@@ -302,7 +301,7 @@ test('the cookie tells nothing: neither address nor account nor how many there a
   await app.close();
 });
 
-test('a browser is known for the 5 addresses that it signed in to last', async () => {
+test('a browser is known for the last 5 addresses it signed in with', async () => {
   const app = await openApp('sqlite', { settings });
   const email = (n: number) => `person${n}@example.com`;
   let cookie = '';
@@ -313,7 +312,7 @@ test('a browser is known for the 5 addresses that it signed in to last', async (
   await app.close();
 });
 
-test('a cookie is good while its key is in the ring, and any change makes it worthless, not an error', async () => {
+test('a known-browser cookie is valid while its key is in the ring; a modified one is ignored', async () => {
   const old = generateKey();
   const app = await openApp('sqlite', { settings: { ...settings, LATCHKEY_KEYS: old } });
   const cookie = await signIn(app);
@@ -347,7 +346,7 @@ test('a cookie is good while its key is in the ring, and any change makes it wor
   for (const one of [app, rotated, without]) await one.close();
 });
 
-test('a foreign page cannot use up what a known browser has', async () => {
+test('a page of another origin cannot use up the rate limit of a known browser', async () => {
   const app = await openApp('sqlite', { settings });
   const cookie = await signIn(app);
   await exhaust(app);
@@ -360,7 +359,7 @@ test('a foreign page cannot use up what a known browser has', async () => {
   await app.close();
 });
 
-test('a real service sends both cookies of a sign-in, and a browser that returns them keeps out of reach of strangers', async () => {
+test('a running service sets both cookies at sign-in, and with them strangers cannot block further mails', async () => {
   const limit = { LATCHKEY_RATE_LIMITS: 'on', LATCHKEY_LIMIT_MAILS_BY_RECIPIENT: '1/3600' };
   const service = await startService({ env: limit });
   const ask = (path: string, body: object, cookie = '') =>

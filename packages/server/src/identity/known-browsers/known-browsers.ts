@@ -4,31 +4,31 @@ import { sha256 } from '../../platform/crypto/hash.ts';
 import { knownBrowserTtlSeconds } from '../../platform/values/lifetimes.ts';
 import * as store from './store.ts';
 
-/** How many addresses a browser is known for. Signing in to one more forgets the oldest sign-in. */
+/** How many addresses a cookie remembers. Signing in to one more forgets the oldest. */
 export const maxKnownAddresses = 5;
 
-// browser id 16 | for each address: its hash 16, user id 16, session id 16, end in milliseconds since 1970 6.
-// Places that are free hold zeros, so the length does not tell how many addresses there are.
+// The cookie's bytes: browser id 16 | per address: hash 16, user id 16, session id 16, expiry in ms since 1970 6.
+// Unused entries hold zeros, so that the length does not reveal how many addresses there are.
 const idBytes = 16;
-const endBytes = 6;
-const entryBytes = 3 * idBytes + endBytes;
-const sealLabel = 'known browser';
-const sealPlace = 'cookie';
+const expiryBytes = 6;
+const entryBytes = 3 * idBytes + expiryBytes;
+const encryptionLabel = 'known browser';
+const encryptionPlace = 'cookie';
 const idPrefix = { user: 'usr_', session: 'ses_' } as const;
 
-/** The latest sign-in of a browser to an address. */
-interface KnownLogin {
+/** The latest sign-in from a browser with an address. */
+interface KnownSignIn {
   readonly addressHash: Buffer;
   readonly userId: string;
   readonly sessionId: string;
-  readonly endsAt: number;
+  readonly expiresAt: number;
 }
 
 interface KnownBrowser {
-  /** Random; the same for as long as the browser keeps its cookie. */
+  /** Random, and the same for as long as the browser keeps a valid cookie. */
   readonly id: Buffer;
   /** Newest first. */
-  readonly logins: readonly KnownLogin[];
+  readonly signIns: readonly KnownSignIn[];
 }
 
 const addressHashOf = (emailKey: string): Buffer => sha256('known address', emailKey).subarray(0, idBytes);
@@ -39,82 +39,83 @@ const writeId = (bytes: Buffer, at: number, prefix: string, id: string): void =>
 const readId = (bytes: Buffer, at: number, prefix: string): string =>
   prefix + bytes.subarray(at, at + idBytes).toString('base64url');
 
-function encode({ id, logins }: KnownBrowser): Buffer {
+function encode({ id, signIns }: KnownBrowser): Buffer {
   const bytes = Buffer.alloc(idBytes + maxKnownAddresses * entryBytes);
   bytes.set(id);
-  for (const [index, login] of logins.entries()) {
+  for (const [index, signIn] of signIns.entries()) {
     const at = idBytes + index * entryBytes;
-    bytes.set(login.addressHash, at);
-    writeId(bytes, at + idBytes, idPrefix.user, login.userId);
-    writeId(bytes, at + 2 * idBytes, idPrefix.session, login.sessionId);
-    bytes.writeUIntBE(login.endsAt, at + 3 * idBytes, endBytes);
+    bytes.set(signIn.addressHash, at);
+    writeId(bytes, at + idBytes, idPrefix.user, signIn.userId);
+    writeId(bytes, at + 2 * idBytes, idPrefix.session, signIn.sessionId);
+    bytes.writeUIntBE(signIn.expiresAt, at + 3 * idBytes, expiryBytes);
   }
   return bytes;
 }
 
-/** The logins that have not ended by `now`; free places have ended long ago. */
+/** Leaves out expired entries, and with them unused ones, whose expiry is 0. */
 function decode(bytes: Buffer, now: number): KnownBrowser {
-  const logins: KnownLogin[] = [];
+  const signIns: KnownSignIn[] = [];
   for (let at = idBytes; at + entryBytes <= bytes.length; at += entryBytes) {
-    logins.push({
+    signIns.push({
       addressHash: bytes.subarray(at, at + idBytes),
       userId: readId(bytes, at + idBytes, idPrefix.user),
       sessionId: readId(bytes, at + 2 * idBytes, idPrefix.session),
-      endsAt: bytes.readUIntBE(at + 3 * idBytes, endBytes),
+      expiresAt: bytes.readUIntBE(at + 3 * idBytes, expiryBytes),
     });
   }
-  return { id: bytes.subarray(0, idBytes), logins: logins.filter(({ endsAt }) => endsAt > now) };
+  return { id: bytes.subarray(0, idBytes), signIns: signIns.filter(({ expiresAt }) => expiresAt > now) };
 }
 
-/** Reads a cookie; nothing where there is none, or its key is not in the ring. */
-function open(ctx: Context, cookie: string | undefined): KnownBrowser | undefined {
-  const opened = cookie === undefined ? undefined : decrypt(ctx.keys, sealLabel, sealPlace, cookie);
+/** Decrypts a cookie; undefined if there is none, it was tampered with or its key has left the ring. */
+function readCookie(ctx: Context, cookie: string | undefined): KnownBrowser | undefined {
+  const opened =
+    cookie === undefined ? undefined : decrypt(ctx.keys, encryptionLabel, encryptionPlace, cookie);
   return opened && decode(opened.secret, ctx.clock());
 }
 
-/** A login in a browser: the account, the key of its address, and the session. */
-export interface BrowserLogin {
+/** A sign-in in a browser. */
+export interface BrowserSignIn {
   readonly emailKey: string;
   readonly userId: string;
   readonly sessionId: string;
 }
 
 /**
- * The cookie by which a browser is known again as one that signed in to an address, beside the addresses that its
- * present cookie knows. Encrypted: nobody can read from it who signed in.
+ * Adds a sign-in to the known-browser cookie, which later recognizes the browser as one that signed in with the address.
+ * Encrypted, so the cookie does not reveal who signed in.
  */
-export function rememberBrowser(ctx: Context, cookie: string | undefined, login: BrowserLogin): string {
-  const present = open(ctx, cookie);
-  const addressHash = addressHashOf(login.emailKey);
-  const others = present?.logins.filter((other) => !other.addressHash.equals(addressHash)) ?? [];
+export function rememberBrowser(ctx: Context, cookie: string | undefined, signIn: BrowserSignIn): string {
+  const known = readCookie(ctx, cookie);
+  const addressHash = addressHashOf(signIn.emailKey);
+  const others = known?.signIns.filter((other) => !other.addressHash.equals(addressHash)) ?? [];
   const latest = {
     addressHash,
-    userId: login.userId,
-    sessionId: login.sessionId,
-    endsAt: ctx.clock() + knownBrowserTtlSeconds * 1000,
+    userId: signIn.userId,
+    sessionId: signIn.sessionId,
+    expiresAt: ctx.clock() + knownBrowserTtlSeconds * 1000,
   };
-  const logins = [latest, ...others].slice(0, maxKnownAddresses);
-  const browser = { id: present?.id ?? ctx.random(idBytes), logins };
-  return encrypt(ctx.keys, ctx.random, sealLabel, sealPlace, encode(browser));
+  const signIns = [latest, ...others].slice(0, maxKnownAddresses);
+  const browser = { id: known?.id ?? ctx.random(idBytes), signIns };
+  return encrypt(ctx.keys, ctx.random, encryptionLabel, encryptionPlace, encode(browser));
 }
 
 /**
- * Names the browser that holds this cookie if it signed in to the address before, by a login that was neither stolen
- * nor disowned, to an account that still has the address. Runs a statement only where the cookie knows the address.
+ * The id of a browser that signed in with this address before; undefined for any other. That sign-in must not have been
+ * stolen or disowned, and its account must still have the address. Runs a query only if the cookie names the address.
  */
 export async function recognizeBrowser(
   ctx: Context,
   cookie: string | undefined,
   emailKey: string,
 ): Promise<string | undefined> {
-  const browser = open(ctx, cookie);
+  const browser = readCookie(ctx, cookie);
   const addressHash = addressHashOf(emailKey);
-  const login = browser?.logins.find((known) => known.addressHash.equals(addressHash));
-  if (!browser || !login) return undefined;
+  const signIn = browser?.signIns.find((known) => known.addressHash.equals(addressHash));
+  if (!browser || !signIn) return undefined;
   const [account] = await store.findKnownAccount(ctx.db.read, {
-    id: login.userId,
+    id: signIn.userId,
     email_key: emailKey,
-    session_id: login.sessionId,
+    session_id: signIn.sessionId,
   });
   return account && browser.id.toString('base64url');
 }

@@ -1,8 +1,8 @@
 import { statement } from '../../platform/database/statement.ts';
 
 /**
- * The account of a login, if it still has the address and the login was neither stolen nor disowned. A login that is
- * not stored any more was neither: those that were are kept for as long as a browser is known by them.
+ * The account of a sign-in if it still has the address and the session was neither stolen nor disowned. A deleted session
+ * was neither, because those are kept until the cookies that name them have expired.
  */
 export const findKnownAccount = statement<{ id: string; email_key: string; session_id: string }>()((db, p) =>
   db

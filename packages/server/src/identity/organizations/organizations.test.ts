@@ -1,4 +1,4 @@
-// The organizations of a user: paging, order, and who sees what, on both databases.
+// The organizations of a user on both databases: pages, order and visibility.
 
 import { expect, test } from 'bun:test';
 import type { Organization } from '@latchkey/contract/organizations';
@@ -9,7 +9,7 @@ import { addMember, createOrganization } from './organizations.ts';
 const list = (t: TestApp, token: string, query = ''): Promise<Answer> =>
   t.ask('GET', `/organizations${query}`, { token });
 
-/** Makes a user a member of so many organizations; several join in one millisecond, some a second later. */
+/** Adds a user to `count` organizations. Some memberships share a millisecond, others are a second apart. */
 async function join(t: TestApp, email: string, count: number): Promise<void> {
   const userId = await findAccountByEmail(t.ctx, email);
   for (let n = 0; n < count; n++) {
@@ -33,7 +33,7 @@ async function allPages(t: TestApp, token: string, limit: number): Promise<Organ
 }
 
 onBothDatabases('organizations', (open) => {
-  test('120 memberships come page by page, each once, oldest membership first, whatever the limit', async () => {
+  test('120 memberships are listed once each, oldest first, whatever the page limit', async () => {
     const t = await open();
     const { access_token } = await t.login();
     await join(t, 'ada@example.com', 119);
@@ -56,7 +56,7 @@ onBothDatabases('organizations', (open) => {
     await t.close();
   }, 20_000);
 
-  test('an organization has exactly the members of the contract', async () => {
+  test('an organization has exactly the documented members', async () => {
     const t = await open();
     const { access_token } = await t.login();
     await createOrganization(t.ctx, 'acme', 'Acme <b>&</b> Co');
@@ -74,7 +74,7 @@ onBothDatabases('organizations', (open) => {
     await t.close();
   });
 
-  test('a bad limit or cursor is 400 naming it', async () => {
+  test('an invalid limit or cursor gets a 400 that names it', async () => {
     const t = await open();
     const { access_token } = await t.login();
     const { body } = await list(t, access_token, '?limit=1');
@@ -104,7 +104,7 @@ onBothDatabases('organizations', (open) => {
     await t.close();
   });
 
-  test('nobody sees the organizations of another user, also not with that user’s cursor', async () => {
+  test("a user never sees another user's organizations, even with that user's cursor", async () => {
     const t = await open();
     const ada = await t.login();
     const bob = await t.login('bob@example.com');
@@ -122,7 +122,7 @@ onBothDatabases('organizations', (open) => {
     await t.close();
   });
 
-  test('making someone a member again changes the role and neither place nor count', async () => {
+  test('adding a member again changes the role, but neither the position nor the number of memberships', async () => {
     const t = await open();
     const { access_token } = await t.login();
     const userId = await findAccountByEmail(t.ctx, 'ada@example.com');
@@ -137,7 +137,7 @@ onBothDatabases('organizations', (open) => {
     await t.close();
   });
 
-  test('nobody joins a personal organization, one that is not there, or takes a slug twice', async () => {
+  test('a personal or missing organization cannot be joined, and a slug can be used only once', async () => {
     const t = await open();
     const { access_token } = await t.login();
     await t.login('bob@example.com');
@@ -150,8 +150,8 @@ onBothDatabases('organizations', (open) => {
       );
     expect(await code(addMember(t.ctx, slug, bob, 'member'))).toBe('invalid_request');
     expect(await code(addMember(t.ctx, 'nowhere', bob, 'member'))).toBe('not_found');
-    const made = await Promise.all([1, 2, 3].map(() => code(createOrganization(t.ctx, 'acme', 'A'))));
-    expect(made.sort()).toEqual(['conflict', 'conflict', 'done']);
+    const created = await Promise.all([1, 2, 3].map(() => code(createOrganization(t.ctx, 'acme', 'A'))));
+    expect(created.sort()).toEqual(['conflict', 'conflict', 'done']);
     for (const bad of ['', 'A', '-a', 'a-', 'a b', 'ä', 'a'.repeat(65), '../x']) {
       expect(await code(createOrganization(t.ctx, bad, 'A'))).toBe('invalid_request');
     }
@@ -161,7 +161,7 @@ onBothDatabases('organizations', (open) => {
     await t.close();
   });
 
-  test('two people whose addresses begin alike get personal organizations of their own', async () => {
+  test('users with the same local part get personal organizations with different slugs', async () => {
     const t = await open();
     const slugs = [];
     for (const email of [

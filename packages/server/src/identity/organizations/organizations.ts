@@ -9,10 +9,10 @@ import * as store from './store.ts';
 
 const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
 const maxNameLength = 100;
-const slugTries = 5;
+const maxSlugAttempts = 5;
 const slugSuffixBytes = 4;
 
-/** The organizations of a user, oldest membership first. */
+/** One page of the organizations of a user, oldest membership first. */
 export async function listOrganizations(
   ctx: Context,
   userId: string,
@@ -37,16 +37,16 @@ export async function listOrganizations(
   return { organizations, next_cursor };
 }
 
-/** The organization that every account has from its first moment, with the user as its owner. */
+/** Creates the organization that every account comes with, owned by the user. */
 export async function createPersonalOrganization(
   ctx: Context,
   tx: Executor,
   user: { id: string; name: string },
 ): Promise<void> {
   const base = slugFrom(user.name);
-  for (let tries = 0; tries < slugTries; tries++) {
+  for (let attempt = 0; attempt < maxSlugAttempts; attempt++) {
     const slug = `${base}-${ctx.random(slugSuffixBytes).toString('hex')}`;
-    const id = await insert(ctx, tx, { slug, name: user.name, personal: true });
+    const id = await insertOrganization(ctx, tx, { slug, name: user.name, personal: true });
     if (!id) continue;
     await store.upsertMembership(tx, {
       user_id: user.id,
@@ -56,10 +56,10 @@ export async function createPersonalOrganization(
     });
     return;
   }
-  throw new Error('no free slug for a personal organization');
+  throw new Error('found no free slug for a personal organization');
 }
 
-/** A slug from free text: its ASCII letters and digits, at most 40 characters. */
+/** Turns a name into a slug of up to 40 lower-case ASCII letters, digits and inner hyphens. */
 const slugFrom = (name: string): string =>
   name
     .toLowerCase()
@@ -67,7 +67,7 @@ const slugFrom = (name: string): string =>
     .slice(0, 40)
     .replace(/^-+|-+$/g, '') || 'personal';
 
-async function insert(
+async function insertOrganization(
   ctx: Context,
   tx: Executor,
   organization: { slug: string; name: string; personal: boolean },
@@ -83,27 +83,28 @@ async function insert(
 }
 
 /**
- * Makes an organization, for the operator.
- * @throws {AuthError} `invalid_request` for a bad slug or name, `conflict` when the slug is taken
+ * For the operator: creates an organization and returns its id.
+ * @throws {AuthError} `invalid_request` for an invalid slug or name, `conflict` if the slug is taken
  */
 export async function createOrganization(ctx: Context, slug: string, name: string): Promise<string> {
   if (!slugPattern.test(slug)) {
     throw new AuthError(
       'invalid_request',
-      'The slug must be 1-64 lower-case letters, digits and inner hyphens.',
+      'The slug must be 1-64 characters: lower-case letters, digits and inner hyphens.',
     );
   }
   if (name.trim() === '' || name.length > maxNameLength) {
-    throw new AuthError('invalid_request', `The name must be 1-${maxNameLength} characters.`);
+    throw new AuthError('invalid_request', `The name must be 1-${maxNameLength} characters long.`);
   }
-  const id = await ctx.db.transaction((tx) => insert(ctx, tx, { slug, name, personal: false }));
+  const id = await ctx.db.transaction((tx) => insertOrganization(ctx, tx, { slug, name, personal: false }));
   if (!id) throw new AuthError('conflict', `The slug ${slug} is taken.`);
   return id;
 }
 
 /**
- * Makes a user a member, or changes the role of one, for the operator.
- * @throws {AuthError} `not_found` when there is no such organization, or the account is gone
+ * For the operator: adds a user to an organization, or changes the role of a member.
+ * @throws {AuthError} `not_found` if the organization or the account does not exist; `invalid_request` for a personal
+ * organization
  */
 export async function addMember(
   ctx: Context,
@@ -113,9 +114,12 @@ export async function addMember(
 ): Promise<void> {
   await ctx.db.transaction(async (tx) => {
     const [organization] = await store.findOrganizationBySlug(tx, { slug });
-    if (!organization) throw new AuthError('not_found', `There is no organization ${slug}.`);
+    if (!organization) throw new AuthError('not_found', `There is no organization with the slug ${slug}.`);
     if (organization.personal === 1) {
-      throw new AuthError('invalid_request', `${slug} is a personal organization; it has one member.`);
+      throw new AuthError(
+        'invalid_request',
+        `${slug} is a personal organization, which can have only one member.`,
+      );
     }
     const [account] = await lockAccountRow(tx, { id: userId });
     if (!account) throw new AuthError('not_found', 'There is no account with this address.');

@@ -1,6 +1,6 @@
 import { statement } from '../../platform/database/statement.ts';
 
-/** Adds an organization unless its slug is taken; no row then. */
+/** Creates an organization; no row if its slug is taken. */
 export const insertOrganization = statement<{
   id: string;
   slug: string;
@@ -15,7 +15,7 @@ export const insertOrganization = statement<{
     .returning('id'),
 );
 
-/** Makes a user a member, or gives an existing member the new role. */
+/** Adds a member, or changes the role of an existing one. */
 export const upsertMembership = statement<{
   user_id: string;
   organization_id: string;
@@ -32,7 +32,7 @@ export const findOrganizationBySlug = statement<{ slug: string }>()((db, p) =>
   db.selectFrom('organizations').select(['id', 'personal']).where('slug', '=', p.slug),
 );
 
-/** The memberships of a user after a place in their order: oldest first, then by organization. */
+/** The memberships of a user after a position in the list: oldest first, then by organization id. */
 export const listMemberships = statement<{
   user_id: string;
   after_time: number;

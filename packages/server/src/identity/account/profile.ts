@@ -1,0 +1,76 @@
+import type { Profile, ProfilePatch } from '@latchkey/contract/account';
+import type { Caller, Context } from '../../platform/context.ts';
+import { AuthError, accountGone } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
+import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
+import * as store from './store.ts';
+
+type UserRow = Awaited<ReturnType<typeof store.findUser>>[number];
+
+export const profileOf = (row: UserRow): Profile => ({
+  id: row.id,
+  email: row.email,
+  email_verified: row.email_verified === 1,
+  name: row.name,
+  avatar_url: row.avatar_url,
+  locale: row.locale,
+  time_zone: row.time_zone,
+  created_at: new Date(row.created_at).toISOString(),
+  updated_at: new Date(row.updated_at).toISOString(),
+});
+
+/** A profile with its strong entity tag. */
+export interface TaggedProfile {
+  readonly profile: Profile;
+  readonly etag: string;
+}
+
+export const tagged = (row: UserRow): TaggedProfile => ({
+  profile: profileOf(row),
+  etag: `"${row.id}.${row.revision}"`,
+});
+
+/**
+ * Applies a JSON merge patch to the profile. A patch that changes nothing leaves `updated_at` alone.
+ * @throws {AuthError} `precondition_failed` if `ifMatch` does not match
+ * @see RFC 7396, RFC 9110 section 13.1.1
+ */
+export const updateProfile = (
+  ctx: Context,
+  { userId, sessionId }: Caller,
+  patch: ProfilePatch,
+  ifMatch: string | null,
+  client: ClientInfo,
+): Promise<TaggedProfile> =>
+  ctx.db.transaction(async (tx) => {
+    const [row] = await store.lockUser(tx, { id: userId });
+    if (!row) throw accountGone();
+    if (ifMatch !== null && !ifMatchHolds(ifMatch, tagged(row).etag)) {
+      throw new AuthError('precondition_failed', 'If-Match: the profile has changed since it was read.');
+    }
+    const { next, changed } = mergePatch(row, patch);
+    if (changed.length === 0) return tagged(row);
+    const [updated] = await store.updateProfile(tx, { id: userId, ...next, now: ctx.clock() });
+    if (!updated) throw new Error('a locked account has disappeared');
+    const detail = { fields: changed.join(' ') };
+    await recordChange(ctx, tx, { type: 'profile_changed', userId, sessionId, client, detail }, mergeFields);
+    return tagged(updated);
+  });
+
+/** The fields of the profile after the patch, and the names of those that it changes. @see RFC 7396 */
+function mergePatch(row: UserRow, patch: ProfilePatch) {
+  const next = {
+    name: patch.name ?? row.name,
+    avatar_url: patch.avatar_url === undefined ? row.avatar_url : patch.avatar_url,
+    locale: patch.locale === undefined ? row.locale : patch.locale,
+    time_zone: patch.time_zone === undefined ? row.time_zone : patch.time_zone,
+  };
+  const changed = (Object.keys(next) as (keyof typeof next)[]).filter((key) => next[key] !== row[key]);
+  return { next, changed };
+}
+
+/** The fields of two profile changes, for the one event that records both. */
+const mergeFields = ({ fields: earlier = '' }: EventDetail, { fields: later = '' }: EventDetail) => ({
+  fields: [...new Set([...earlier.split(' '), ...later.split(' ')])].join(' '),
+});

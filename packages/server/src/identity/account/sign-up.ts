@@ -1,0 +1,53 @@
+// Who may create an account, and how one is created.
+
+import type { Config } from '../../platform/config.ts';
+import type { Context } from '../../platform/context.ts';
+import { newId } from '../../platform/crypto/random.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordEvent } from '../../security-log/events/events.ts';
+import { createPersonalOrganization } from '../organizations/organizations.ts';
+import * as store from './store.ts';
+
+/** The length of a WebAuthn user handle in bytes. @see WebAuthn Level 3 section 14.6.1 */
+const userHandleBytes = 64;
+
+/** Whether the sign-up setting allows a new account for an address: always, never, or by its domain. */
+export function isSignupAllowed(signup: Config['signup'], emailKey: string): boolean {
+  if (signup === 'open') return true;
+  if (signup === 'closed') return false;
+  return isAllowedDomain(signup, emailKey);
+}
+
+/** Whether the sign-up setting allows an existing account to change to an address: only domains restrict that. */
+export const isAddressAllowed = (signup: Config['signup'], emailKey: string): boolean =>
+  typeof signup === 'string' || isAllowedDomain(signup, emailKey);
+
+const isAllowedDomain = (domains: readonly string[], emailKey: string): boolean =>
+  domains.includes(emailKey.slice(emailKey.lastIndexOf('@') + 1));
+
+export const signupDisabled = () =>
+  new AuthError('signup_disabled', 'No account can be created with this email address.');
+
+/** Creates an account with its personal organization; undefined if the address is taken or reserved. */
+export async function createAccount(
+  ctx: Context,
+  tx: Executor,
+  { email, emailKey }: { readonly email: string; readonly emailKey: string },
+  client: ClientInfo,
+): Promise<string | undefined> {
+  const name = email.slice(0, email.lastIndexOf('@'));
+  const [created] = await store.insertUser(tx, {
+    id: newId('usr_', ctx.random),
+    email,
+    email_key: emailKey,
+    name,
+    webauthn_user_handle: ctx.random(userHandleBytes).toString('base64url'),
+    now: ctx.clock(),
+  });
+  if (!created) return undefined;
+  await createPersonalOrganization(ctx, tx, { id: created.id, name });
+  await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, client });
+  return created.id;
+}

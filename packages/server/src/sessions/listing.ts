@@ -1,0 +1,37 @@
+import type { Session } from '@latchkey/contract/sessions';
+import type { Caller, Context } from '../platform/context.ts';
+import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
+import * as store from './store.ts';
+
+/** One page of the caller's active sessions, newest first. */
+export async function listSessions(
+  ctx: Context,
+  caller: Caller,
+  page: PageRequest,
+): Promise<{ sessions: Session[]; next_cursor: string | null }> {
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const rows = await store.listSessions(ctx.db.read, {
+    user_id: caller.userId,
+    now: ctx.clock(),
+    before_time: before.time,
+    before_id: before.id,
+    limit: page.limit + 1,
+  });
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
+    time: row.created_at,
+    id: row.id,
+  }));
+  const sessions = entries.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    method: row.method,
+    client_name: row.client_name,
+    device_name: row.device_name,
+    ip_address: row.ip_address,
+    user_agent: row.user_agent,
+    created_at: new Date(row.created_at).toISOString(),
+    last_used_at: new Date(row.last_used_at).toISOString(),
+    current: row.id === caller.sessionId,
+  }));
+  return { sessions, next_cursor };
+}

@@ -1,0 +1,32 @@
+import type { Caller, Context } from '../platform/context.ts';
+import { AuthError, bearerChallenge } from '../platform/errors.ts';
+
+/**
+ * Requires a browser session whose sign-in is recent.
+ * @throws {AuthError} `insufficient_user_authentication`
+ * @see RFC 9470 section 3
+ */
+export function requireRecentSignIn(ctx: Context, caller: Caller): void {
+  const maxAge = ctx.config.recentLoginTtlSeconds;
+  if (caller.kind === 'browser' && ctx.clock() - caller.authenticatedAt <= maxAge * 1000) return;
+  throw insufficientAuthentication('This operation requires a recent sign-in by passkey or email.', maxAge);
+}
+
+/**
+ * Refuses device sessions: some decisions belong to a person in a browser, not to a program.
+ * @throws {AuthError} `insufficient_user_authentication`
+ */
+export function requireBrowserSession(ctx: Context, caller: Caller): void {
+  if (caller.kind === 'browser') return;
+  throw insufficientAuthentication(
+    'This operation requires a session that was started in a browser.',
+    ctx.config.recentLoginTtlSeconds,
+  );
+}
+
+const insufficientAuthentication = (description: string, maxAge: number): AuthError =>
+  new AuthError('insufficient_user_authentication', description, {
+    headers: {
+      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
+    },
+  });

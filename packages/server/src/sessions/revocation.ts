@@ -1,0 +1,102 @@
+import type { Caller, Context } from '../platform/context.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { lockAccountRow } from '../platform/database/locks.ts';
+import { resourceNotFound } from '../platform/errors.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import { notify } from '../security-log/notices/notices.ts';
+import * as store from './store.ts';
+import { readToken, sessionIdOf } from './tokens.ts';
+
+/** Whose session is revoked, and the caller's own session unless a bare token revokes it. */
+interface Revoker {
+  readonly userId: string;
+  readonly sessionId?: string;
+}
+
+/** Denies the approved device authorization that would start this session; false when there is none. */
+export type WithdrawApproval = (
+  tx: Executor,
+  approval: { readonly userId: string; readonly sessionId: string },
+) => Promise<boolean>;
+
+/**
+ * Revokes one session of the user, or withdraws an approved device authorization by the id of the session it would start.
+ * @throws {AuthError} `not_found`, also for another user's session
+ */
+export async function revokeSession(
+  ctx: Context,
+  revoker: Revoker,
+  sessionId: string,
+  client: ClientInfo,
+  withdrawApproval: WithdrawApproval,
+): Promise<void> {
+  if (!(await endSession(ctx, revoker, sessionId, client, withdrawApproval))) throw resourceNotFound();
+}
+
+/** Revokes the caller's own session; succeeds if another request has already revoked it. */
+export async function revokeOwnSession(ctx: Context, caller: Caller, client: ClientInfo): Promise<void> {
+  await endSession(ctx, caller, caller.sessionId, client);
+}
+
+/**
+ * Revokes the session of a refresh or access token; ignores any other string.
+ * @see RFC 7009 section 2.2
+ */
+export async function revokeByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
+  const read = readToken(ctx, token);
+  if (!read) return;
+  const id = sessionIdOf(read.handle.subject);
+  const [session] = await store.findSession(ctx.db.read, { id });
+  if (session) await endSession(ctx, { userId: session.user_id }, id, client);
+}
+
+/**
+ * Ends a session or, with `withdrawApproval`, withdraws its approval, and records which; false if there was neither. A
+ * session that has started has no approval left to withdraw.
+ */
+const endSession = (
+  ctx: Context,
+  revoker: Revoker,
+  sessionId: string,
+  client: ClientInfo,
+  withdrawApproval?: WithdrawApproval,
+): Promise<boolean> =>
+  ctx.db.transaction(async (tx) => {
+    const { userId } = revoker;
+    await lockAccountRow(tx, { id: userId });
+    // The approval first: if a device redeems it in between, the second statement finds the session.
+    const withdrawn = (await withdrawApproval?.(tx, { userId, sessionId })) ?? false;
+    const ending = { id: sessionId, user_id: userId, distrusted_as: null, now: ctx.clock() };
+    const [revoked] = withdrawn ? [] : await store.endSession(tx, ending);
+    if (!withdrawn && !revoked) return false;
+    const detail = withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker.sessionId);
+    await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
+    return true;
+  });
+
+/** Who revoked a session: the session itself, another one, or whoever presented one of its tokens. */
+function reasonOf(sessionId: string, by: string | undefined): Record<string, string> {
+  if (by === undefined) return { reason: 'token' };
+  return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
+}
+
+/** The session that revokes all sessions of its user, or the operator. */
+export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | 'operator';
+
+/**
+ * Ends a session whose refresh token was stolen and notifies the owner. If stolen tokens are presented in parallel, only
+ * one call does so. Resolves once this is committed, so that the refusal never precedes it.
+ */
+export const endStolenSession = (
+  ctx: Context,
+  { userId, sessionId, client }: { userId: string; sessionId: string; client: ClientInfo },
+): Promise<void> =>
+  ctx.db.transaction(async (tx) => {
+    await lockAccountRow(tx, { id: userId });
+    const ending = { id: sessionId, user_id: userId, distrusted_as: 'stolen' as const, now: ctx.clock() };
+    const [ended] = await store.endSession(tx, ending);
+    if (!ended) return;
+    await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId, client });
+    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId, client });
+  });

@@ -1,0 +1,154 @@
+// The steps of `startSession` in sessions.ts.
+
+import type { Session } from '@latchkey/contract/sessions';
+import type { Context } from '../platform/context.ts';
+import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { AuthError, accountDisabled } from '../platform/errors.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import { notify } from '../security-log/notices/notices.ts';
+import { isKnownPlace } from './known-places.ts';
+import { loggedStatus } from './session-status.ts';
+import * as store from './store.ts';
+import { type Rotation, sessionIdOf } from './tokens.ts';
+
+/** How many of the account's newest sign-ins a new one is compared with. */
+const maxComparedSignIns = 100;
+
+export interface NewSession {
+  readonly userId: string;
+  readonly kind: Session['kind'];
+  readonly method: Session['method'];
+  readonly client: ClientInfo;
+  readonly clientName?: string | null;
+  readonly deviceName?: string | null;
+  /** Refuse to start if all sessions were revoked after this epoch. */
+  readonly sinceEpoch?: number;
+  /** Derived from what the client holds, so that a repeated request finds the same session; random by default. */
+  readonly secret?: Buffer;
+  /** The cookie of the browser's previous session, which this one replaces if it belongs to the same user. */
+  readonly replacesCookie?: string | undefined;
+  /** The session that approved this device. */
+  readonly approvedBy?: string | null;
+  /** The passkey that was used. */
+  readonly passkeyId?: string;
+  /** The key of the address that was proven. The account must still have it. */
+  readonly emailKey?: string;
+  /** This sign-in creates the account, so it needs no security notice. */
+  readonly makesAccount?: boolean;
+}
+
+/** A session that was just started, with the secret that its tokens are derived from. */
+export interface StartedSession {
+  readonly id: string;
+  readonly userId: string;
+  readonly secret: Buffer;
+  readonly rotation: Rotation;
+}
+
+/** Whether the owner gets a notice: for every device, and for a browser at a place that is not known. */
+export async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
+  if (session.makesAccount) return false;
+  if (session.kind === 'device') return true;
+  const earlier = await store.listLoginOrigins(tx, { user_id: session.userId, limit: maxComparedSignIns });
+  return !isKnownPlace(session.client, earlier);
+}
+
+/** Ends the browser's previous session if it belongs to the same user; returns its id. */
+export async function endReplacedSession(
+  ctx: Context,
+  tx: Executor,
+  session: NewSession,
+): Promise<string | undefined> {
+  const previous = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
+  if (!previous) return undefined;
+  const [ended] = await store.endSession(tx, {
+    id: sessionIdOf(previous.subject),
+    user_id: session.userId,
+    distrusted_as: null,
+    now: ctx.clock(),
+  });
+  return ended?.id;
+}
+
+/**
+ * Inserts the session with its lifetimes, its lineage and its first token generation.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account or the proof no longer holds
+ */
+export async function insertSession(
+  ctx: Context,
+  tx: Executor,
+  session: NewSession,
+  replacedId: string | undefined,
+): Promise<StartedSession> {
+  const now = ctx.clock();
+  const secret = session.secret ?? ctx.random(subjectBytes);
+  const expiresAt = now + ctx.config.sessionTtlSeconds * 1000;
+  const [row] = await store.insertSession(tx, {
+    id: sessionIdOf(secret),
+    user_id: session.userId,
+    session_epoch: session.sinceEpoch ?? null,
+    kind: session.kind,
+    method: session.method,
+    client_name: session.clientName ?? null,
+    device_name: session.deviceName ?? null,
+    ip_address: session.client.ipAddress,
+    user_agent: session.client.userAgent,
+    now,
+    idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
+    expires_at: expiresAt,
+    parent_session_id: session.approvedBy ?? replacedId ?? null,
+    passkey_id: session.passkeyId ?? null,
+    email_key: session.emailKey ?? null,
+  });
+  if (!row) throw await whyNotStarted(tx, session.userId);
+  return { id: row.id, userId: session.userId, secret, rotation: row };
+}
+
+async function whyNotStarted(tx: Executor, userId: string): Promise<AuthError> {
+  const [account] = await store.findAccountState(tx, { id: userId });
+  if (account && account.disabled_at !== null) return accountDisabled();
+  return new AuthError('invalid_grant', 'This sign-in was revoked before it was completed.', {
+    detail: loggedStatus('ended'),
+  });
+}
+
+/** Sends the security notice about a new device or a browser at a new place. */
+export const sendSignInNotice = (
+  ctx: Context,
+  tx: Executor,
+  session: NewSession,
+  sessionId: string,
+): Promise<void> =>
+  notify(ctx, tx, {
+    kind: session.kind === 'device' ? 'new_device' : 'new_browser',
+    userId: session.userId,
+    sessionId,
+    client: session.client,
+    clientName: session.clientName ?? null,
+    deviceName: session.deviceName ?? null,
+  });
+
+export const recordSignIn = (
+  ctx: Context,
+  tx: Executor,
+  { method, kind, userId, client }: NewSession,
+  sessionId: string,
+): Promise<void> =>
+  recordEvent(ctx, tx, { type: 'login', userId, sessionId, client, detail: { method, kind } });
+
+export const recordReplacement = (
+  ctx: Context,
+  tx: Executor,
+  { userId, client }: NewSession,
+  replacedId: string,
+  newSessionId: string,
+): Promise<void> =>
+  recordEvent(ctx, tx, {
+    type: 'session_revoked',
+    userId,
+    sessionId: replacedId,
+    client,
+    detail: { reason: 'replaced', by: newSessionId },
+  });
