@@ -50,7 +50,10 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['device', 'magic-links', 'passkeys']],
-  services: [['signing-keys'], ['service-keys']],
+  services: [
+    ['service-keys', 'signing-keys'],
+    ['discovery', 'introspection'],
+  ],
   'whole-account': [['disowning', 'personal-data']],
   'app.ts': [['']],
   operator: [['']],

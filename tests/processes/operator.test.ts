@@ -87,7 +87,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         [['users', 'disable', 'nobody@example.com'], 'no account'],
         [['users', 'explode', 'nobody@example.com'], 'unknown command'],
         [['services', 'create', ' '], 'The name must be'],
-        [['services', 'revoke', 'svc_unknown'], 'no live service key'],
+        [['services', 'revoke', 'svc_unknown'], 'no active service key'],
       ];
       for (const [args, sentence] of wrong) {
         const { code, stderr } = await operator(...args);

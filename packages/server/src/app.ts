@@ -34,7 +34,8 @@ import { sweepEvents } from './security-log/events/events.ts';
 import { eventRoutes } from './security-log/events/routes.ts';
 import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
-import { serviceRoutes } from './services/service-keys/routes.ts';
+import { discoveryRoutes } from './services/discovery/routes.ts';
+import { introspectionRoutes } from './services/introspection/routes.ts';
 import { authenticateService } from './services/service-keys/service-keys.ts';
 import { openSigningKeys } from './services/signing-keys/signing-keys.ts';
 import { authenticate, missingCredential } from './sessions/authentication.ts';
@@ -127,7 +128,9 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   personalDataRoutes(api, ctx);
   organizationRoutes(api, ctx);
   eventRoutes(api, ctx);
-  serviceRoutes(api, ctx, openSigningKeys(ctx));
+  const signingKeys = openSigningKeys(ctx);
+  introspectionRoutes(api, ctx, signingKeys);
+  discoveryRoutes(api, ctx, signingKeys);
 
   healthRoutes(routes, ctx, lifecycle);
   metricsRoute(routes, ctx, {

@@ -10,7 +10,7 @@ export const insertServiceKey = statement<{ id: string; name: string; secret_has
     }),
 );
 
-/** A key that is not revoked. */
+/** An active key. */
 export const findServiceKey = statement<{ id: string }>()((db, p) =>
   db
     .selectFrom('service_keys')
@@ -28,7 +28,7 @@ export const listServiceKeys = statement<Record<never, never>>()((db) =>
     .orderBy('id'),
 );
 
-/** Notes that a key is in use, unless someone has noted it since. */
+/** Updates the last use of a key, unless it was already updated since `unless_since`. */
 export const touchServiceKey = statement<{ id: string; now: number; unless_since: number }>()((db, p) =>
   db
     .updateTable('service_keys')
@@ -37,7 +37,7 @@ export const touchServiceKey = statement<{ id: string; now: number; unless_since
     .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<', p.unless_since)])),
 );
 
-/** Ends one live key; a row for exactly one caller. */
+/** Revokes an active key; a row for exactly one caller. */
 export const revokeServiceKey = statement<{ id: string; now: number }>()((db, p) =>
   db
     .updateTable('service_keys')

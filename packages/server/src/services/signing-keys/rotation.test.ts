@@ -5,7 +5,7 @@ const overlap = overlapSeconds * 1000;
 const key = (sequence: number, signs_from: number) => ({ sequence, signs_from });
 const sequences = (keys: { sequence: number }[]) => keys.map(({ sequence }) => sequence);
 
-test('a key is published before it signs, signs until the next one does, and is published for a day more', () => {
+test('a key is published before it signs, and stays published for a day after the next one signs', () => {
   const keys = [key(2, 1000), key(1, 0)];
   const at = (now: number) => [sequences(publishedKeys(keys, now)), sequences(signingCandidates(keys, now))];
   expect(at(0)).toEqual([[2, 1], [1]]);
@@ -21,13 +21,13 @@ test('a key is published before it signs, signs until the next one does, and is 
   expect(at(1000 + overlap)).toEqual([[2], [2]]);
 });
 
-test('a key that was replaced is not brought back by later keys, in whatever order they were to sign', () => {
+test('a replaced key is never published again, in whatever order later keys start to sign', () => {
   const keys = [key(3, 5000 + overlap), key(2, 1000), key(1, 0)];
   expect(sequences(publishedKeys(keys, 1000 + overlap))).toEqual([3, 2]);
   expect(sequences(signingCandidates(keys, 1000 + overlap))).toEqual([2]);
-  const hasty = [key(3, 10), key(2, 1000), key(1, 0)];
-  expect(sequences(signingCandidates(hasty, 10))).toEqual([3, 1]);
-  expect(sequences(publishedKeys(hasty, 10 + overlap))).toEqual([3]);
+  const outOfOrder = [key(3, 10), key(2, 1000), key(1, 0)];
+  expect(sequences(signingCandidates(outOfOrder, 10))).toEqual([3, 1]);
+  expect(sequences(publishedKeys(outOfOrder, 10 + overlap))).toEqual([3]);
 });
 
 test('without keys nothing is published and nothing signs', () => {

@@ -1,22 +1,22 @@
-/** How long a key stays published after the next one took over: longer than anyone keeps a signed answer. */
+/** How long a replaced key stays published, so that the responses it signed can still be verified. */
 export const overlapSeconds = 86_400;
 
-/** A key as far as it decides what it is used for. `signs_from` is in milliseconds since 1970. */
+/** The columns that decide whether a key is published and signs. `signs_from` is in milliseconds since 1970. */
 export interface KeyTimes {
   readonly sequence: number;
   readonly signs_from: number;
 }
 
-/** The keys that verifiers are shown, newest first: the one that signs, those to come, and those just replaced. */
+/** The keys to publish, newest first: the signing key, upcoming keys, and keys replaced less than the overlap ago. */
 export function publishedKeys<Key extends KeyTimes>(newestFirst: readonly Key[], now: number): Key[] {
   let replacedAt = Number.POSITIVE_INFINITY;
   return newestFirst.filter((key) => {
-    const published = now < replacedAt + overlapSeconds * 1000;
+    const isPublished = now < replacedAt + overlapSeconds * 1000;
     replacedAt = Math.min(replacedAt, key.signs_from);
-    return published;
+    return isPublished;
   });
 }
 
-/** The published keys that may sign now, the best first. */
+/** The published keys that may sign now, the preferred one first. */
 export const signingCandidates = <Key extends KeyTimes>(newestFirst: readonly Key[], now: number): Key[] =>
   publishedKeys(newestFirst, now).filter((key) => key.signs_from <= now);

@@ -16,19 +16,19 @@ import * as store from './store.ts';
 
 export const signingAlgorithm = 'ES256';
 
-/** How long a verifier may keep the published keys without asking again. */
+/** How long a verifier may cache the published keys. */
 export const keySetMaxAgeSeconds = 300;
 
-/** How long a new key is published before it signs: every verifier has then asked again. */
+/** How long a new key is published before it signs, so that every verifier has fetched it by then. */
 export const leadSeconds = 3 * keySetMaxAgeSeconds;
 
 /**
- * How long a node goes on with the keys it read last. In a planned rotation no key is in use before all nodes have it
- * or after it is gone, so an old list signs as well as a new one.
+ * How long a node caches the keys. A planned rotation leaves more than this between publishing, signing and deleting, so
+ * an outdated list signs as well as the current one.
  */
 const rereadMs = 5_000;
 
-/** After this long every node publishes, and signs with, the keys that were in the store before. */
+/** How long it takes until every node publishes and signs with the keys that are stored now. */
 export const followMs = rereadMs + 1_000;
 
 const encryptionLabel = 'signing key';
@@ -48,11 +48,11 @@ interface LoadedKeys {
 export interface SigningKeys {
   /** The public keys, newest first; never empty. */
   published(): Promise<readonly PublicKey[]>;
-  /** A JWS in compact form with this `typ`, under the key whose turn it is. */
+  /** Signs a compact JWS with this `typ`. */
   sign(type: string, payload: JWTPayload): Promise<string>;
 }
 
-/** The keys that prove to others what this service said. The first one is made when it is first needed. */
+/** The keys that sign introspection responses. The first one is created at its first use. */
 export function openSigningKeys(ctx: Context): SigningKeys {
   let loaded: Promise<LoadedKeys> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -85,7 +85,7 @@ async function load(ctx: Context): Promise<LoadedKeys> {
     const signer = await signerOf(ctx, row);
     if (signer) return { signer, published: publishedKeys(rows, now).map(publicKeyOf) };
   }
-  // None yet, or none that this ring opens: the next one signs at once, whoever makes it.
+  // No key yet, or none that this ring can decrypt: the next key signs at once, whichever node creates it.
   await addKey(ctx, ctx.db.single, nextSequence(rows), now);
   return load(ctx);
 }
@@ -94,19 +94,19 @@ const nextSequence = (newestFirst: readonly KeyRow[]): number => (newestFirst[0]
 
 const publicKeyOf = (row: KeyRow): PublicKey => JSON.parse(row.public_jwk) as PublicKey;
 
-/** The private key of a row; kept under the newest key of the ring, so that older ones can be retired. */
+/** Decrypts the private key of a row, and re-encrypts it with the newest server key, so that older ones can be retired. */
 async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> {
-  const opened = decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private);
-  if (!opened) return undefined;
-  if (opened.key !== ctx.keys.signing) {
-    const to = encrypt(ctx.keys, ctx.random, encryptionLabel, row.kid, opened.secret);
+  const decrypted = decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private);
+  if (!decrypted) return undefined;
+  if (decrypted.key !== ctx.keys.signing) {
+    const to = encrypt(ctx.keys, ctx.random, encryptionLabel, row.kid, decrypted.secret);
     await store.reencryptKey(ctx.db.single, { sequence: row.sequence, from: row.sealed_private, to });
   }
-  const jwk = { ...publicKeyOf(row), d: opened.secret.toString('base64url') };
+  const jwk = { ...publicKeyOf(row), d: decrypted.secret.toString('base64url') };
   return { kid: row.kid, key: (await importJWK(jwk, signingAlgorithm)) as CryptoKey };
 }
 
-/** Makes the key of one place in the sequence; whether it was this caller's that got the place. */
+/** Creates the key with this sequence number; false when another caller already has. */
 async function addKey(ctx: Context, on: Executor, sequence: number, signsFrom: number): Promise<boolean> {
   const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true });
   const { kty, crv, x, y } = await exportJWK(publicKey);
@@ -123,10 +123,10 @@ async function addKey(ctx: Context, on: Executor, sequence: number, signsFrom: n
 }
 
 /**
- * Makes the next signing key, for the operator: it is published at once, signs after a while, and the one before
- * stays published for a day. With `atOnce` it signs at once and no other is good any more.
- * @returns when it begins to sign, in milliseconds since 1970
- * @throws {AuthError} `conflict` when somebody else is rotating
+ * Creates the next signing key for the operator. It is published now and signs after `leadSeconds`; the previous key
+ * stays published for another day. With `atOnce`, after a leak, it signs now and all other keys are deleted.
+ * @returns when it starts to sign, in milliseconds since 1970
+ * @throws {AuthError} `conflict` when another rotation was faster
  */
 export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boolean }): Promise<number> {
   const now = ctx.clock();
@@ -134,9 +134,12 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   const sequence = nextSequence(rows);
   const signsFrom = atOnce || rows.length === 0 ? now : now + leadSeconds * 1000;
   if (!(await addKey(ctx, ctx.db.single, sequence, signsFrom))) {
-    throw new AuthError('conflict', 'Somebody else has just rotated the signing keys.');
+    throw new AuthError(
+      'conflict',
+      'The signing keys were just rotated by someone else. Try again if you need another key.',
+    );
   }
-  const oldestOfUse = atOnce ? sequence : (publishedKeys(rows, now).at(-1)?.sequence ?? sequence);
-  await store.deleteKeysBefore(ctx.db.single, { sequence: oldestOfUse });
+  const oldestInUse = atOnce ? sequence : (publishedKeys(rows, now).at(-1)?.sequence ?? sequence);
+  await store.deleteKeysBefore(ctx.db.single, { sequence: oldestInUse });
   return signsFrom;
 }

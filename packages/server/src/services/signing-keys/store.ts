@@ -8,7 +8,7 @@ export const listKeys = statement<Record<never, never>>()((db) =>
     .orderBy('sequence', 'desc'),
 );
 
-/** Adds the key of this place in the sequence; a row for exactly one of those who try. */
+/** Adds the key with this sequence number; a row for exactly one caller. */
 export const insertKey = statement<{
   sequence: number;
   kid: string;
@@ -29,7 +29,7 @@ export const insertKey = statement<{
     .returning('sequence'),
 );
 
-/** Puts the same private key under another key of the ring, unless someone has done so. */
+/** Replaces the encrypted private key, unless another node already has. */
 export const reencryptKey = statement<{ sequence: number; from: string; to: string }>()((db, p) =>
   db
     .updateTable('signing_keys')
@@ -38,7 +38,7 @@ export const reencryptKey = statement<{ sequence: number; from: string; to: stri
     .where('sealed_private', '=', p.from),
 );
 
-/** Deletes the keys before a place in the sequence, private halves and all. */
+/** Deletes the keys with a lower sequence number, public and private halves. */
 export const deleteKeysBefore = statement<{ sequence: number }>()((db, p) =>
   db.deleteFrom('signing_keys').where('sequence', '<', p.sequence).returning('kid'),
 );

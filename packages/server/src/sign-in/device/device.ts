@@ -13,27 +13,26 @@ import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
-import { pollOutcome, slowDownSeconds } from './polling.ts';
+import { decidePoll, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
 
-/** How often another user code is drawn when one is taken. */
 const maxUserCodeAttempts = 5;
 
-/** How often a poll looks again when others changed the login between its look and its write. */
+/** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
 const maxPollAttempts = 10;
 
 const authorizationIdOf = (secret: Uint8Array): string =>
   sha256('device authorization', secret).subarray(0, subjectBytes).toString('base64url');
 
-/** The session that a device code will start, known to whoever holds the code, so that an answer can be repeated. */
+/** Derives the session's secret from the device code, so that the response to a poll can be repeated. */
 const sessionSecretOf = (secret: Uint8Array): Buffer =>
   sha256('device session', secret).subarray(0, subjectBytes);
 
-/** What is stored of a user code, under each key of the ring: it may have been shown before the newest came. */
+/** The hashes a user code may be stored under, one per key of the ring: the code may predate the newest key. */
 const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 
-/** Starts a device login. @see RFC 8628 section 3.1 */
+/** Issues a device code and a user code for a client that wants to sign in. @see RFC 8628 section 3.1 */
 export async function startDeviceAuthorization(
   ctx: Context,
   request: DeviceAuthorizationRequest,
@@ -42,7 +41,7 @@ export async function startDeviceAuthorization(
   const { config } = ctx;
   const now = ctx.clock();
   const expires_at = now + config.deviceCodeTtlSeconds * 1000;
-  for (let tries = 0; tries < maxUserCodeAttempts; tries++) {
+  for (let attempt = 0; attempt < maxUserCodeAttempts; attempt++) {
     const secret = ctx.random(subjectBytes);
     const code = randomCode(ctx.random);
     const [inserted] = await store.insertAuthorization(ctx.db.single, {
@@ -71,15 +70,26 @@ export async function startDeviceAuthorization(
       interval: config.devicePollIntervalSeconds,
     };
   }
-  throw new Error('no free user code');
+  throw new Error('every generated user code was already in use');
 }
 
-const unknownDeviceCode = (detail: string) =>
-  new AuthError('invalid_grant', 'The device code is unknown or was already redeemed.', { detail });
-const expired = () => new AuthError('expired_token', 'The device code has expired. Start again.');
+/** One poll: a device code that this service issued, and the key that identifies a repeated request. */
+interface Poll {
+  readonly authorizationId: string;
+  readonly secret: Uint8Array;
+  readonly expiresAt: number;
+  readonly idempotencyHash: string | null;
+}
+
+/** Every way a poll can end. */
+type PollResult =
+  | { readonly outcome: 'redeemed' | 'repeated'; readonly tokens: TokenSet }
+  | { readonly outcome: 'slow_down'; readonly intervalSeconds: number }
+  | { readonly outcome: 'pending' | 'denied' | 'expired' | 'spent' | 'unknown' | 'contended' };
 
 /**
- * One poll for the tokens of a device login. However many race, one of them starts the session.
+ * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
+ * the session.
  * @throws {AuthError} `authorization_pending`, `slow_down`, `access_denied`, `expired_token`, `invalid_grant`,
  * `account_disabled`, `rate_limited`
  * @see RFC 8628 section 3.5
@@ -91,60 +101,62 @@ export async function redeemDeviceCode(
 ): Promise<{ tokens: TokenSet; detail: 'redeemed' | 'retry' }> {
   const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
   if (!handle) throw unknownDeviceCode('malformed');
-  const id = authorizationIdOf(handle.subject);
-  await ctx.limiter.take({ limit: 'device_polls', key: id });
-  const keyHash = idempotencyHash(handle.subject, idempotencyKey);
-  for (let tries = 0; tries < maxPollAttempts; tries++) {
-    const now = ctx.clock();
-    const [authorization] = await store.findAuthorization(ctx.db.read, { id });
-    if (!authorization) throw handle.value <= now ? expired() : unknownDeviceCode('unknown');
-    switch (pollOutcome(authorization, keyHash, now)) {
-      case 'accept': {
-        const [accepted] = await store.acceptPoll(ctx.db.single, {
-          id,
-          last_poll_at: authorization.last_poll_at,
-          now,
-        });
-        if (accepted) throw new AuthError('authorization_pending', 'Nobody has approved this login yet.');
-        break;
-      }
-      case 'slow_down': {
-        const [slowed] = await store.growInterval(ctx.db.single, { id, by_seconds: slowDownSeconds });
-        if (slowed) {
-          throw new AuthError('slow_down', `Wait ${slowed.interval_seconds} seconds between polls.`, {
-            members: { interval: slowed.interval_seconds },
-          });
-        }
-        break;
-      }
-      case 'redeem': {
-        const tokens = await redeem(ctx, id, handle.subject, keyHash);
-        if (!tokens) break;
-        ctx.metrics.logins.inc({ method: 'device_code' });
-        return { tokens, detail: 'redeemed' };
-      }
-      case 'repeat':
-        return { tokens: await repeatFirstTokens(ctx, sessionSecretOf(handle.subject)), detail: 'retry' };
-      case 'denied':
-        throw new AuthError('access_denied', 'The login was denied.');
-      case 'expired':
-        throw expired();
-      case 'spent':
-        throw unknownDeviceCode('spent');
-    }
-  }
-  throw new AuthError('authorization_pending', 'Too many polls at once. Poll again after the interval.');
+  const poll: Poll = {
+    authorizationId: authorizationIdOf(handle.subject),
+    secret: handle.subject,
+    expiresAt: handle.value,
+    idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
+  };
+  await ctx.limiter.take({ limit: 'device_polls', key: poll.authorizationId });
+  return answerPoll(ctx, await runPoll(ctx, poll));
 }
 
-/** Spends an approved login and starts its session, both or neither; undefined when another poll was first. */
-const redeem = (
-  ctx: Context,
-  id: string,
-  secret: Uint8Array,
-  keyHash: string | null,
-): Promise<TokenSet | undefined> =>
+/** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */
+async function runPoll(ctx: Context, poll: Poll): Promise<PollResult> {
+  for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
+    const result = await attemptPoll(ctx, poll);
+    if (result !== 'lost_race') return result;
+  }
+  return { outcome: 'contended' };
+}
+
+async function attemptPoll(ctx: Context, poll: Poll): Promise<PollResult | 'lost_race'> {
+  const now = ctx.clock();
+  const id = poll.authorizationId;
+  const [authorization] = await store.findAuthorization(ctx.db.read, { id });
+  if (!authorization) return { outcome: poll.expiresAt <= now ? 'expired' : 'unknown' };
+  const decision = decidePoll(authorization, poll.idempotencyHash, now);
+  switch (decision) {
+    case 'keep_waiting': {
+      const { last_poll_at } = authorization;
+      const [accepted] = await store.acceptPoll(ctx.db.single, { id, last_poll_at, now });
+      return accepted ? { outcome: 'pending' } : 'lost_race';
+    }
+    case 'slow_down': {
+      const [slowed] = await store.growInterval(ctx.db.single, { id, by_seconds: slowDownSeconds });
+      return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
+    }
+    case 'redeem': {
+      const tokens = await redeem(ctx, poll);
+      return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
+    }
+    case 'repeat':
+      return { outcome: 'repeated', tokens: await repeatFirstTokens(ctx, sessionSecretOf(poll.secret)) };
+    case 'denied':
+    case 'expired':
+    case 'spent':
+      return { outcome: decision };
+  }
+}
+
+/** Spends an approved authorization and starts its session in one transaction; undefined when another poll won. */
+const redeem = (ctx: Context, poll: Poll): Promise<TokenSet | undefined> =>
   ctx.db.transaction(async (tx) => {
-    const [redeemed] = await store.redeem(tx, { id, now: ctx.clock(), idempotency_hash: keyHash });
+    const [redeemed] = await store.redeem(tx, {
+      id: poll.authorizationId,
+      now: ctx.clock(),
+      idempotency_hash: poll.idempotencyHash,
+    });
     if (!redeemed) return undefined;
     const session = await startSession(ctx, tx, {
       userId: redeemed.user_id!,
@@ -155,33 +167,68 @@ const redeem = (
       deviceName: redeemed.device_name,
       approvedBy: redeemed.approved_by,
       client: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
-      secret: sessionSecretOf(secret),
+      secret: sessionSecretOf(poll.secret),
     });
     return tokensOf(ctx, session);
   });
 
-const unknownUserCode = () =>
-  new AuthError('invalid_grant', 'The code is unknown, expired or already decided.');
+/** Turns the result of a poll into its tokens or the error that RFC 8628 names for it. */
+function answerPoll(ctx: Context, result: PollResult): { tokens: TokenSet; detail: 'redeemed' | 'retry' } {
+  switch (result.outcome) {
+    case 'redeemed':
+      ctx.metrics.logins.inc({ method: 'device_code' });
+      return { tokens: result.tokens, detail: 'redeemed' };
+    case 'repeated':
+      return { tokens: result.tokens, detail: 'retry' };
+    case 'pending':
+      throw new AuthError(
+        'authorization_pending',
+        'The user has not approved this device yet. Keep polling.',
+      );
+    case 'contended':
+      throw new AuthError(
+        'authorization_pending',
+        'Too many concurrent polls. Poll again after the interval.',
+      );
+    case 'slow_down':
+      throw new AuthError('slow_down', `Wait ${result.intervalSeconds} seconds between polls.`, {
+        members: { interval: result.intervalSeconds },
+      });
+    case 'denied':
+      throw new AuthError('access_denied', 'The user denied the request.');
+    case 'expired':
+      throw new AuthError('expired_token', 'The device code has expired. Request a new one.');
+    case 'spent':
+    case 'unknown':
+      throw unknownDeviceCode(result.outcome);
+  }
+}
 
-/** Who guesses or knows a user code. */
-interface DecidingPerson {
+const unknownDeviceCode = (detail: string) =>
+  new AuthError('invalid_grant', 'The device code is unknown or has already been redeemed.', { detail });
+
+const unknownUserCode = () =>
+  new AuthError('invalid_grant', 'The user code is unknown, has expired, or was already approved or denied.');
+
+/** The signed-in user who enters a user code, and the browser they use. */
+interface Approver {
   readonly caller: Caller;
   readonly client: ClientInfo;
 }
 
 /**
- * Does something with each spelling that the store may hold of a typed code, until one of them is found. Every
- * code counts as a wrong one before it is looked at, so that guesses in parallel cannot pass the limit together;
- * a right one, or one that could not be looked at, is taken off the count again.
+ * Runs `find` for each hash that the typed code may be stored under, until one of them has a row. The rate limits count
+ * every code before the lookup, so that parallel guesses cannot exceed them together; a correct code and a failed
+ * lookup are refunded.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
-async function byUserCode<Row>(
+async function findByUserCode<Row>(
   ctx: Context,
   typed: string,
-  { caller, client }: DecidingPerson,
+  { caller, client }: Approver,
   find: (user_code_hash: string) => Promise<Row[]>,
 ): Promise<{ code: string; row: Row }> {
-  const guess = await recordingRateLimits(ctx, { ...caller, client }, () =>
+  const attempt = await recordingRateLimits(ctx, { ...caller, client }, () =>
     ctx.limiter.take(
       { limit: 'user_codes_by_user', key: caller.userId },
       byClient('user_codes_by_client', client),
@@ -193,27 +240,23 @@ async function byUserCode<Row>(
     for (const hash of userCodeHashes(ctx, code)) {
       const [row] = await find(hash);
       if (!row) continue;
-      await guess.refund();
+      await attempt.refund();
       return { code, row };
     }
   } catch (error) {
-    await guess.refund();
+    await attempt.refund();
     throw error;
   }
   throw unknownUserCode();
 }
 
 /**
- * Who asks for the login that a user code names. Looking changes nothing.
+ * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
-export async function verifyDevice(
-  ctx: Context,
-  typed: string,
-  viewer: DecidingPerson,
-): Promise<PendingDevice> {
+export async function verifyDevice(ctx: Context, typed: string, approver: Approver): Promise<PendingDevice> {
   const now = ctx.clock();
-  const { code, row } = await byUserCode(ctx, typed, viewer, (user_code_hash) =>
+  const { code, row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     store.findPending(ctx.db.read, { user_code_hash, now }),
   );
   return {
@@ -224,26 +267,23 @@ export async function verifyDevice(
     user_agent: row.user_agent,
     requested_at: new Date(row.created_at).toISOString(),
     expires_in: Math.ceil((row.expires_at - now) / 1000),
-    same_network: sameNetwork(row.ip_address, viewer.client.ipAddress),
+    same_network: sameNetwork(row.ip_address, approver.client.ipAddress),
     session_id: row.session_id,
   };
 }
 
-/** What is known of the device that was decided about. */
-const detailOf = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(device).filter((entry): entry is [string, string] => entry[1] !== null));
-
 /**
- * Approves or denies a pending login for the person logged in, once.
- * @throws {AuthError} `invalid_grant` when it is unknown, expired or decided; `rate_limited`
+ * Approves or denies a pending device for the signed-in user. Only the first decision counts.
+ * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `rate_limited`
  */
 export async function decideDevice(
   ctx: Context,
   decision: 'approve' | 'deny',
   typed: string,
-  { caller, client }: DecidingPerson,
+  approver: Approver,
 ): Promise<void> {
-  await byUserCode(ctx, typed, { caller, client }, (user_code_hash) =>
+  const { caller, client } = approver;
+  await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
       await lockAccount(tx, caller.userId);
       const decide = decision === 'approve' ? store.approve : store.deny;
@@ -255,13 +295,16 @@ export async function decideDevice(
           userId: caller.userId,
           sessionId: caller.sessionId,
           client,
-          detail: detailOf(device),
+          detail: withoutNulls(device),
         });
       }
       return decided;
     }),
   );
 }
+
+const withoutNulls = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(device).filter((entry): entry is [string, string] => entry[1] !== null));
 
 /**
  * Denies a device authorization that the user approved and no device has redeemed, by the id of the session it would

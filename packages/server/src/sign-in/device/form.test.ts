@@ -4,11 +4,11 @@ import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../.
 
 setDefaultTimeout(30_000);
 
-let people = 0;
-const someone = () => `person-${people++}@example.com`;
+let users = 0;
+const newEmail = () => `user-${users++}@example.com`;
 const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
-onBothDatabases('the form dialect', (open) => {
+onBothDatabases('form requests to the OAuth endpoints', (open) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
@@ -23,15 +23,15 @@ onBothDatabases('the form dialect', (open) => {
   const redeem = (device_code: string) => send('/token', { grant_type: deviceCodeGrantType, device_code });
   const statusOf = async ({ access_token: token }: Tokens) => (await app.ask('GET', '/me', { token })).status;
 
-  test('lets a client that knows only the RFCs log in, refresh and log out', async () => {
-    const asked = await send('/device', { client_id: 'cli', scope: 'openid', client_name: 'Generic' });
-    expect(asked.status).toBe(200);
-    const { device_code, user_code } = asked.body;
+  test('a client that knows only the RFCs can sign in, refresh and revoke', async () => {
+    const started = await send('/device', { client_id: 'cli', scope: 'openid', client_name: 'Generic' });
+    expect(started.status).toBe(200);
+    const { device_code, user_code } = started.body;
     const request = { grant_type: deviceCodeGrantType, device_code, client_id: 'cli' };
     expect(outcome(await send('/token', request))).toBe('400 authorization_pending');
     const slow = await send('/token', request);
     expect([outcome(slow), slow.body.interval]).toEqual(['400 slow_down', 10]);
-    const browser = await app.login(someone());
+    const browser = await app.login(newEmail());
     const seen = await app.ask('POST', '/device/verify', {
       json: { user_code },
       token: browser.access_token,
@@ -57,8 +57,8 @@ onBothDatabases('the form dialect', (open) => {
     expect(await statusOf(browser)).toBe(200);
   });
 
-  test('of the refresh endpoint takes the refresh grant and no other', async () => {
-    const { refresh_token } = await app.login(someone());
+  test('/refresh accepts only the refresh_token grant', async () => {
+    const { refresh_token } = await app.login(newEmail());
     const answer = await send('/refresh', { grant_type: 'refresh_token', refresh_token });
     expect(outcome(answer)).toBe('200');
     const next = answer.body.refresh_token;
@@ -75,8 +75,8 @@ onBothDatabases('the form dialect', (open) => {
     'Refresh_Token',
     'device_code',
     'urn:x',
-  ])('refuses the grant type %s, whatever comes with it', async (grant_type) => {
-    const { refresh_token } = await app.login(someone());
+  ])('the grant type %s is refused, whatever other parameters the form has', async (grant_type) => {
+    const { refresh_token } = await app.login(newEmail());
     const { device_code } = await start();
     for (const path of ['/token', '/refresh']) {
       const answer = await send(path, { grant_type, refresh_token, device_code });
@@ -102,14 +102,14 @@ onBothDatabases('the form dialect', (open) => {
     ['/device', 'client_name', 'client_name=a&client_name=a'],
     ['/device', 'device_name', `device_name=${'d'.repeat(101)}`],
     ['/token', 'extra', 'grant_type=refresh_token&refresh_token=x&extra=1&extra=2'],
-  ])('of %s names %s as what is wrong with "%s"', async (path, field, form) => {
+  ])('the error of %s names %s for the form "%s"', async (path, field, form) => {
     const answer = await send(path, form);
     expect(outcome(answer)).toBe('400 invalid_request');
     expect(answer.body.error_description).toContain(field);
   });
 
-  test('with a repeated parameter spends and ends nothing', async () => {
-    const tokens = await app.login(someone());
+  test('a form with a repeated parameter spends no token and revokes no session', async () => {
+    const tokens = await app.login(newEmail());
     const { refresh_token } = tokens;
     const twice = `refresh_token=${refresh_token}`;
     expect(outcome(await send('/token', `grant_type=refresh_token&${twice}&${twice}`))).toBe(
@@ -120,16 +120,16 @@ onBothDatabases('the form dialect', (open) => {
     expect(outcome(await send('/refresh', { grant_type: 'refresh_token', refresh_token }))).toBe('200');
   });
 
-  test('to start a device login takes words of 100 characters, and none at all', async () => {
+  test('/device accepts names of 100 characters, and an empty form', async () => {
     const device_name = 'ü'.repeat(100);
     expect(outcome(await send('/device', { device_name }))).toBe('200');
     expect(outcome(await send('/device', ''))).toBe('200');
   });
 
   test.each(['access_token', 'refresh_token'] as const)(
-    'of revoke ends by its %s that session alone',
+    '/revoke with one %s revokes only its own session',
     async (kind) => {
-      const email = someone();
+      const email = newEmail();
       const [own, other] = [await app.login(email), await app.login(email)];
       for (const hint of ['access_token', 'refresh_token', 'nonsense']) {
         const tokens = await app.deviceLogin(own);
@@ -145,8 +145,8 @@ onBothDatabases('the form dialect', (open) => {
     },
   );
 
-  test('of revoke is content with any string and ends nothing by it', async () => {
-    const own = await app.login(someone());
+  test('/revoke answers 200 to any other string and revokes nothing', async () => {
+    const own = await app.login(newEmail());
     const { device_code } = await start();
     const cut = own.refresh_token.slice(0, -1);
     for (const token of ['x', 'lk_rt_', cut, `${own.access_token}=`, device_code, '<script>', '%00', ' ']) {
@@ -155,16 +155,16 @@ onBothDatabases('the form dialect', (open) => {
     expect(await statusOf(own)).toBe(200);
   });
 
-  test('and JSON are one: a code redeemed in one is spent in the other', async () => {
-    const browser = await app.login(someone());
+  test('a device code redeemed by a form cannot be redeemed by JSON', async () => {
+    const browser = await app.login(newEmail());
     const { device_code, user_code } = await start();
     await approve(user_code, browser);
     expect(outcome(await redeem(device_code))).toBe('200');
     expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_grant');
   });
 
-  test('is for the OAuth endpoints alone', async () => {
-    const { access_token: token } = await app.login(someone());
+  test('other endpoints refuse forms', async () => {
+    const { access_token: token } = await app.login(newEmail());
     const form = { user_code: 'BCDF-GHJK', email: 'ada@example.com', token: 'x' };
     for (const path of [
       '/device/verify',
@@ -177,8 +177,8 @@ onBothDatabases('the form dialect', (open) => {
     }
   });
 
-  test('is known by its media type in any letter case, with parameters', async () => {
-    const { refresh_token } = await app.login(someone());
+  test('the media type of a form may have any letter case and parameters', async () => {
+    const { refresh_token } = await app.login(newEmail());
     const answer = await app.ask('POST', '/token', {
       raw: new URLSearchParams({ grant_type: 'refresh_token', refresh_token }).toString(),
       headers: { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; Charset=UTF-8' },

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { type PolledAuthorization, pollOutcome } from './polling.ts';
+import { decidePoll, type PolledAuthorization } from './polling.ts';
 
 setDefaultTimeout(30_000);
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 const pending = '400 authorization_pending';
 const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
-const countOf = (answers: Answer[], what: string) =>
-  answers.filter((answer) => outcome(answer) === what).length;
+const countOf = (answers: Answer[], expected: string) =>
+  answers.filter((answer) => outcome(answer) === expected).length;
 
-onBothDatabases('polling', (open, dialect) => {
+onBothDatabases('polling with a device code', (open, dialect) => {
   let app: TestApp;
   let nodes: TestApp[];
   beforeAll(async () => {
@@ -32,10 +32,10 @@ onBothDatabases('polling', (open, dialect) => {
       json: { device_code },
       headers: key === undefined ? {} : { 'Idempotency-Key': key },
     });
-  const together = (device_code: string, keyOf: (i: number) => string | undefined) =>
+  const pollAtOnce = (device_code: string, keyOf: (i: number) => string | undefined) =>
     Promise.all(Array.from({ length: 64 }, (_, i) => poll(device_code, keyOf(i), nodes[i % nodes.length])));
 
-  test('may begin at once, and goes on at the interval', async () => {
+  test('a client may poll at once and then at the interval', async () => {
     const { device_code } = await start();
     for (let i = 0; i < 20; i++) {
       expect(outcome(await poll(device_code))).toBe(pending);
@@ -43,7 +43,7 @@ onBothDatabases('polling', (open, dialect) => {
     }
   });
 
-  test('up to 1 s early passes: clocks in virtual machines run fast', async () => {
+  test('a poll up to 1 s early is accepted: clocks in virtual machines run fast', async () => {
     const { device_code } = await start();
     for (let i = 0; i < 20; i++) {
       expect(outcome(await poll(device_code))).toBe(pending);
@@ -51,7 +51,7 @@ onBothDatabases('polling', (open, dialect) => {
     }
   });
 
-  test('that is earlier is told to slow down by 5 s each time, and by how much', async () => {
+  test('each earlier poll adds 5 s to the interval and gets the new interval', async () => {
     const { device_code } = await start();
     await poll(device_code);
     for (const interval of [10, 15, 20]) {
@@ -61,7 +61,7 @@ onBothDatabases('polling', (open, dialect) => {
     expect((await poll((await start()).device_code)).body).not.toHaveProperty('interval');
   });
 
-  test('that was refused moves nothing but the interval, which still counts from the accepted one', async () => {
+  test('the interval counts from the last accepted poll, not from a refused one', async () => {
     const { device_code } = await start();
     await poll(device_code);
     app.pass(3);
@@ -76,7 +76,7 @@ onBothDatabases('polling', (open, dialect) => {
     expect(outcome(await poll(device_code))).toBe(pending);
   });
 
-  test('is slowed down for this device code alone', async () => {
+  test('early polls slow down only their own device code', async () => {
     const [one, two] = [await start(), await start()];
     for (const { device_code } of [one, two]) await poll(device_code);
     for (let i = 0; i < 3; i++) await poll(one.device_code);
@@ -86,7 +86,7 @@ onBothDatabases('polling', (open, dialect) => {
   });
 
   test.each([1, 0.8])(
-    'by a client that keeps to the interval it was last told recovers, with a clock at %d of the pace',
+    'a client that keeps to the last interval it got recovers, with a clock at %d of real time',
     async (pace) => {
       const { device_code, user_code } = await start();
       let interval = 5;
@@ -108,9 +108,9 @@ onBothDatabases('polling', (open, dialect) => {
     },
   );
 
-  test('of one pending code by 64 at once lets one pass and never fails', async () => {
+  test('of 64 concurrent polls of a pending code one is accepted and 63 are told to slow down', async () => {
     const { device_code, user_code } = await start();
-    const answers = await together(device_code, () => undefined);
+    const answers = await pollAtOnce(device_code, () => undefined);
     expect(countOf(answers, pending)).toBe(1);
     expect(countOf(answers, '400 slow_down')).toBe(63);
     expect(Math.max(...answers.map(({ body }) => body.interval ?? 0))).toBe(5 + 63 * 5);
@@ -118,33 +118,33 @@ onBothDatabases('polling', (open, dialect) => {
     expect(outcome(await poll(device_code))).toBe('200');
   });
 
-  test('of one approved code by 64 at once yields one token set', async () => {
+  test('64 concurrent polls of an approved code yield one token set', async () => {
     const { device_code, user_code } = await start();
     await approve(user_code);
-    const answers = await together(device_code, () => undefined);
+    const answers = await pollAtOnce(device_code, () => undefined);
     expect([countOf(answers, '200'), countOf(answers, '400 invalid_grant')]).toEqual([1, 63]);
     expect(outcome(await poll(device_code))).toBe('400 invalid_grant');
     const { body } = answers.find(({ status }) => status === 200)!;
     expect((await app.ask('GET', '/me', { token: body.access_token })).status).toBe(200);
   });
 
-  test('with one Idempotency-Key by 64 at once gives all the same token set', async () => {
+  test('64 concurrent polls with one Idempotency-Key all get the same token set', async () => {
     const { device_code, user_code } = await start();
     await approve(user_code);
-    const answers = await together(device_code, () => 'key');
+    const answers = await pollAtOnce(device_code, () => 'key');
     expect(countOf(answers, '200')).toBe(64);
     const sets = answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`);
     expect(new Set(sets).size).toBe(1);
   });
 
-  test('with 64 keys at once yields one token set', async () => {
+  test('64 concurrent polls with 64 Idempotency-Keys yield one token set', async () => {
     const { device_code, user_code } = await start();
     await approve(user_code);
-    const answers = await together(device_code, (i) => `key ${i}`);
+    const answers = await pollAtOnce(device_code, (i) => `key ${i}`);
     expect([countOf(answers, '200'), countOf(answers, '400 invalid_grant')]).toEqual([1, 63]);
   });
 
-  test('may be repeated with its Idempotency-Key for 60 s after a lost answer, and not afterwards', async () => {
+  test('a redeeming poll can be repeated with its Idempotency-Key for 60 s, and not afterwards', async () => {
     const { device_code, user_code } = await start();
     await approve(user_code);
     const first = await poll(device_code, 'key');
@@ -166,7 +166,7 @@ onBothDatabases('polling', (open, dialect) => {
     expect(outcome(await app.ask('POST', '/refresh', { json }))).toBe('200');
   });
 
-  test('that is repeated revives no session that has ended', async () => {
+  test('repeating a redeeming poll does not revive a revoked session', async () => {
     const { device_code, user_code } = await start();
     await approve(user_code);
     const { body } = await poll(device_code, 'key');
@@ -174,7 +174,7 @@ onBothDatabases('polling', (open, dialect) => {
     expect(outcome(await poll(device_code, 'key'))).toBe('400 invalid_grant');
   });
 
-  test('that is repeated after its refresh token was spent gives no other token set', async () => {
+  test('repeating a redeeming poll after its refresh token was spent gets no tokens', async () => {
     const { device_code, user_code } = await start();
     await approve(user_code);
     const { body } = await poll(device_code, 'key');
@@ -184,7 +184,7 @@ onBothDatabases('polling', (open, dialect) => {
     expect((await app.ask('GET', '/me', { token: next.access_token })).status).toBe(200);
   });
 
-  test('with a key that is no key is refused and spends nothing', async () => {
+  test('a poll with an invalid Idempotency-Key is refused and spends nothing', async () => {
     const { device_code, user_code } = await start();
     await approve(user_code);
     for (const key of ['', 'k'.repeat(129), 'a\tb', '\u00e9']) {
@@ -193,7 +193,7 @@ onBothDatabases('polling', (open, dialect) => {
     expect(outcome(await poll(device_code))).toBe('200');
   });
 
-  test('is told a decision at once, also when it comes early', async () => {
+  test('an early poll still learns the decision of the user', async () => {
     const [one, two] = [await start(), await start()];
     for (const { device_code } of [one, two]) await poll(device_code);
     await approve(one.user_code);
@@ -204,7 +204,7 @@ onBothDatabases('polling', (open, dialect) => {
   });
 });
 
-describe('what a poll comes to', () => {
+describe('decidePoll', () => {
   const polled: PolledAuthorization = {
     status: 'pending',
     expires_at: 600_000,
@@ -215,26 +215,26 @@ describe('what a poll comes to', () => {
   };
   const redeemed = { ...polled, status: 'redeemed', redeemed_at: 100_000, idempotency_hash: 'key' } as const;
 
-  test('is decided to the millisecond', () => {
-    expect(pollOutcome(polled, null, 103_999)).toBe('slow_down');
-    expect(pollOutcome(polled, null, 104_000)).toBe('accept');
-    expect(pollOutcome({ ...polled, interval_seconds: 15 }, null, 113_999)).toBe('slow_down');
-    expect(pollOutcome({ ...polled, interval_seconds: 15 }, null, 114_000)).toBe('accept');
-    expect(pollOutcome(polled, null, 599_999)).toBe('accept');
-    expect(pollOutcome(polled, null, 600_000)).toBe('expired');
-    expect(pollOutcome({ ...polled, status: 'approved' }, null, 599_999)).toBe('redeem');
-    expect(pollOutcome({ ...polled, status: 'approved' }, null, 600_000)).toBe('expired');
-    expect(pollOutcome(redeemed, 'key', 160_000)).toBe('repeat');
-    expect(pollOutcome(redeemed, 'key', 160_001)).toBe('spent');
+  test('interval, expiry and retry window hold to the millisecond', () => {
+    expect(decidePoll(polled, null, 103_999)).toBe('slow_down');
+    expect(decidePoll(polled, null, 104_000)).toBe('keep_waiting');
+    expect(decidePoll({ ...polled, interval_seconds: 15 }, null, 113_999)).toBe('slow_down');
+    expect(decidePoll({ ...polled, interval_seconds: 15 }, null, 114_000)).toBe('keep_waiting');
+    expect(decidePoll(polled, null, 599_999)).toBe('keep_waiting');
+    expect(decidePoll(polled, null, 600_000)).toBe('expired');
+    expect(decidePoll({ ...polled, status: 'approved' }, null, 599_999)).toBe('redeem');
+    expect(decidePoll({ ...polled, status: 'approved' }, null, 600_000)).toBe('expired');
+    expect(decidePoll(redeemed, 'key', 160_000)).toBe('repeat');
+    expect(decidePoll(redeemed, 'key', 160_001)).toBe('spent');
   });
 
-  test('knows a repeated request only by its key', () => {
-    expect(pollOutcome(redeemed, 'other', 100_000)).toBe('spent');
-    expect(pollOutcome(redeemed, null, 100_000)).toBe('spent');
-    expect(pollOutcome({ ...redeemed, idempotency_hash: null }, null, 100_000)).toBe('spent');
+  test('a redeemed code repeats its response only for the same idempotency key', () => {
+    expect(decidePoll(redeemed, 'other', 100_000)).toBe('spent');
+    expect(decidePoll(redeemed, null, 100_000)).toBe('spent');
+    expect(decidePoll({ ...redeemed, idempotency_hash: null }, null, 100_000)).toBe('spent');
   });
 
-  test('repeats the answer also where the code has expired in between', () => {
-    expect(pollOutcome({ ...redeemed, expires_at: 110_000 }, 'key', 120_000)).toBe('repeat');
+  test('a response can be repeated after the code has expired', () => {
+    expect(decidePoll({ ...redeemed, expires_at: 110_000 }, 'key', 120_000)).toBe('repeat');
   });
 });

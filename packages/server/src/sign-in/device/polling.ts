@@ -1,4 +1,4 @@
-/** A device login as a poll sees it. */
+/** The columns of a device authorization that decide a poll. */
 export interface PolledAuthorization {
   readonly status: 'pending' | 'approved' | 'denied' | 'redeemed';
   readonly expires_at: number;
@@ -8,8 +8,15 @@ export interface PolledAuthorization {
   readonly idempotency_hash: string | null;
 }
 
-/** What a poll comes to, before anything is written. */
-export type PollOutcome = 'accept' | 'slow_down' | 'redeem' | 'repeat' | 'denied' | 'expired' | 'spent';
+/** What to do about a poll. The first three need a write, which a concurrent poll may win. */
+export type PollDecision =
+  | 'keep_waiting'
+  | 'slow_down'
+  | 'redeem'
+  | 'repeat'
+  | 'denied'
+  | 'expired'
+  | 'spent';
 
 /** How much earlier than the interval a poll may come: clocks in virtual machines run fast. */
 const earlyPollToleranceMs = 1_000;
@@ -20,21 +27,24 @@ export const slowDownSeconds = 5;
 /** How long a repeated request gets the same tokens again. */
 const redeemRetryWindowSeconds = 60;
 
-/** Decides what a poll comes to. Only pending logins know early polls: a decision is told at once. */
-export function pollOutcome(
+/**
+ * Decides a poll from the state of its authorization. Only a pending authorization enforces the interval, so that the
+ * client learns the user's decision with its next poll, however early.
+ */
+export function decidePoll(
   authorization: PolledAuthorization,
   idempotencyHash: string | null,
   now: number,
-): PollOutcome {
+): PollDecision {
   const { status, redeemed_at } = authorization;
   if (status === 'redeemed') {
-    const sameRequest = idempotencyHash !== null && idempotencyHash === authorization.idempotency_hash;
-    const inTime = redeemed_at !== null && now - redeemed_at <= redeemRetryWindowSeconds * 1000;
-    return sameRequest && inTime ? 'repeat' : 'spent';
+    const isSameRequest = idempotencyHash !== null && idempotencyHash === authorization.idempotency_hash;
+    const isInWindow = redeemed_at !== null && now - redeemed_at <= redeemRetryWindowSeconds * 1000;
+    return isSameRequest && isInWindow ? 'repeat' : 'spent';
   }
   if (status === 'denied') return 'denied';
   if (authorization.expires_at <= now) return 'expired';
   if (status === 'approved') return 'redeem';
   const earliest = authorization.last_poll_at + authorization.interval_seconds * 1000 - earlyPollToleranceMs;
-  return now < earliest ? 'slow_down' : 'accept';
+  return now < earliest ? 'slow_down' : 'keep_waiting';
 }

@@ -17,7 +17,7 @@ export const deviceCodeGrant: Grant = {
 
 type Start = typeof endpoints.startDeviceAuthorization;
 
-/** `grants` are the ways to get tokens at the token endpoint; its JSON dialect knows device codes only. */
+/** `grants` are what the token endpoint accepts as a form. As JSON it accepts only device codes. */
 export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): void {
   const start = async ({ body, client }: Pick<Call<Start>, 'body' | 'client'>) => {
     const { headers } = await ctx.limiter.take(byClient('device_authorizations', client));

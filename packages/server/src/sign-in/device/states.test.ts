@@ -5,8 +5,8 @@ import { mintHandle } from '../../platform/crypto/handle.ts';
 
 setDefaultTimeout(30_000);
 
-let people = 0;
-const someone = () => `person-${people++}@example.com`;
+let users = 0;
+const newEmail = () => `user-${users++}@example.com`;
 const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
 const states = [
@@ -19,10 +19,10 @@ const states = [
   'swept',
   'unknown',
 ];
-const calls = ['poll', 'verify', 'approve', 'deny'] as const;
-type Call = (typeof calls)[number];
+const actions = ['poll', 'verify', 'approve', 'deny'] as const;
+type Action = (typeof actions)[number];
 
-const whatAPollGets: Record<string, string> = {
+const pollOutcomes: Record<string, string> = {
   pending: '400 authorization_pending',
   approved: '200',
   denied: '400 access_denied',
@@ -32,9 +32,9 @@ const whatAPollGets: Record<string, string> = {
   swept: '400 expired_token',
   unknown: '400 invalid_grant',
 };
-const whatPendingGets = { verify: '200', approve: '204', deny: '204' };
+const pendingOutcomes = { verify: '200', approve: '204', deny: '204' };
 
-onBothDatabases('a device login', (open) => {
+onBothDatabases('device authorization', (open) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
@@ -47,15 +47,15 @@ onBothDatabases('a device login', (open) => {
   }
   const start = async (json?: Record<string, string>): Promise<Codes> =>
     (await app.ask('POST', '/device', json ? { json } : {})).body;
-  const call = (what: Call, { device_code, user_code }: Codes, { access_token: token }: Tokens) =>
-    what === 'poll'
+  const call = (action: Action, { device_code, user_code }: Codes, { access_token: token }: Tokens) =>
+    action === 'poll'
       ? app.ask('POST', '/token', { json: { device_code } })
-      : app.ask('POST', `/device/${what}`, { json: { user_code }, token });
+      : app.ask('POST', `/device/${action}`, { json: { user_code }, token });
 
-  /** A login in this state. */
+  /** The codes of a new authorization in this state. */
   const inState = async (state: string): Promise<Codes> => {
     const codes = await start();
-    const owner = await app.login(someone());
+    const owner = await app.login(newEmail());
     if (/approved|redeemed/.test(state)) expect((await call('approve', codes, owner)).status).toBe(204);
     if (state === 'denied') expect((await call('deny', codes, owner)).status).toBe(204);
     if (state === 'redeemed') expect((await call('poll', codes, owner)).status).toBe(200);
@@ -63,29 +63,32 @@ onBothDatabases('a device login', (open) => {
     if (state === 'swept') app.pass(3 * 3600);
     if (state === 'swept') await app.sweep();
     if (state !== 'unknown') return codes;
-    const handle = { subject: Buffer.alloc(16, 'nobody'), value: app.ctx.clock() + 600_000 };
+    const handle = { subject: Buffer.alloc(16, 'unknown'), value: app.ctx.clock() + 600_000 };
     return { device_code: mintHandle(app.ctx.keys, 'deviceCode', handle), user_code: 'ZZZZ-ZZZZ' };
   };
 
-  describe.each(states)('that is %s', (state) => {
-    test.each([...calls])('answers %s as the contract says, and the next call too', async (what) => {
-      const codes = await inState(state);
-      const viewer = await app.login(someone());
-      const expected =
-        what === 'poll'
-          ? whatAPollGets[state]
-          : state === 'pending'
-            ? whatPendingGets[what]
-            : '400 invalid_grant';
-      expect(outcome(await call(what, codes, viewer))).toBe(expected!);
-      if (state === 'pending') return;
-      // A call that was refused has changed nothing.
-      const then = what === 'poll' && state === 'approved' ? '400 invalid_grant' : whatAPollGets[state];
-      expect(outcome(await call('poll', codes, viewer))).toBe(then!);
-    });
+  describe.each(states)('%s', (state) => {
+    test.each([...actions])(
+      `${state} codes get the expected answer to %s, and to the poll after it`,
+      async (action) => {
+        const codes = await inState(state);
+        const viewer = await app.login(newEmail());
+        const expected =
+          action === 'poll'
+            ? pollOutcomes[state]
+            : state === 'pending'
+              ? pendingOutcomes[action]
+              : '400 invalid_grant';
+        expect(outcome(await call(action, codes, viewer))).toBe(expected!);
+        if (state === 'pending') return;
+        // A refused call changes nothing.
+        const then = action === 'poll' && state === 'approved' ? '400 invalid_grant' : pollOutcomes[state];
+        expect(outcome(await call('poll', codes, viewer))).toBe(then!);
+      },
+    );
   });
 
-  test('starts with everything a client needs', async () => {
+  test('starting one returns every member of RFC 8628 section 3.2', async () => {
     const { status, body } = await app.ask('POST', '/device');
     expect(status).toBe(200);
     deviceAuthorization.strict().parse(body);
@@ -96,17 +99,17 @@ onBothDatabases('a device login', (open) => {
     expect(body.verification_uri_complete).toBe(`http://localhost:8787/device?user_code=${body.user_code}`);
   });
 
-  test('shows who asks, in unverified words, and looking changes nothing', async () => {
+  test('verify shows the requesting client, its names unescaped and unverified, and changes nothing', async () => {
     const json = { client_id: 'cli', client_name: 'Latchkey <b>CLI</b>', device_name: 'büro', scope: 'all' };
-    const asked = await app.ask('POST', '/device', {
+    const started = await app.ask('POST', '/device', {
       json,
       peer: '198.51.100.7',
       headers: { 'User-Agent': 'latchkey/1.0' },
     });
-    const viewer = await app.login(someone());
+    const viewer = await app.login(newEmail());
     const view = (peer: string) =>
       app.ask('POST', '/device/verify', {
-        json: { user_code: asked.body.user_code },
+        json: { user_code: started.body.user_code },
         token: viewer.access_token,
         peer,
       });
@@ -118,7 +121,7 @@ onBothDatabases('a device login', (open) => {
       expect(status).toBe(200);
       pendingDevice.strict().parse(body);
       expect(body).toMatchObject({
-        user_code: asked.body.user_code,
+        user_code: started.body.user_code,
         client_name: 'Latchkey <b>CLI</b>',
         device_name: 'büro',
         ip_address: '198.51.100.7',
@@ -128,8 +131,8 @@ onBothDatabases('a device login', (open) => {
       expect(body.expires_in).toBeGreaterThan(590);
       expect(body.expires_in).toBeLessThanOrEqual(600);
     }
-    expect(outcome(await call('poll', asked.body, viewer))).toBe('400 authorization_pending');
-    expect(outcome(await call('approve', asked.body, await app.login(someone())))).toBe('204');
+    expect(outcome(await call('poll', started.body, viewer))).toBe('400 authorization_pending');
+    expect(outcome(await call('approve', started.body, await app.login(newEmail())))).toBe('204');
   });
 
   test.each<[string, (code: string) => string]>([
@@ -142,13 +145,13 @@ onBothDatabases('a device login', (open) => {
       'in mixed letters with spaces',
       (code) => [...code].map((c, i) => (i % 2 ? c : ` ${c.toLowerCase()}`)).join(''),
     ],
-  ])('takes its code %s', async (_, spell) => {
-    const viewer = await app.login(someone());
-    for (const what of ['verify', 'approve', 'deny'] as const) {
+  ])('a user code may be typed %s', async (_, spell) => {
+    const viewer = await app.login(newEmail());
+    for (const action of ['verify', 'approve', 'deny'] as const) {
       const codes = await start();
-      const answer = await call(what, { ...codes, user_code: spell(codes.user_code) }, viewer);
-      expect(outcome(answer)).toBe(whatPendingGets[what]);
-      if (what === 'verify') expect(answer.body.user_code).toBe(codes.user_code);
+      const answer = await call(action, { ...codes, user_code: spell(codes.user_code) }, viewer);
+      expect(outcome(answer)).toBe(pendingOutcomes[action]);
+      if (action === 'verify') expect(answer.body.user_code).toBe(codes.user_code);
     }
   });
 
@@ -161,27 +164,27 @@ onBothDatabases('a device login', (open) => {
     ' ',
     'BCDF_GHJK',
     'ＢＣＤＦ-ＧＨＪＫ',
-  ])('is not found by %s, as by any unknown code', async (user_code) => {
-    const viewer = await app.login(someone());
-    for (const what of ['verify', 'approve', 'deny'] as const) {
-      expect(outcome(await call(what, { device_code: '', user_code }, viewer))).toBe('400 invalid_grant');
+  ])('the impossible user code %s gets the same answer as an unknown one', async (user_code) => {
+    const viewer = await app.login(newEmail());
+    for (const action of ['verify', 'approve', 'deny'] as const) {
+      expect(outcome(await call(action, { device_code: '', user_code }, viewer))).toBe('400 invalid_grant');
     }
   });
 
   test.each([{}, { user_code: '' }, { user_code: 5 }, { user_code: null }, { user_code: 'B'.repeat(65) }])(
-    'refuses %j as malformed',
+    'the body %j is refused as malformed',
     async (json) => {
-      const { access_token: token } = await app.login(someone());
-      for (const what of ['verify', 'approve', 'deny'] as const) {
-        expect(outcome(await app.ask('POST', `/device/${what}`, { json, token }))).toBe(
+      const { access_token: token } = await app.login(newEmail());
+      for (const action of ['verify', 'approve', 'deny'] as const) {
+        expect(outcome(await app.ask('POST', `/device/${action}`, { json, token }))).toBe(
           '400 invalid_request',
         );
       }
     },
   );
 
-  test('is decided once, whoever races to decide it', async () => {
-    const [ada, grace] = [await app.login(someone()), await app.login(someone())];
+  test('of concurrent approvals and denials exactly one succeeds', async () => {
+    const [ada, grace] = [await app.login(newEmail()), await app.login(newEmail())];
     for (let round = 0; round < 5; round++) {
       const codes = await start();
       const answers = await Promise.all(
@@ -196,16 +199,16 @@ onBothDatabases('a device login', (open) => {
     }
   });
 
-  test('belongs to the person who approved it', async () => {
-    const email = someone();
+  test('the session belongs to the user who approved it', async () => {
+    const email = newEmail();
     const codes = await start();
     await call('approve', codes, await app.login(email));
-    const { body } = await call('poll', codes, await app.login(someone()));
+    const { body } = await call('poll', codes, await app.login(newEmail()));
     expect((await app.ask('GET', '/me', { token: body.access_token })).body.email).toBe(email);
   });
 
-  test('approved from one browser gets a session of its own, beside every other', async () => {
-    const browser = await app.login(someone());
+  test('each approved device gets a session of its own', async () => {
+    const browser = await app.login(newEmail());
     const [one, two] = [await app.deviceLogin(browser), await app.deviceLogin(browser)];
     const refresh = (refresh_token: string) => app.ask('POST', '/refresh', { json: { refresh_token } });
     const list = await app.ask('GET', '/sessions', { token: one.access_token });
@@ -222,7 +225,7 @@ onBothDatabases('a device login', (open) => {
     expect(outcome(await refresh(browser.refresh_token))).toBe('200');
   });
 
-  test('keeps neither of its codes in the store', async () => {
+  test('neither of its codes is stored in clear', async () => {
     const { user_code, device_code } = await start();
     const rows = JSON.stringify(await app.ctx.db.read.run('SELECT * FROM device_authorizations', []));
     expect(rows).not.toContain('lk_dc_');

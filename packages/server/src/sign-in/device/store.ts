@@ -5,7 +5,7 @@ import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
-/** The session has not been revoked, alone or with all others of its user. */
+/** True unless the session was revoked, on its own or with all sessions of its user. */
 const isSessionActive = (
   e: ExpressionBuilder<Tables, 'device_authorizations'>,
   sessionId: Expression<string>,
@@ -20,7 +20,7 @@ const isSessionActive = (
       .whereRef('s.session_epoch', '=', 'u.session_epoch'),
   );
 
-/** Adds a device login unless its user code is in use; no row then. */
+/** Inserts a device authorization; no row when its user code is already in use. */
 export const insertAuthorization = statement<{
   id: string;
   session_id: string;
@@ -61,7 +61,7 @@ export const findAuthorization = statement<{ id: string }>()((db, p) =>
   db.selectFrom('device_authorizations').selectAll().where('id', '=', p.id),
 );
 
-/** The pending, unexpired login that a user code names. */
+/** The pending, unexpired authorization with this user code. */
 export const findPending = statement<{ user_code_hash: string; now: number }>()((db, p) =>
   db
     .selectFrom('device_authorizations')
@@ -71,7 +71,7 @@ export const findPending = statement<{ user_code_hash: string; now: number }>()(
     .where('expires_at', '>', p.now),
 );
 
-/** Accepts a poll if nobody polled since `last_poll_at`; a row for exactly one of the pollers that race. */
+/** Accepts a poll unless another one was accepted since `last_poll_at`; a row for exactly one of concurrent polls. */
 export const acceptPoll = statement<{ id: string; last_poll_at: number; now: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
@@ -82,7 +82,7 @@ export const acceptPoll = statement<{ id: string; last_poll_at: number; now: num
     .returning('id'),
 );
 
-/** Makes an early poller slower, and moves nothing else. */
+/** Lengthens the interval after an early poll and leaves the time of the last accepted poll alone. */
 export const growInterval = statement<{ id: string; by_seconds: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
@@ -93,8 +93,9 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
 );
 
 /**
- * Pending becomes approved for the user of a session that stands at this very moment; a row for exactly one
- * decision. The epoch is the session's, so that ending all logins ends this one too, whichever comes first.
+ * Approves a pending authorization for the user of a session that is active now; a row for exactly one decision. The
+ * authorization takes the session's epoch, so that revoking all sessions also revokes this approval, whichever commits
+ * first.
  */
 export const approve = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
   db
@@ -112,7 +113,7 @@ export const approve = statement<{ user_code_hash: string; session_id: string; n
     .returning(['client_name', 'device_name', 'ip_address']),
 );
 
-/** Pending becomes denied, under the same conditions. */
+/** Denies a pending authorization, under the same conditions as `approve`. */
 export const deny = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
@@ -124,7 +125,7 @@ export const deny = statement<{ user_code_hash: string; session_id: string; now:
     .returning(['client_name', 'device_name', 'ip_address']),
 );
 
-/** The account that approved a device login. */
+/** The account that approved a device authorization. */
 const approverOf = (db: Kysely<Tables>, id: Expression<string>) =>
   db
     .selectFrom('device_authorizations as approved')
@@ -132,7 +133,7 @@ const approverOf = (db: Kysely<Tables>, id: Expression<string>) =>
     .where('approved.id', '=', id)
     .$asScalar();
 
-/** Locks the account; approved becomes redeemed, with a row for exactly one of the polls that race. */
+/** Locks the account and redeems an approved authorization; a row for exactly one of concurrent polls. */
 export const redeem = statement<{ id: string; now: number; idempotency_hash: string | null }>()(
   (db, p, dialect) =>
     db

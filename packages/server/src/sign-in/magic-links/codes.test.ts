@@ -1,16 +1,16 @@
-// Signing in by the code of a mail, on both databases.
+// Signing in with the code of a mail, on both databases.
 
 import { expect, test } from 'bun:test';
 import { codeAlphabet } from '@latchkey/contract/codes';
 import { type Answer, type Mail, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 
-interface Asked {
+interface Requested {
   readonly request: string;
   readonly mail: Mail;
 }
 
-/** Asks for a mail; gives the handle of the asking client, and the mail. */
-async function ask(t: TestApp, email = 'ada@example.com'): Promise<Asked> {
+/** Requests a mail; returns the request handle of the client and the mail. */
+async function requestCode(t: TestApp, email = 'ada@example.com'): Promise<Requested> {
   const { body } = await t.ask('POST', '/magic_link', { json: { email } });
   const mails = await t.mails();
   return { request: body.request, mail: mails.find((mail) => mail.to === email)! };
@@ -23,32 +23,32 @@ const follow = (t: TestApp, token: string): Promise<Answer> =>
   t.ask('POST', '/magic_link/verify', { json: { token } });
 
 const outcome = (answer: Answer): string =>
-  answer.status === 200 ? 'in' : `${answer.status} ${answer.body.error}`;
+  answer.status === 200 ? 'signed in' : `${answer.status} ${answer.body.error}`;
 
-/** A code of the right form that is not this one. */
+/** Another well-formed code. */
 const otherThan = (code: string, shift = 1): string =>
   [...code]
     .map((c) => (c === '-' ? c : codeAlphabet[(codeAlphabet.indexOf(c) + shift) % codeAlphabet.length]))
     .join('');
 
-const tries = async (t: TestApp): Promise<number> => {
+const attempts = async (t: TestApp): Promise<number> => {
   const [row] = await t.ctx.db.read.run<{ n: number }>('SELECT code_tries AS n FROM magic_links', []);
   return Number(row!.n);
 };
 
 onBothDatabases('mailed codes', (open) => {
-  test('a code logs in once, and spends its link', async () => {
+  test('a code signs in once, and spends its link', async () => {
     const t = await open();
-    const { request, mail } = await ask(t);
-    expect(outcome(await enter(t, request, mail.code))).toBe('in');
+    const { request, mail } = await requestCode(t);
+    expect(outcome(await enter(t, request, mail.code))).toBe('signed in');
     expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
     expect(outcome(await follow(t, mail.token))).toBe('400 invalid_grant');
     await t.close();
   });
 
-  test('a code works only with its own request, and a foreign request never counts against it', async () => {
+  test('a code works only with its own request, and attempts with other requests do not count against it', async () => {
     const t = await open();
-    const [one, two] = [await ask(t), await ask(t, 'bob@example.com')];
+    const [one, two] = [await requestCode(t), await requestCode(t, 'bob@example.com')];
     for (let n = 0; n < 6; n++)
       expect(outcome(await enter(t, two.request, one.mail.code))).toBe('400 invalid_grant');
     const forged = one.request.slice(0, -1) + (one.request.endsWith('A') ? 'B' : 'A');
@@ -56,100 +56,100 @@ onBothDatabases('mailed codes', (open) => {
       for (let n = 0; n < 6; n++)
         expect(outcome(await enter(t, request, one.mail.code))).toBe('400 invalid_grant');
     }
-    expect(outcome(await enter(t, one.request, one.mail.code))).toBe('in');
+    expect(outcome(await enter(t, one.request, one.mail.code))).toBe('signed in');
     await t.close();
   });
 
-  test('a request of the same address takes only the code of its own mail', async () => {
+  test('a request accepts only the code of its own mail, not of another mail to the same address', async () => {
     const t = await open();
-    const [first, second] = [await ask(t), await ask(t)];
+    const [first, second] = [await requestCode(t), await requestCode(t)];
     expect(first.mail.code).not.toBe(second.mail.code);
     expect(outcome(await enter(t, first.request, second.mail.code))).toBe('400 invalid_grant');
-    expect(outcome(await enter(t, second.request, second.mail.code))).toBe('in');
+    expect(outcome(await enter(t, second.request, second.mail.code))).toBe('signed in');
     await t.close();
   });
 
   const spellings: [string, (code: string) => string][] = [
-    ['small letters', (code) => code.toLowerCase()],
+    ['lower case', (code) => code.toLowerCase()],
     ['no hyphen', (code) => code.replace('-', '')],
-    ['spaces all around and between', (code) => `  ${[...code].join(' ')}\t`],
+    ['spaces around and between', (code) => `  ${[...code].join(' ')}\t`],
     ['hyphens everywhere', (code) => `--${[...code].join('-')}--`],
-    ['a dash that a phone typed', (code) => code.replace('-', '\u2013')],
+    ['an en dash', (code) => code.replace('-', '\u2013')],
     ['a no-break space', (code) => code.replace('-', '\u00a0')],
   ];
-  test('a code is typed as freely as a user code', async () => {
+  test('a code may be typed in any letter case, with any spaces and hyphens', async () => {
     const t = await open();
     for (const [how, spell] of spellings) {
-      const { request, mail } = await ask(t);
+      const { request, mail } = await requestCode(t);
       expect({ how, outcome: outcome(await enter(t, request, spell(mail.code))) }).toEqual({
         how,
-        outcome: 'in',
+        outcome: 'signed in',
       });
     }
     await t.close();
   });
 
-  test('after 5 wrong tries the code is dead, and the link lives on', async () => {
+  test('after 5 wrong attempts the code is refused, and the link still works', async () => {
     const t = await open();
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     for (let n = 1; n <= 5; n++) {
       expect(outcome(await enter(t, request, otherThan(mail.code, n)))).toBe('400 invalid_grant');
-      expect(await tries(t)).toBe(n);
+      expect(await attempts(t)).toBe(n);
     }
     expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
-    expect(outcome(await follow(t, mail.token))).toBe('in');
+    expect(outcome(await follow(t, mail.token))).toBe('signed in');
     await t.close();
   });
 
-  test('a token that cannot be one is 400 naming it, also beside a good code, which stays good', async () => {
+  test('a malformed token beside a valid code is refused by name and does not spend the code', async () => {
     const t = await open();
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     for (const token of ['', 1, null, []]) {
       const json = { token, request, code: mail.code };
       const { status, body } = await t.ask('POST', '/magic_link/verify', { json });
       expect([status, body.error]).toEqual([400, 'invalid_request']);
       expect(body.error_description).toStartWith('token: ');
     }
-    expect(outcome(await enter(t, request, mail.code))).toBe('in');
+    expect(outcome(await enter(t, request, mail.code))).toBe('signed in');
     await t.close();
   });
 
-  test('how many wrong tries a code survives is a setting', async () => {
+  test('LATCHKEY_EMAIL_CODE_TRIES sets the number of attempts', async () => {
     const t = await open({ settings: { LATCHKEY_EMAIL_CODE_TRIES: '2' } });
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     for (let n = 1; n <= 2; n++) await enter(t, request, otherThan(mail.code, n));
     expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
-    expect(outcome(await follow(t, mail.token))).toBe('in');
+    expect(outcome(await follow(t, mail.token))).toBe('signed in');
     await t.close();
   });
 
-  test('after 4 wrong tries the right code still works', async () => {
+  test('after 4 wrong attempts the correct code still works', async () => {
     const t = await open();
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     for (const wrong of [otherThan(mail.code), 'short', '1234-5678', `${mail.code}B`]) {
       expect(outcome(await enter(t, request, wrong))).toBe('400 invalid_grant');
     }
-    expect(await tries(t)).toBe(4);
-    expect(outcome(await enter(t, request, mail.code))).toBe('in');
+    expect(await attempts(t)).toBe(4);
+    expect(outcome(await enter(t, request, mail.code))).toBe('signed in');
     await t.close();
   });
 
-  test('of 40 guesses at once at most 5 are looked at', async () => {
+  test('of 40 concurrent guesses at most 5 are compared', async () => {
     const t = await open();
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     const guesses = Array.from({ length: 40 }, (_, n) => otherThan(mail.code, 1 + (n % 19)));
     const answers = await Promise.all(guesses.map((guess) => enter(t, request, guess)));
     expect(new Set(answers.map(outcome))).toEqual(new Set(['400 invalid_grant']));
-    expect(await tries(t)).toBe(5);
+    expect(await attempts(t)).toBe(5);
     const late = await enter(t, request, mail.code);
     expect(outcome(late)).toBe('400 invalid_grant');
-    expect(outcome(await follow(t, mail.token))).toBe('in');
+    expect(outcome(await follow(t, mail.token))).toBe('signed in');
     await t.close();
   });
 
-  test('of 32 uses of one code at once exactly one logs in', async () => {
+  test('of 32 concurrent uses of one code and its link exactly one signs in', async () => {
     const t = await open();
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     const answers = await Promise.all(
       Array.from({ length: 32 }, (_, n) => (n % 2 ? enter(t, request, mail.code) : follow(t, mail.token))),
     );
@@ -158,54 +158,54 @@ onBothDatabases('mailed codes', (open) => {
     await t.close();
   });
 
-  test('wrong, dead, spent, expired and unknown codes look alike', async () => {
+  test('wrong, exhausted, spent, expired and unknown codes get the same answer', async () => {
     const t = await open();
-    const wrong = await ask(t);
-    const seen = [
+    const wrong = await requestCode(t);
+    const answers = [
       await enter(t, wrong.request, otherThan(wrong.mail.code)),
       await enter(t, 'lk_mr_x', 'BCDF-GHJK'),
     ];
     for (let n = 0; n < 5; n++) await enter(t, wrong.request, otherThan(wrong.mail.code));
-    seen.push(await enter(t, wrong.request, wrong.mail.code));
+    answers.push(await enter(t, wrong.request, wrong.mail.code));
     await follow(t, wrong.mail.token);
-    seen.push(await enter(t, wrong.request, wrong.mail.code));
-    const old = await ask(t);
+    answers.push(await enter(t, wrong.request, wrong.mail.code));
+    const old = await requestCode(t);
     t.pass(901);
-    seen.push(await enter(t, old.request, old.mail.code), await follow(t, old.mail.token));
-    const said = seen.map(({ status, body }) => ({ status, ...body, request_id: '' }));
-    for (const one of said) expect(one).toEqual(said[0]!);
-    expect(said[0]!.error).toBe('invalid_grant');
+    answers.push(await enter(t, old.request, old.mail.code), await follow(t, old.mail.token));
+    const bodies = answers.map(({ status, body }) => ({ status, ...body, request_id: '' }));
+    for (const body of bodies) expect(body).toEqual(bodies[0]!);
+    expect(bodies[0]!.error).toBe('invalid_grant');
     await t.close();
   });
 
-  test('a right code of an address that may not sign up is not spent', async () => {
+  test('a correct code for an address that may not sign up is not spent', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'closed' } });
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     for (let n = 0; n < 6; n++)
       expect(outcome(await enter(t, request, mail.code))).toBe('403 signup_disabled');
     const opened = await open({ beside: t });
-    expect(outcome(await enter(opened, request, mail.code))).toBe('in');
+    expect(outcome(await enter(opened, request, mail.code))).toBe('signed in');
     await opened.close();
     await t.close();
   });
 
-  test('whoever asks from elsewhere cannot use up the tries of another request', async () => {
+  test('wrong attempts with one request do not use up the attempts of another request', async () => {
     const t = await open();
-    const mine = await ask(t);
-    const stranger = await ask(t);
+    const mine = await requestCode(t);
+    const stranger = await requestCode(t);
     for (let n = 0; n < 5; n++) await enter(t, stranger.request, otherThan(stranger.mail.code, n + 1));
-    expect(outcome(await enter(t, mine.request, mine.mail.code))).toBe('in');
+    expect(outcome(await enter(t, mine.request, mine.mail.code))).toBe('signed in');
     await t.close();
   });
 
-  test('link and request stay good after a new key is put first in the ring', async () => {
+  test('links and requests stay valid after a new key is added to the ring', async () => {
     const t = await open();
-    const { request, mail } = await ask(t);
+    const { request, mail } = await requestCode(t);
     const newer = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
     const rotated = await open({ beside: t, settings: { LATCHKEY_KEYS: `${newer},${t.keys}` } });
-    expect(outcome(await enter(rotated, request, mail.code))).toBe('in');
+    expect(outcome(await enter(rotated, request, mail.code))).toBe('signed in');
     const retired = await open({ beside: t, settings: { LATCHKEY_KEYS: newer } });
-    const second = await ask(t);
+    const second = await requestCode(t);
     expect(outcome(await follow(retired, second.mail.token))).toBe('400 invalid_grant');
     for (const app of [retired, rotated, t]) await app.close();
   });

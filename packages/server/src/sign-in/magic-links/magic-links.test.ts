@@ -1,4 +1,4 @@
-// Signing in by the link of a mail, on both databases.
+// Signing in with the link of a mail, on both databases.
 
 import { expect, test } from 'bun:test';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
@@ -12,7 +12,7 @@ const request = (t: TestApp, email = ada): Promise<Answer> =>
 const verify = (t: TestApp, token: string, email?: string): Promise<Answer> =>
   t.ask('POST', '/magic_link/verify', { json: { token, ...(email === undefined ? {} : { email }) } });
 
-/** Asks for a mail and gives the token of its link. */
+/** Requests a mail and returns the token of its link. */
 async function linkFor(t: TestApp, email = ada): Promise<string> {
   await request(t, email);
   const mails = await t.mails();
@@ -20,7 +20,9 @@ async function linkFor(t: TestApp, email = ada): Promise<string> {
 }
 
 const outcomes = (answers: readonly Answer[]): string[] =>
-  answers.map((answer) => (answer.status === 200 ? 'in' : `${answer.status} ${answer.body.error}`)).sort();
+  answers
+    .map((answer) => (answer.status === 200 ? 'signed in' : `${answer.status} ${answer.body.error}`))
+    .sort();
 
 const profileOf = async (t: TestApp, answer: Answer) =>
   (await t.ask('GET', '/me', { token: answer.body.access_token })).body;
@@ -31,35 +33,35 @@ const rows = async (t: TestApp, table: string): Promise<number> => {
 };
 
 onBothDatabases('magic links', (open, dialect) => {
-  test('known, unknown, disabled and not admitted addresses get one answer after one list of statements', async () => {
+  test('known, unknown, disabled and disallowed addresses get the same answer after the same statements', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'example.com' } });
     await t.login('known@example.com');
-    await t.login('shut@example.com');
-    await setDisabled(t.ctx, 'shut@example.com', true);
-    const seen = [];
+    await t.login('disabled@example.com');
+    await setDisabled(t.ctx, 'disabled@example.com', true);
+    const answers = [];
     for (const email of [
       'known@example.com',
       'new@example.com',
-      'shut@example.com',
+      'disabled@example.com',
       'out@elsewhere.example',
     ]) {
       const before = t.statements.length;
       const { status, body, headers } = await request(t, email);
       expect(body).toEqual({ status: 'sent', expires_in: 900, request: expect.stringMatching(/^lk_mr_/) });
-      seen.push({
+      answers.push({
         status,
         length: body.request.length,
         headers: [...headers.keys()].sort(),
         statements: t.statements.slice(before),
       });
     }
-    expect(seen[0]!.status).toBe(202);
-    expect(seen[0]!.statements.length).toBeGreaterThan(0);
-    for (const one of seen) expect(one).toEqual(seen[0]!);
+    expect(answers[0]!.status).toBe(202);
+    expect(answers[0]!.statements.length).toBeGreaterThan(0);
+    for (const answer of answers) expect(answer).toEqual(answers[0]!);
     await t.close();
   });
 
-  test('a link logs in once', async () => {
+  test('a link signs in once', async () => {
     const t = await open();
     const token = await linkFor(t);
     const first = await verify(t, token);
@@ -75,24 +77,24 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('of 32 uses of one link at once exactly one logs in', async () => {
+  test('of 32 concurrent uses of one link exactly one signs in', async () => {
     const t = await open();
     const token = await linkFor(t);
     const answers = await Promise.all(Array.from({ length: 32 }, () => verify(t, token)));
-    expect(outcomes(answers)).toEqual([...Array(31).fill('400 invalid_grant'), 'in']);
+    expect(outcomes(answers)).toEqual([...Array(31).fill('400 invalid_grant'), 'signed in']);
     expect(await rows(t, 'sessions')).toBe(1);
     expect(await rows(t, 'users')).toBe(1);
     expect(await rows(t, 'organizations')).toBe(1);
     await t.close();
   });
 
-  test('of many links of one address used at once exactly one logs in', async () => {
+  test('of many links to one address used concurrently exactly one signs in', async () => {
     const t = await open();
     for (let round = 0; round < 4; round++) {
       for (let n = 0; n < 8; n++) await request(t);
       const tokens = (await t.mails()).slice(0, 8).map((mail) => mail.token);
       const answers = await Promise.all(tokens.flatMap((token) => [verify(t, token), verify(t, token)]));
-      expect(outcomes(answers)).toEqual([...Array(15).fill('400 invalid_grant'), 'in']);
+      expect(outcomes(answers)).toEqual([...Array(15).fill('400 invalid_grant'), 'signed in']);
     }
     expect(await rows(t, 'sessions')).toBe(4);
     expect(await rows(t, 'users')).toBe(1);
@@ -100,7 +102,7 @@ onBothDatabases('magic links', (open, dialect) => {
   });
 
   if (dialect === 'postgres') {
-    test('on two nodes at once, links of one address give one login and no error of the server', async () => {
+    test('links to one address used concurrently on two nodes give one session and no server error', async () => {
       const t = await open();
       const other = await open({ beside: t });
       for (let n = 0; n < 12; n++) await request(t);
@@ -108,13 +110,13 @@ onBothDatabases('magic links', (open, dialect) => {
       const answers = await Promise.all(
         tokens.flatMap((token, n) => [verify(n % 2 ? t : other, token), verify(n % 2 ? other : t, token)]),
       );
-      expect(outcomes(answers)).toEqual([...Array(23).fill('400 invalid_grant'), 'in']);
+      expect(outcomes(answers)).toEqual([...Array(23).fill('400 invalid_grant'), 'signed in']);
       await other.close();
       await t.close();
     });
   }
 
-  test('asking again voids nothing, whoever asks', async () => {
+  test('requesting another link leaves earlier ones valid', async () => {
     const t = await open();
     const first = await linkFor(t);
     for (let n = 0; n < 3; n++) await request(t);
@@ -122,7 +124,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('signing in voids every other link of that address in any letter case, and no other address', async () => {
+  test('signing in spends every other link to that address in any letter case, and to no other address', async () => {
     const t = await open();
     const [lower, upper, other] = [
       await linkFor(t),
@@ -137,7 +139,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('ASCII letter case does not make another account, and the address stays as first typed', async () => {
+  test('addresses that differ in ASCII letter case share an account, which keeps the first spelling', async () => {
     const t = await open();
     const first = await profileOf(t, await verify(t, await linkFor(t, 'Ada@Example.com')));
     const again = await profileOf(t, await verify(t, await linkFor(t, 'aDA@eXAMPLE.COM')));
@@ -146,7 +148,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('letters that only look alike, or differ outside ASCII, are other accounts', async () => {
+  test('addresses with lookalike letters, or that differ outside ASCII, are different accounts', async () => {
     const t = await open();
     const addresses = [
       'mike@example.com',
@@ -159,26 +161,26 @@ onBothDatabases('magic links', (open, dialect) => {
     ];
     const ids = new Set<string>();
     for (const email of addresses) {
-      const { id, email: kept } = await profileOf(t, await verify(t, await linkFor(t, email)));
-      expect(kept).toBe(email);
+      const { id, email: stored } = await profileOf(t, await verify(t, await linkFor(t, email)));
+      expect(stored).toBe(email);
       ids.add(id);
     }
     expect(ids.size).toBe(addresses.length);
     await t.close();
   });
 
-  test('a link works to the last millisecond of its life and not after', async () => {
+  test('a link works until it expires and not after', async () => {
     const t = await open({ settings: { LATCHKEY_MAGIC_LINK_TTL: '900' } });
-    const [living, dead] = [await linkFor(t), await linkFor(t, 'bob@example.com')];
+    const [valid, expired] = [await linkFor(t), await linkFor(t, 'bob@example.com')];
     t.pass(890);
-    expect((await verify(t, living)).status).toBe(200);
+    expect((await verify(t, valid)).status).toBe(200);
     t.pass(11);
-    expect(outcomes([await verify(t, dead)])).toEqual(['400 invalid_grant']);
+    expect(outcomes([await verify(t, expired)])).toEqual(['400 invalid_grant']);
     expect(await rows(t, 'users')).toBe(1);
     await t.close();
   });
 
-  test('a wrong address beside the token spends nothing; the right one logs in in any letter case', async () => {
+  test('a wrong address beside the token does not spend the link; the correct one signs in in any letter case', async () => {
     const t = await open();
     const token = await linkFor(t);
     for (const email of ['eve@example.com', 'ada@example.co', '\u0430da@example.com', 'x']) {
@@ -188,7 +190,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('fetching pages and the interface with GET and HEAD spends nothing', async () => {
+  test('GET and HEAD requests for pages and the API spend no link', async () => {
     const t = await open();
     const token = await linkFor(t);
     for (const method of ['GET', 'HEAD']) {
@@ -201,7 +203,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('while sign-up is closed a stranger is told so, keeps the link, and gets in once it is open', async () => {
+  test('while sign-up is closed a new address gets signup_disabled, and its link works once sign-up is open', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'closed' } });
     const token = await linkFor(t);
     for (let n = 0; n < 2; n++) expect(outcomes([await verify(t, token)])).toEqual(['403 signup_disabled']);
@@ -214,7 +216,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('a list of domains admits exactly those, in any letter case', async () => {
+  test('LATCHKEY_SIGNUP with domains allows exactly these, in any letter case', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'Example.com, corp.example' } });
     for (const email of ['a@example.com', 'b@EXAMPLE.COM', 'c@corp.example']) {
       expect((await verify(t, await linkFor(t, email))).status).toBe(200);
@@ -231,7 +233,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('the owner of a disabled account is told so, keeps the link, and gets in once it is enabled', async () => {
+  test('a disabled account gets account_disabled, and its link works once the account is enabled', async () => {
     const t = await open();
     await t.login();
     const token = await linkFor(t);
@@ -242,7 +244,7 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('a new account is made once, with a personal organization that it owns', async () => {
+  test('the first sign-in creates the account with a personal organization that it owns', async () => {
     const t = await open();
     for (let n = 0; n < 3; n++) {
       const { access_token } = await t.login();
@@ -257,16 +259,23 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
-  test('a link of another kind, cut, lengthened or altered is refused and spends nothing', async () => {
+  test('a token of another kind, truncated, extended or altered is refused and spends nothing', async () => {
     const t = await open();
     const { body } = await request(t);
     const [mail] = await t.mails();
     const token = mail!.token;
     const altered = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
-    const wrong = [body.request, token.slice(0, -1), `${token}A`, altered, token.toUpperCase(), ` ${token}`];
-    wrong.push(token.replace('lk_ml_', 'lk_mr_'), body.request.replace('lk_mr_', 'lk_ml_'), 'x', '\u0000');
+    const invalid = [
+      body.request,
+      token.slice(0, -1),
+      `${token}A`,
+      altered,
+      token.toUpperCase(),
+      ` ${token}`,
+    ];
+    invalid.push(token.replace('lk_ml_', 'lk_mr_'), body.request.replace('lk_mr_', 'lk_ml_'), 'x', '\u0000');
     const before = t.statements.length;
-    for (const one of wrong) expect(outcomes([await verify(t, one)])).toEqual(['400 invalid_grant']);
+    for (const text of invalid) expect(outcomes([await verify(t, text)])).toEqual(['400 invalid_grant']);
     expect(t.statements.length).toBe(before);
     expect((await verify(t, token)).status).toBe(200);
     await t.close();

@@ -13,23 +13,23 @@ import { type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
 
-/** Who asks for a mail: where the request came from, and what the browser is known by. */
-interface Asker {
+/** Where a request for a mail comes from, and the cookie by which its browser may be known. */
+interface RequestOrigin {
   readonly client: ClientInfo;
   readonly knownBrowserCookie: string | undefined;
 }
 
 /**
- * Sends a login mail. What happens, and how long it takes, does not depend on whether the account exists: an account
- * is looked up only for a browser that signed in to it before, which is not in the way of strangers' mails then.
- * `headers` tell where the caller stands with the limits.
+ * Sends a sign-in mail. The response and its timing do not depend on whether the account exists: an account is only
+ * looked up for a browser that signed in to it before, and that browser has a rate limit that strangers cannot exhaust.
+ * `headers` carry the state of the rate limits.
  * @throws {AuthError} `rate_limited`
  */
-export async function requestMagicLink(ctx: Context, email: string, asker: Asker) {
+export async function requestMagicLink(ctx: Context, email: string, origin: RequestOrigin) {
   const emailKey = emailKeyOf(email);
-  const browser = await recognizeBrowser(ctx, asker.knownBrowserCookie, emailKey);
-  const mail = await ctx.limiter.take(
-    ...(browser === undefined ? mailLimits(emailKey, asker.client) : mailByKnownBrowser(emailKey, browser)),
+  const browser = await recognizeBrowser(ctx, origin.knownBrowserCookie, emailKey);
+  const limits = await ctx.limiter.take(
+    ...(browser === undefined ? mailLimits(emailKey, origin.client) : mailByKnownBrowser(emailKey, browser)),
   );
   const now = ctx.clock();
   const subject = ctx.random(subjectBytes);
@@ -53,7 +53,7 @@ export async function requestMagicLink(ctx: Context, email: string, asker: Asker
       });
     });
   } catch (error) {
-    await mail.refund();
+    await limits.refund();
     throw error;
   }
   ctx.wakeMailWorker();
@@ -62,38 +62,39 @@ export async function requestMagicLink(ctx: Context, email: string, asker: Asker
     expires_in: ctx.config.magicLinkTtlSeconds,
     request: mintHandle(ctx.keys, 'magicLinkRequest', { subject, value: expiresAt }),
   };
-  return { sent, headers: mail.headers };
+  return { sent, headers: limits.headers };
 }
 
 const refused = (detail: string) =>
-  new AuthError('invalid_grant', 'The link or code is unknown, expired or already used.', { detail });
+  new AuthError('invalid_grant', 'The link or code is unknown, has expired or was already used.', { detail });
 
-type Link = Awaited<ReturnType<typeof store.findMagicLink>>[number];
+type MagicLink = Awaited<ReturnType<typeof store.findMagicLink>>[number];
 
-/** Who logs in, and the browser session that this login replaces. */
-interface SignInRequest {
+/** Where a sign-in comes from, and the cookie of the browser session that it replaces. */
+interface SignInOrigin {
   readonly client: ClientInfo;
   readonly replacesCookie: string | undefined;
 }
 
 /**
- * Logs in with the token of a link. With `email` only if the link was sent there; a mismatch spends nothing.
+ * Signs a user in with the token of a link. With `email`, the link must have been sent to that address; a mismatch does
+ * not spend it.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
-export async function loginWithLink(
+export async function signInWithLink(
   ctx: Context,
   token: string,
   email: string | undefined,
-  facts: SignInRequest,
+  origin: SignInOrigin,
 ): Promise<StartedSession> {
   const handle = readHandle(ctx.keys, 'magicLink', token);
   if (!handle) throw refused('malformed');
-  await ctx.limiter.take(byClient('link_logins', facts.client));
+  await ctx.limiter.take(byClient('link_logins', origin.client));
   const session = await ctx.db.transaction(async (tx) => {
     const [link] = await store.lockMagicLink(tx, { id: handle.subject.toString('base64url') });
     if (!link || link.spent_at !== null || link.expires_at <= ctx.clock()) return undefined;
     if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
-    return login(ctx, tx, link, 'magic_link', facts);
+    return completeSignIn(ctx, tx, link, 'magic_link', origin);
   });
   if (!session) throw refused('over');
   ctx.metrics.logins.inc({ method: 'magic_link' });
@@ -101,57 +102,59 @@ export async function loginWithLink(
 }
 
 /**
- * Logs in with the code of a mail, on the screen that asked for it. Every wrong try is counted before the
- * answer leaves.
+ * Signs a user in with the code of a mail, in the client that requested it. Every attempt is counted before its code is
+ * compared, so that parallel guesses cannot exceed the maximum.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
-export async function loginWithCode(
+export async function signInWithCode(
   ctx: Context,
   request: string,
   typed: string,
-  facts: SignInRequest,
+  origin: SignInOrigin,
 ): Promise<StartedSession> {
   const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
   if (!handle) throw refused('malformed');
-  const guess = await ctx.limiter.take(byClient('email_codes_by_client', facts.client));
+  const attempt = await ctx.limiter.take(byClient('email_codes_by_client', origin.client));
   const code = normalizeCode(typed) ?? '';
   const result = await ctx.db.transaction(async (tx) => {
     const [link] = await store.countCodeAttempt(tx, {
       id: handle.subject.toString('base64url'),
-      greatest_tries: ctx.config.emailCodeTries,
+      max_attempts: ctx.config.emailCodeTries,
       now: ctx.clock(),
     });
     if (!link) return 'over';
-    // The mail may have been written under another key of the ring than the request.
-    const right = ctx.keys.all.filter((key) => sameCode(emailCodeOf(key, link.id), code)).length > 0;
-    if (!right) return 'wrong_code';
-    return (await login(ctx, tx, link, 'email_code', facts)) ?? 'over';
+    if (!isCodeOf(ctx, link, code)) return 'wrong_code';
+    return (await completeSignIn(ctx, tx, link, 'email_code', origin)) ?? 'over';
   });
   if (typeof result === 'string') throw refused(result);
-  await guess.refund();
+  await attempt.refund();
   ctx.metrics.logins.inc({ method: 'email_code' });
   return result;
 }
 
-/** Spends the link and all others of its address, and starts the session; undefined when another was first. */
-async function login(
+/** Compares with the code under every key of the ring: the mail may be older than the newest key. */
+const isCodeOf = (ctx: Context, link: MagicLink, code: string): boolean =>
+  ctx.keys.all.filter((key) => sameCode(emailCodeOf(key, link.id), code)).length > 0;
+
+/** Spends all links of the address and starts a session; undefined when another sign-in spent this link first. */
+async function completeSignIn(
   ctx: Context,
   tx: Executor,
-  link: Link,
+  link: MagicLink,
   method: 'magic_link' | 'email_code',
-  facts: SignInRequest,
+  origin: SignInOrigin,
 ): Promise<StartedSession | undefined> {
   await requireSignupAllowed(ctx, tx, link.email);
   const spent = await store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() });
   if (!spent.some((row) => row.id === link.id)) return undefined;
-  const { id, isNew } = await findOrCreateAccount(ctx, tx, link.email, facts.client);
+  const { id, isNew } = await findOrCreateAccount(ctx, tx, link.email, origin.client);
   return startSession(ctx, tx, {
     userId: id,
     emailKey: link.email_key,
     makesAccount: isNew,
     kind: 'browser',
     method,
-    ...facts,
+    ...origin,
   });
 }
 

@@ -15,7 +15,7 @@ async function signInMail(settings: Record<string, string> = {}): Promise<{ mail
 
 const codePattern = new RegExp(`^[${codeAlphabet}]{4}-[${codeAlphabet}]{4}$`);
 
-test('in the text the link stands alone on one line and the code alone on another', async () => {
+test('the plain text has the link and the code each on a line of their own', async () => {
   const { mail } = await signInMail({ LATCHKEY_BASE_URL: 'https://login.example.com' });
   const lines = mail.text.split('\n');
   const links = lines.filter((line) => line.includes('://'));
@@ -25,7 +25,7 @@ test('in the text the link stands alone on one line and the code alone on anothe
   expect(lines.filter((line) => line.includes(mail.code))).toEqual([mail.code]);
 });
 
-test('the text and the HTML hold the same link and the same code, and nothing else to open or load', async () => {
+test('text and HTML have the same link and code, and the HTML loads nothing', async () => {
   const { mail } = await signInMail();
   const urls = [...mail.html.matchAll(/(?:https?:)?\/\/[^\s"'<>]+/g)].map(([url]) => url);
   expect(urls).toEqual([`http://localhost:8787/magic-link#token=${mail.token}`]);
@@ -33,7 +33,7 @@ test('the text and the HTML hold the same link and the same code, and nothing el
   expect(mail.html).not.toMatch(/<(img|script|iframe|link)\b/i);
 });
 
-test('the token is only in the fragment of the link, which browsers never send', async () => {
+test('the token is only in the fragment of the link, which browsers do not send', async () => {
   const { mail } = await signInMail();
   const link = mail.text.split('\n').find((line) => line.includes('://'))!;
   const { pathname, search, hash } = new URL(link);
@@ -41,7 +41,7 @@ test('the token is only in the fragment of the link, which browsers never send',
   expect(hash).toBe(`#token=${mail.token}`);
 });
 
-test('neither the link nor the address tells the code: only the server key does', async () => {
+test('the code depends on the server key and cannot be derived from the link', async () => {
   const { mail, keys } = await signInMail();
   const linkId = readHandle(parseKeyRing(keys), 'magicLink', mail.token)!.subject.toString('base64url');
   expect(formatCode(emailCodeOf(parseKeyRing(keys).signing, linkId))).toBe(mail.code);
@@ -50,7 +50,7 @@ test('neither the link nor the address tells the code: only the server key does'
   expect(mail.token).not.toContain(mail.code.replace('-', ''));
 });
 
-test('codes of many mails are all of the alphabet, and hardly ever the same', () => {
+test('the codes of 2000 mails are well-formed and distinct', () => {
   const key = parseKeyRing(
     Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'),
   ).signing;
@@ -67,13 +67,13 @@ test.each([
   [60, '1 minute'],
   [900, '15 minutes'],
   [86_400, '1440 minutes'],
-])('a life of %i s is told as %s', (seconds, words) => {
+])('a lifetime of %i s reads as %s', (seconds, words) => {
   const { text, html } = signInMessage('https://a.example/x', 'BCDF-GHJK', seconds);
   expect(text).toContain(`within ${words}.`);
   expect(html).toContain(`within ${words}.`);
 });
 
-test('the life in the mail is the life of the link', async () => {
+test('the mail states the configured lifetime of its link', async () => {
   const { mail } = await signInMail({ LATCHKEY_MAGIC_LINK_TTL: '300' });
   expect(mail.text).toContain('within 5 minutes.');
 });

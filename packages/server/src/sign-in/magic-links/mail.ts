@@ -8,7 +8,7 @@ import * as store from './store.ts';
 
 export const signInTemplate = 'sign_in';
 
-/** The code of a mail, which only the server can compute: nothing in the link leads to it. */
+/** The code of a sign-in mail. Only the server can compute it: the link does not reveal it. */
 export const emailCodeOf = (key: ServerKey, linkId: string): string =>
   codeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
 
@@ -17,17 +17,17 @@ const minutes = (seconds: number): string => {
   return count === 1 ? '1 minute' : `${count} minutes`;
 };
 
-/** The words of a sign-in mail. In the text the link and the code each stand alone on a line. */
-export const signInMessage = (link: string, code: string, lifeSeconds: number): Message =>
+/** Composes a sign-in mail. Its plain text has the link and the code each on a line of their own. */
+export const signInMessage = (link: string, code: string, ttlSeconds: number): Message =>
   composeMessage('Sign in to Latchkey', [
     'Open this link to sign in:',
     { link, words: 'Sign in to Latchkey' },
-    'Or type this code on the screen that asked for it:',
+    'Or enter this code where you started signing in:',
     { code },
-    `Both work once, within ${minutes(lifeSeconds)}. If you did not ask for this mail, you can ignore it: nothing happens unless somebody uses it. Never tell the code to anyone.`,
+    `Use either one, once, within ${minutes(ttlSeconds)}. If you didn't request this email, you can ignore it. Never share the link or the code with anyone.`,
   ]);
 
-/** Makes link and code at the moment of sending; the same again if the mail has to be sent again. */
+/** Computes link and code when the mail is sent, so that neither is stored. A second attempt to send has the same ones. */
 export const signInMail: Template = async (ctx, mail) => {
   const [row] = await store.findMagicLink(ctx.db.read, { id: mail.reference });
   if (!row) return undefined;

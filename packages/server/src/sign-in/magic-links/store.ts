@@ -26,7 +26,7 @@ export const findMagicLink = statement<{ id: string }>()((db, p) =>
   db.selectFrom('magic_links').selectAll().where('id', '=', p.id),
 );
 
-/** A link, and a lock on its address: of logins with one address, one at a time goes on. */
+/** A link, with a lock on its address: sign-ins with one address run one at a time. */
 export const lockMagicLink = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('magic_links')
@@ -35,7 +35,7 @@ export const lockMagicLink = statement<{ id: string }>()((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
-/** The id of a link, whose address is locked before the row that a statement compares it with. */
+/** The id of a link, with its address locked before the row that a statement compares it with. */
 const lockedLinkId = (db: Kysely<Tables>, id: Expression<string>, dialect: Dialect) =>
   db
     .selectFrom((e) =>
@@ -47,23 +47,20 @@ const lockedLinkId = (db: Kysely<Tables>, id: Expression<string>, dialect: Diale
     )
     .select('locked.id');
 
-/** Locks the address and takes one of the tries that a code has, before it is looked at; no row when none is left or all is over. */
-export const countCodeAttempt = statement<{ id: string; greatest_tries: number; now: number }>()(
+/** Locks the address and counts an attempt at the code; no row when none is left or the link is spent or expired. */
+export const countCodeAttempt = statement<{ id: string; max_attempts: number; now: number }>()(
   (db, p, dialect) =>
     db
       .updateTable('magic_links')
       .set((e) => ({ code_tries: e('code_tries', '+', 1) }))
       .where('id', '=', lockedLinkId(db, p.id, dialect))
-      .where('code_tries', '<', p.greatest_tries)
+      .where('code_tries', '<', p.max_attempts)
       .where('spent_at', 'is', null)
       .where('expires_at', '>', p.now)
       .returningAll(),
 );
 
-/**
- * Spends every unspent link of a locked address. Of any number of links of one address that are used at once, the
- * caller whose own id is among the rows is the one that logs in.
- */
+/** Spends every unspent link of a locked address. Only the caller whose own link is among the rows may sign in. */
 export const spendLinksFor = statement<{ email_key: string; now: number }>()((db, p) =>
   db
     .updateTable('magic_links')

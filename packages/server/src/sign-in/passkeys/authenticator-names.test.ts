@@ -4,7 +4,7 @@ import { temporaryDirectory } from '../../../../../tests/support/service.ts';
 import list from './aaguids.json' with { type: 'json' };
 import { defaultNameOf } from './authenticator-names.ts';
 
-test('the shipped list says where it is from and when, and every name would pass as a given one', () => {
+test('the shipped list names its source and date, and every name in it is a valid passkey name', () => {
   expect(list.source).toContain('github.com/passkeydeveloper/passkey-authenticator-aaguids');
   expect(list.date).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   for (const [aaguid, name] of Object.entries(list.names)) {
@@ -13,19 +13,19 @@ test('the shipped list says where it is from and when, and every name would pass
   }
 });
 
-test('an authenticator that does not tell what it is makes just a passkey', () => {
+test('a passkey with an unknown AAGUID is named Passkey', () => {
   expect(defaultNameOf('00000000-0000-0000-0000-000000000000')).toBe('Passkey');
   expect(defaultNameOf('constructor')).toBe('Passkey');
   expect(defaultNameOf('ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4')).toBe('Google Password Manager');
 });
 
-test('a renewal from a file takes every name and no icon, and an empty list changes nothing', async () => {
+test('renewing the list from a file takes every name without icons, and an empty file changes nothing', async () => {
   const directory = temporaryDirectory();
-  const [given, target] = [join(directory, 'given.json'), join(directory, 'names.json')];
+  const [input, target] = [join(directory, 'input.json'), join(directory, 'names.json')];
   const renew = async (names: object) => {
-    await Bun.write(given, JSON.stringify(names));
+    await Bun.write(input, JSON.stringify(names));
     const script = join(import.meta.dir, '../../../../../tools/renew-aaguids.ts');
-    return Bun.spawn([process.execPath, script, given, target], { stderr: 'ignore' }).exited;
+    return Bun.spawn([process.execPath, script, input, target], { stderr: 'ignore' }).exited;
   };
   const [first, second] = ['00000000-0000-0000-0000-00000000000a', '00000000-0000-0000-0000-00000000000b'];
   expect(await renew({ [second]: { name: 'Second', icon_dark: 'data:' }, [first]: { name: 'First' } })).toBe(

@@ -9,24 +9,20 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
-/** A challenge of ours that has not expired; whether it was spent is not known yet. */
+/** An unexpired challenge that this service issued. It may already be spent. */
 export interface Challenge {
   readonly id: string;
   readonly expiresAt: number;
 }
 
-/** The one answer to a ceremony that fails, whatever the reason; `detail` tells the log. */
+/** The error of every failed ceremony. The caller gets no details; `detail` goes into the log. */
 export const ceremonyRefused = (detail: string, cause?: unknown): AuthError =>
-  new AuthError(
-    'invalid_grant',
-    'The passkey response is malformed, expired, already used or not valid here.',
-    {
-      detail,
-      cause,
-    },
-  );
+  new AuthError('invalid_grant', 'The passkey response is invalid, has expired or was already used.', {
+    detail,
+    cause,
+  });
 
-/** A new challenge, in a registration bound to the session. Nothing is written down. */
+/** Issues a challenge, for a registration bound to its session. Nothing is stored until the challenge is spent. */
 export const issueChallenge = (ctx: Context, kind: ChallengeKind, sessionId?: string): string =>
   mintChallenge(
     ctx.keys,
@@ -36,10 +32,10 @@ export const issueChallenge = (ctx: Context, kind: ChallengeKind, sessionId?: st
   );
 
 /**
- * What a challenge that came back proves by itself.
- * @throws {AuthError} `invalid_grant` for any that was not issued for this, or has expired
+ * Verifies a returned challenge without the database.
+ * @throws {AuthError} `invalid_grant` when it has expired or was not issued for this ceremony and session
  */
-export function checkChallenge(
+export function verifyChallenge(
   ctx: Context,
   kind: ChallengeKind,
   text: string,
@@ -51,15 +47,15 @@ export function checkChallenge(
   return { id: handle.subject.toString('base64url'), expiresAt: handle.value };
 }
 
-/** Spends a challenge; true for exactly one caller, once its transaction commits. */
+/** Spends a challenge: true for exactly one caller, once its transaction commits. */
 export async function spendChallenge(on: Executor, challenge: Challenge): Promise<boolean> {
   const rows = await store.spendChallenge(on, { id: challenge.id, expires_at: challenge.expiresAt });
   return rows.length > 0;
 }
 
 /**
- * Runs a ceremony whose success spends the challenge itself. One that fails spends it, too, before the refusal
- * leaves, and one that comes with a spent challenge learns nothing else.
+ * Runs a ceremony that spends its challenge when it succeeds, and spends it when the ceremony is refused. A ceremony
+ * with a spent challenge gets the error of a replay, whatever else is wrong with it.
  */
 export async function spendingOnRefusal<T>(
   ctx: Context,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Config } from '../../platform/config.ts';
 import { ceremonyRefused } from './challenge.ts';
 
 const collectedClientData = z.object({
@@ -11,13 +12,20 @@ const collectedClientData = z.object({
 
 const challengeOnly = collectedClientData.pick({ challenge: true });
 
-/** What the browser says of the page that asked. @see WebAuthn Level 3 section 5.8.1 */
-export type ClientData = z.infer<typeof collectedClientData>;
+/** Decoded client data of which only the challenge has been checked, and only its type. */
+interface UnverifiedClientData {
+  readonly challenge: string;
+  readonly members: unknown;
+  readonly encoded: string;
+}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** The origins whose pages may take part in ceremonies. */
+export const expectedOrigins = (config: Config): string[] => [config.baseUrl, ...config.allowedOrigins];
+
 /**
- * Reads base64url that has exactly one spelling.
+ * Decodes base64url and accepts only its canonical encoding.
  * @throws {AuthError} `invalid_grant`
  */
 export function readBase64url(text: string): Uint8Array<ArrayBuffer> {
@@ -26,48 +34,35 @@ export function readBase64url(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }
 
-const parseClientData = (encoded: string): unknown =>
-  JSON.parse(utf8.decode(new Uint8Array(Buffer.from(encoded, 'base64url'))));
-
 /**
- * The challenge that client data answers to, whatever else is wrong with it: it is known before anything that
- * can fail, so that what fails spends it.
- * @throws {AuthError} `invalid_grant` where there is none
+ * Decodes client data and finds its challenge, before anything else about it can be refused: a refused ceremony has to
+ * spend its challenge.
+ * @throws {AuthError} `invalid_grant` when it has no challenge
  */
-export function readChallengeOf(encoded: string): string {
+export function parseClientData(encoded: string): UnverifiedClientData {
   try {
-    return challengeOnly.parse(parseClientData(encoded)).challenge;
+    const members: unknown = JSON.parse(utf8.decode(new Uint8Array(Buffer.from(encoded, 'base64url'))));
+    return { challenge: challengeOnly.parse(members).challenge, members, encoded };
   } catch (error) {
     throw ceremonyRefused('client_data', error);
   }
 }
 
 /**
- * Reads the client data of either ceremony.
- * @throws {AuthError} `invalid_grant`
- */
-export function readClientData(encoded: string): ClientData {
-  readBase64url(encoded);
-  try {
-    return collectedClientData.parse(parseClientData(encoded));
-  } catch (error) {
-    throw ceremonyRefused('client_data', error);
-  }
-}
-
-/**
- * Refuses client data of another kind of ceremony, from another site's page, or from a page inside another
- * site's frame: that one could not see what it agrees to.
+ * Refuses client data that is malformed, of the other ceremony, from a foreign origin, or from a page framed by another
+ * site: there, the user cannot see what they agree to.
  * @throws {AuthError} `invalid_grant`
  * @see WebAuthn Level 3 sections 7.1 and 7.2
  */
-export function checkClientData(
-  clientData: ClientData,
-  expected: { type: 'webauthn.create' | 'webauthn.get'; origins: readonly string[] },
+export function verifyClientData(
+  config: Config,
+  { members, encoded }: UnverifiedClientData,
+  type: 'webauthn.create' | 'webauthn.get',
 ): void {
-  if (clientData.type !== expected.type) throw ceremonyRefused('type');
-  if (!expected.origins.includes(clientData.origin)) throw ceremonyRefused('origin');
-  if (clientData.crossOrigin === true || clientData.topOrigin !== undefined) {
-    throw ceremonyRefused('cross_origin');
-  }
+  readBase64url(encoded);
+  const { data, error } = collectedClientData.safeParse(members);
+  if (!data) throw ceremonyRefused('client_data', error);
+  if (data.type !== type) throw ceremonyRefused('type');
+  if (!expectedOrigins(config).includes(data.origin)) throw ceremonyRefused('origin');
+  if (data.crossOrigin === true || data.topOrigin !== undefined) throw ceremonyRefused('cross_origin');
 }

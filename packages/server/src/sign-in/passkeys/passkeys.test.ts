@@ -10,7 +10,7 @@ import {
 
 const algorithms: readonly Algorithm[] = ['ES256', 'EdDSA', 'RS256'];
 
-const plug = (app: TestApp, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
+const authenticatorFor = (app: TestApp, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
   createAuthenticator({ origin: app.ctx.config.baseUrl, ...options });
 
 async function creationOptions(app: TestApp, tokens: Tokens) {
@@ -29,7 +29,7 @@ async function register(app: TestApp, tokens: Tokens, authenticator: Authenticat
 
 const requestOptions = async (app: TestApp) => (await app.ask('POST', '/passkey/login/challenge')).body;
 
-async function logIn(app: TestApp, authenticator: Authenticator, ask: Ask = {}) {
+async function signIn(app: TestApp, authenticator: Authenticator, ask: Ask = {}) {
   const json = authenticator.get(await requestOptions(app));
   return app.ask('POST', '/passkey/login', { ...ask, json });
 }
@@ -45,10 +45,10 @@ const eventsOf = (app: TestApp, type: string) =>
 
 onBothDatabases('passkeys', (open) => {
   for (const algorithm of algorithms) {
-    test(`a passkey with ${algorithm} is registered and logs in`, async () => {
+    test(`a user registers a passkey with ${algorithm} and signs in with it`, async () => {
       const app = await open();
       const tokens = await app.login();
-      const authenticator = plug(app, { algorithm });
+      const authenticator = authenticatorFor(app, { algorithm });
       const { status, body: record } = await register(app, tokens, authenticator);
       expect(status).toBe(201);
       expect(record).toEqual({
@@ -63,25 +63,25 @@ onBothDatabases('passkeys', (open) => {
         last_used_at: null,
       });
       app.pass(60);
-      const login = await logIn(app, authenticator);
-      expect(login.status).toBe(200);
-      expect(Object.keys(login.body).sort()).toEqual([
+      const signedIn = await signIn(app, authenticator);
+      expect(signedIn.status).toBe(200);
+      expect(Object.keys(signedIn.body).sort()).toEqual([
         'access_token',
         'expires_in',
         'refresh_token',
         'token_type',
       ]);
-      const me = await app.ask('GET', '/me', { token: login.body.access_token });
+      const me = await app.ask('GET', '/me', { token: signedIn.body.access_token });
       expect(me.body.email).toBe('ada@example.com');
       const [used] = await listed(app, tokens);
       expect(Date.parse(used.last_used_at) - Date.parse(used.created_at)).toBeGreaterThanOrEqual(60_000);
-      const sessions = await app.ask('GET', '/sessions', { token: login.body.access_token });
+      const sessions = await app.ask('GET', '/sessions', { token: signedIn.body.access_token });
       expect(sessions.body.sessions[0]).toMatchObject({ method: 'passkey', kind: 'browser', current: true });
       await app.close();
     });
   }
 
-  test('the options are those of Level 3, and the user handle is one random value that is no address', async () => {
+  test('the options follow WebAuthn Level 3, and the user handle is one random value per account', async () => {
     const app = await open();
     const tokens = await app.login();
     const first = await creationOptions(app, tokens);
@@ -103,7 +103,7 @@ onBothDatabases('passkeys', (open) => {
       },
       attestation: 'none',
     });
-    const { body: record } = await register(app, tokens, plug(app));
+    const { body: record } = await register(app, tokens, authenticatorFor(app));
     const second = await creationOptions(app, tokens);
     expect(second.user.id).toBe(first.user.id);
     expect(second.challenge).not.toBe(first.challenge);
@@ -119,17 +119,17 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('issuing challenges writes nothing; a spent one leaves a row until it is swept', async () => {
+  test('issuing a challenge writes nothing; a spent one leaves a row until it is swept', async () => {
     const app = await open();
     const tokens = await app.login();
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     await register(app, tokens, authenticator);
     const before = app.statements.length;
     for (let i = 0; i < 10; i++) await requestOptions(app);
     expect(app.statements.length).toBe(before);
     await creationOptions(app, tokens);
     expect(app.statements.slice(before).filter((text) => !/^select/i.test(text))).toEqual([]);
-    expect((await logIn(app, authenticator)).status).toBe(200);
+    expect((await signIn(app, authenticator)).status).toBe(200);
     const spent = () => app.ctx.db.read.run('SELECT id FROM spent_challenges', []);
     expect(await spent()).toHaveLength(2);
     await app.sweep();
@@ -140,10 +140,10 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('a name is the given one, else the product that the AAGUID names', async () => {
+  test('a new passkey has the requested name, or else the product that its AAGUID names', async () => {
     const app = await open();
     const tokens = await app.login();
-    const product = plug(app, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd' });
+    const product = authenticatorFor(app, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd' });
     expect((await register(app, tokens, product)).body.name).toBe('Apple Passwords');
     expect((await register(app, tokens, product, 'My phone 📱')).body.name).toBe('My phone 📱');
     for (const name of ['', ' ', 'a\nb', 'x'.repeat(101), 7, null]) {
@@ -158,20 +158,20 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('passkeys are listed newest first, renamed and removed by their owner only', async () => {
+  test('passkeys are listed newest first, and only their owner can rename and remove them', async () => {
     const app = await open();
     const tokens = await app.login();
     const other = await app.login('eve@example.com');
     const ids: string[] = [];
     for (const name of ['one', 'two', 'three']) {
-      ids.unshift((await register(app, tokens, plug(app), name)).body.id);
+      ids.unshift((await register(app, tokens, authenticatorFor(app), name)).body.id);
       app.pass(1);
     }
     expect((await listed(app, tokens)).map((record: { id: string }) => record.id)).toEqual(ids);
     expect(await listed(app, other)).toEqual([]);
 
-    const rename = (who: Tokens, id: string, json: unknown) =>
-      app.ask('PATCH', `/passkeys/${id}`, { token: who.access_token, json });
+    const rename = (user: Tokens, id: string, json: unknown) =>
+      app.ask('PATCH', `/passkeys/${id}`, { token: user.access_token, json });
     const renamed = await rename(tokens, ids[0]!, { name: 'laptop' });
     expect(renamed.status).toBe(200);
     expect(renamed.body).toEqual((await listed(app, tokens))[0]);
@@ -190,8 +190,8 @@ onBothDatabases('passkeys', (open) => {
       expect((await rename(tokens, ids[0]!, json)).body.error_description).toStartWith('name:');
     }
 
-    const remove = (who: Tokens, id: string) =>
-      app.ask('DELETE', `/passkeys/${id}`, { token: who.access_token });
+    const remove = (user: Tokens, id: string) =>
+      app.ask('DELETE', `/passkeys/${id}`, { token: user.access_token });
     expect((await remove(other, ids[0]!)).status).toBe(404);
     expect((await remove(tokens, ids[0]!)).status).toBe(204);
     expect((await remove(tokens, ids[0]!)).status).toBe(404);
@@ -204,10 +204,10 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('adding and removing need a recent login, which a passkey login is', async () => {
+  test('adding and removing passkeys need a recent sign-in, for which a passkey suffices', async () => {
     const app = await open();
     const tokens = await app.login();
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     const { body: record } = await register(app, tokens, authenticator);
     const device = await app.deviceLogin(tokens);
     app.pass(901);
@@ -222,14 +222,14 @@ onBothDatabases('passkeys', (open) => {
       }
       expect((await app.ask('GET', '/passkeys', { token })).status).toBe(200);
     }
-    const { body: fresh } = await logIn(app, authenticator);
+    const { body: fresh } = await signIn(app, authenticator);
     expect((await creationOptions(app, fresh)).challenge).toBeString();
     const removed = await app.ask('DELETE', `/passkeys/${record.id}`, { token: fresh.access_token });
     expect(removed.status).toBe(204);
     await app.close();
   });
 
-  test('nobody without a credential reaches the endpoints of a user', async () => {
+  test('the endpoints of a user refuse requests without a credential', async () => {
     const app = await open();
     for (const [method, path] of [
       ['POST', '/passkey/register/challenge'],
@@ -244,13 +244,13 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('in cookie mode no credential is in the answer, and the former session of the browser ends', async () => {
+  test('in cookie mode the body has no credential, and the previous session of the browser ends', async () => {
     const app = await open();
     const tokens = await app.login();
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     await register(app, tokens, authenticator);
     const headers = { Origin: app.ctx.config.baseUrl };
-    const cookieLogin = async (cookie?: string) => {
+    const cookieSignIn = async (cookie?: string) => {
       const json = authenticator.get(await requestOptions(app));
       return app.ask('POST', '/passkey/login?session=cookie', {
         json,
@@ -258,14 +258,14 @@ onBothDatabases('passkeys', (open) => {
         ...(cookie === undefined ? {} : { cookie }),
       });
     };
-    const first = await cookieLogin();
+    const first = await cookieSignIn();
     expect(first.status).toBe(200);
     expect(Object.keys(first.body)).toEqual(['user']);
     expect(first.body.user.email).toBe('ada@example.com');
     const [cookie] = first.headers.get('Set-Cookie')!.split(';');
     expect(first.headers.get('Set-Cookie')).toContain('HttpOnly; SameSite=Lax');
     expect((await app.ask('GET', '/passkeys', { cookie: cookie!, headers })).status).toBe(200);
-    expect((await cookieLogin(cookie)).status).toBe(200);
+    expect((await cookieSignIn(cookie)).status).toBe(200);
     expect((await app.ask('GET', '/passkeys', { cookie: cookie!, headers })).status).toBe(401);
     expect((await app.ask('GET', '/passkeys', { token: tokens.access_token })).status).toBe(200);
 
@@ -278,10 +278,10 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('a synced passkey tells its backup state, which each login refreshes', async () => {
+  test('each sign-in updates the backup state of a synced passkey', async () => {
     const app = await open();
     const tokens = await app.login();
-    const authenticator = plug(app, { flags: flag.up | flag.uv | flag.be });
+    const authenticator = authenticatorFor(app, { flags: flag.up | flag.uv | flag.be });
     const { body } = await register(app, tokens, authenticator);
     expect(body).toMatchObject({ device_type: 'multi_device', backed_up: false });
     const json = authenticator.get(await requestOptions(app), {
@@ -292,10 +292,10 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('a disabled account is told so only after its assertion verified', async () => {
+  test('account_disabled is only answered to a verified assertion', async () => {
     const app = await open();
     const tokens = await app.login();
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     await register(app, tokens, authenticator);
     await app.ctx.db.single.run('UPDATE users SET disabled_at = 1', []);
     const options = await requestOptions(app);
@@ -306,22 +306,22 @@ onBothDatabases('passkeys', (open) => {
     expect([refused.status, refused.body.error]).toEqual([403, 'account_disabled']);
     await app.ctx.db.single.run('UPDATE users SET disabled_at = NULL', []);
     expect((await app.ask('POST', '/passkey/login', { json })).body.error).toBe('invalid_grant');
-    expect((await logIn(app, authenticator)).status).toBe(200);
+    expect((await signIn(app, authenticator)).status).toBe(200);
     await app.close();
   });
 
-  test('a credential that is registered, to whomever, is a conflict and changes nothing', async () => {
+  test('registering a credential again, to any user, is a conflict and changes nothing', async () => {
     const app = await open();
     const ada = await app.login();
     const eve = await app.login('eve@example.com');
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     const options = await creationOptions(app, ada);
     const response = authenticator.create(options);
-    const post = (who: Tokens, json: unknown) =>
-      app.ask('POST', '/passkey/register', { token: who.access_token, json });
+    const post = (user: Tokens, json: unknown) =>
+      app.ask('POST', '/passkey/register', { token: user.access_token, json });
     expect((await post(ada, response)).status).toBe(201);
-    for (const who of [ada, eve]) {
-      const again = await creationOptions(app, who);
+    for (const user of [ada, eve]) {
+      const again = await creationOptions(app, user);
       const clientData = Buffer.from(
         JSON.stringify({
           type: 'webauthn.create',
@@ -336,20 +336,20 @@ onBothDatabases('passkeys', (open) => {
           clientDataJSON: clientData.toString('base64url'),
         },
       };
-      const answer = await post(who, json);
+      const answer = await post(user, json);
       expect([answer.status, answer.body.error]).toEqual([409, 'conflict']);
-      expect((await post(who, json)).body.error).toBe('invalid_grant');
+      expect((await post(user, json)).body.error).toBe('invalid_grant');
     }
     expect(await listed(app, ada)).toHaveLength(1);
     expect(await listed(app, eve)).toHaveLength(0);
     await app.close();
   });
 
-  test('of registrations that race for the last places, as many pass as there are: 20', async () => {
+  test('concurrent registrations never exceed 20 passkeys for one user', async () => {
     const app = await open();
     const node = await open({ beside: app });
     const tokens = await app.login();
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     for (let i = 0; i < 20 - 3; i++) {
       expect((await register(app, tokens, authenticator)).status).toBe(201);
     }
@@ -373,12 +373,12 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('how long a ceremony may take and how many passkeys a user may have are settings', async () => {
+  test('LATCHKEY_CHALLENGE_TTL and LATCHKEY_PASSKEYS_PER_USER take effect', async () => {
     const app = await open({
       settings: { LATCHKEY_CHALLENGE_TTL: '30', LATCHKEY_PASSKEYS_PER_USER: '2' },
     });
     const tokens = await app.login();
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     const options = await creationOptions(app, tokens);
     expect(options.timeout).toBe(30_000);
     app.pass(30);
@@ -394,16 +394,16 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('whoever deletes an account deletes its passkeys', async () => {
+  test('deleting an account deletes its passkeys', async () => {
     const app = await open();
-    const authenticator = plug(app);
+    const authenticator = authenticatorFor(app);
     await register(app, await app.login(), authenticator);
     await app.ctx.db.single.run('DELETE FROM users', []);
-    expect((await logIn(app, authenticator)).body.error).toBe('unknown_credential');
+    expect((await signIn(app, authenticator)).body.error).toBe('unknown_credential');
     await app.close();
   });
 
-  test('allowed origins take part in ceremonies and are told to browsers', async () => {
+  test('allowed origins can use passkeys and are published to browsers', async () => {
     const app = await open({
       settings: {
         LATCHKEY_BASE_URL: 'https://auth.example.com',
@@ -412,9 +412,9 @@ onBothDatabases('passkeys', (open) => {
       },
     });
     const tokens = await app.login();
-    const authenticator = plug(app, { origin: 'https://app.example.com' });
+    const authenticator = authenticatorFor(app, { origin: 'https://app.example.com' });
     expect((await register(app, tokens, authenticator)).status).toBe(201);
-    expect((await logIn(app, authenticator)).status).toBe(200);
+    expect((await signIn(app, authenticator)).status).toBe(200);
     expect((await app.ask('GET', '.well-known/webauthn')).body).toEqual({
       origins: ['https://auth.example.com', 'https://app.example.com'],
     });
@@ -425,11 +425,11 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('three nodes let one of 32 requests with one assertion in', async () => {
+  test('of 32 requests with one assertion on three nodes exactly one signs in', async () => {
     const app = await open();
     const nodes = [app, await open({ beside: app }), await open({ beside: app })];
     const tokens = await app.login();
-    const authenticator = plug(app, { counts: true });
+    const authenticator = authenticatorFor(app, { counts: true });
     await register(app, tokens, authenticator);
     const json = authenticator.get(await requestOptions(app));
     const answers = await Promise.all(
@@ -442,7 +442,7 @@ onBothDatabases('passkeys', (open) => {
     const logins = await eventsOf(app, 'login');
     expect(logins.filter(({ detail }) => JSON.parse(detail).method === 'passkey')).toHaveLength(1);
     expect(await eventsOf(app, 'passkey_clone_suspected')).toHaveLength(0);
-    expect((await logIn(nodes[1]!, authenticator)).status).toBe(200);
+    expect((await signIn(nodes[1]!, authenticator)).status).toBe(200);
     for (const node of nodes) await node.close();
   });
 });

@@ -1,12 +1,13 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 
-const rsaBits = { least: 2048, most: 4096 };
+const minRsaBits = 2048;
+const maxRsaBits = 4096;
 const maxRsaExponentBytes = 4;
 
 /** COSE key parameters. @see RFC 9052 section 7.1, RFC 9053 section 7 */
 const cose = { kty: 1, alg: 3, crv: -1, x: -2, y: -3, n: -1, e: -2 } as const;
 
-/** A decoded COSE key. Whether it is a map at all, only looking tells. */
+/** A decoded COSE key. Untrusted: it may have any labels, and values of any type. */
 export type CoseKey = ReadonlyMap<number, unknown>;
 
 const bytesOf = (key: CoseKey, label: number): Buffer | undefined => {
@@ -14,7 +15,7 @@ const bytesOf = (key: CoseKey, label: number): Buffer | undefined => {
   return value instanceof Uint8Array ? Buffer.from(value) : undefined;
 };
 
-/** The parameters that one algorithm takes; no other curve or type of key may come with it. */
+/** Converts a key whose type and curve belong to its algorithm; undefined for any other. */
 function toJwk(key: CoseKey) {
   const [kty, alg, crv] = [key.get(cose.kty), key.get(cose.alg), key.get(cose.crv)];
   const x = bytesOf(key, cose.x)?.toString('base64url');
@@ -34,9 +35,8 @@ export interface PublicKey {
 }
 
 /**
- * Reads a key with which every login can be checked, at bounded cost: ES256 on P-256, EdDSA on Ed25519, or
- * RS256 with a modulus of 2048 to 4096 bits and a small exponent. Nothing for any other. Takes about 2 µs, so
- * nobody needs to keep keys.
+ * Imports a key whose signatures verify at bounded cost: ES256 on P-256, EdDSA on Ed25519, or RS256 with a modulus of
+ * 2048 to 4096 bits and a small exponent. Undefined for any other key. Takes about 2 µs, so keys are not cached.
  */
 export function importPublicKey(coseKey: CoseKey): PublicKey | undefined {
   const jwk = toJwk(coseKey);
@@ -49,7 +49,7 @@ export function importPublicKey(coseKey: CoseKey): PublicKey | undefined {
   }
   if (jwk.kty === 'RSA') {
     const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-    if (bits < rsaBits.least || bits > rsaBits.most) return undefined;
+    if (bits < minRsaBits || bits > maxRsaBits) return undefined;
   }
   const hash = jwk.kty === 'OKP' ? null : 'sha256';
   return { verifies: (signature, data) => verify(hash, data, key, signature) };

@@ -5,17 +5,9 @@ import type { Context } from '../../platform/context.ts';
 import { documentStaticPath } from '../../platform/http/documents.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/by-client.ts';
-import {
-  listPasskeys,
-  loginWithPasskey,
-  passkeyPages,
-  registerPasskey,
-  relatedOrigins,
-  removePasskey,
-  renamePasskey,
-  startLogin,
-  startRegistration,
-} from './passkeys.ts';
+import { listPasskeys, passkeyPages, relatedOrigins, removePasskey, renamePasskey } from './passkeys.ts';
+import { registerPasskey, startRegistration } from './registration.ts';
+import { signInWithPasskey, startSignIn } from './sign-in.ts';
 
 export function passkeyRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.startPasskeyRegistration, async ({ caller, client }) => {
@@ -30,14 +22,14 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
 
   api.on(endpoints.startPasskeyLogin, async ({ client }) => {
     const { headers } = await ctx.limiter.take(byClient('passkey_challenges', client));
-    return { body: startLogin(ctx), headers };
+    return { body: startSignIn(ctx), headers };
   });
 
   api.on(endpoints.loginWithPasskey, async ({ body, query, client, sessionCookie, knownBrowserCookie }) => {
     const inCookie = query.session === 'cookie';
-    const facts = { client, replacesCookie: inCookie ? sessionCookie : undefined };
+    const origin = { client, replacesCookie: inCookie ? sessionCookie : undefined };
     const { headers } = await ctx.limiter.take(byClient('passkey_responses', client));
-    const session = await loginWithPasskey(ctx, body, facts);
+    const session = await signInWithPasskey(ctx, body, origin);
     return { ...(await signInResponse(ctx, session, inCookie, knownBrowserCookie)), headers };
   });
 
@@ -60,7 +52,7 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
   documentStaticPath(api.routes, {
     id: 'passkeyEndpoints',
     path: '/.well-known/passkey-endpoints',
-    summary: 'Where a person adds and manages passkeys, for password managers (passkey endpoints)',
+    summary: 'Pages where users add and manage passkeys, for password managers (W3C Passkey Endpoints)',
     type: 'application/json',
     schema: passkeyEndpoints,
   });
@@ -68,7 +60,7 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
   documentStaticPath(api.routes, {
     id: 'relatedOrigins',
     path: '/.well-known/webauthn',
-    summary: 'The origins that the passkeys of this service may be used at (WebAuthn Level 3 section 5.11)',
+    summary: 'Origins that may use the passkeys of this service (WebAuthn Level 3 section 5.11)',
     type: 'application/json',
     schema: relatedOriginList,
   });

@@ -3,15 +3,12 @@ import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
-/** What the creation options say of the user. */
+/** The members of `user` in the creation options. */
 export const findAccount = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('users').select(['email', 'name', 'webauthn_user_handle']).where('id', '=', p.user_id),
 );
 
-/**
- * Spends a challenge. However many try, on however many nodes, one gets the row; the others wait until its
- * transaction has ended.
- */
+/** Spends a challenge. Of any number of callers on any number of nodes one gets a row; the others wait for its commit. */
 export const spendChallenge = statement<{ id: string; expires_at: number }>()((db, p) =>
   db
     .insertInto('spent_challenges')
@@ -27,7 +24,7 @@ export const countPasskeys = statement<{ user_id: string }>()((db, p) =>
     .where('user_id', '=', p.user_id),
 );
 
-/** Adds a passkey unless its credential is registered, to whomever; no row then. */
+/** Adds a passkey; no row when its credential is already registered, to any user. */
 export const insertPasskey = statement<{
   id: string;
   user_id: string;
@@ -62,7 +59,7 @@ export const insertPasskey = statement<{
     .returningAll(),
 );
 
-/** A passkey by what an authenticator calls it, with the user handle of its owner (by subquery, not join: faster). */
+/** A passkey by its credential ID, with its owner's user handle (by subquery, which is faster than a join). */
 export const findCredential = statement<{ credential_id: string }>()((db, p) =>
   db
     .selectFrom('passkeys')
@@ -82,7 +79,7 @@ export const findCredential = statement<{ credential_id: string }>()((db, p) =>
     .where('credential_id', '=', p.credential_id),
 );
 
-/** Locks the account and notes a login with a counter that grew, or that is kept at 0; no row otherwise. */
+/** Locks the account and records a sign-in whose counter grew or stays at 0; no row otherwise. */
 export const advanceCounter = statement<{
   id: string;
   user_id: string;
@@ -104,7 +101,7 @@ export const advanceCounter = statement<{
     .returning('id'),
 );
 
-/** Locks the account and notes a login with whatever counter, on a passkey that lives on many devices; no row for any other. */
+/** Locks the account and records a sign-in with any counter on a multi-device passkey; no row for a single-device one. */
 export const replaceCounter = statement<{
   id: string;
   user_id: string;
@@ -135,7 +132,7 @@ export const listPasskeys = statement<{ user_id: string }>()((db, p) =>
     .orderBy('id', 'desc'),
 );
 
-/** Locks the account and renames a passkey of it; no row when there is none. */
+/** Locks the account and renames one of its passkeys; no row when it has no such passkey. */
 export const renamePasskey = statement<{ id: string; user_id: string; name: string }>()((db, p, dialect) =>
   db
     .updateTable('passkeys')
@@ -145,7 +142,7 @@ export const renamePasskey = statement<{ id: string; user_id: string; name: stri
     .returningAll(),
 );
 
-/** Locks the account and removes a passkey of it; a row for exactly one caller. */
+/** Locks the account and removes one of its passkeys; a row for exactly one caller. */
 export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p, dialect) =>
   db
     .deleteFrom('passkeys')

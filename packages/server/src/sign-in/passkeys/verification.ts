@@ -7,10 +7,10 @@ import {
 import type { Config } from '../../platform/config.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { ceremonyRefused } from './challenge.ts';
-import { type ClientData, checkClientData, readBase64url } from './client-data.ts';
+import { expectedOrigins, readBase64url } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';
 
-/** Loads something when it is first asked for, and once. */
+/** Loads something once, at its first use. */
 const lazily = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   let loading: Promise<T> | undefined;
   return () => {
@@ -19,13 +19,13 @@ const lazily = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   };
 };
 
-/** The library brings certificate parsers that take longer to load than all else, so the first ceremony loads it. */
+/** Loaded by the first ceremony: the library's certificate parsers take longer to load than everything else. */
 const library = lazily(() => import('@simplewebauthn/server'));
 const libraryParts = lazily(() => import('@simplewebauthn/server/helpers'));
 
 /**
- * Formats that work without a certificate; a `packed` statement that carries one (`x5c`) is refused as well. Browsers
- * that are asked for `none` send no certificates, and parsing a stranger's would be a risk for nothing.
+ * Attestation formats that work without certificates. A `packed` statement with one (`x5c`) is refused as well: browsers
+ * that are asked for `none` send no certificate, so parsing untrusted ones would be a risk without a benefit.
  */
 const attestationFormats: readonly unknown[] = ['none', 'packed'];
 
@@ -35,10 +35,7 @@ type DeviceType = 'single_device' | 'multi_device';
 
 const deviceTypeOf = { singleDevice: 'single_device', multiDevice: 'multi_device' } as const;
 
-/** Pages of these origins may take part in ceremonies. */
-export const expectedOrigins = (config: Config): string[] => [config.baseUrl, ...config.allowedOrigins];
-
-/** What the authenticator made, proven to be an answer to our challenge. */
+/** A new credential whose registration response verified. */
 export interface NewCredential {
   readonly credentialId: string;
   readonly publicKey: string;
@@ -48,8 +45,8 @@ export interface NewCredential {
   readonly backedUp: boolean;
 }
 
-/** Whatever the library stumbles over in a stranger's bytes makes the response one that does not verify. */
-async function refusing<T>(verify: () => Promise<T>): Promise<T> {
+/** Turns every error of the library over untrusted bytes into a refused ceremony. */
+async function refusingOnError<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify();
   } catch (error) {
@@ -58,18 +55,16 @@ async function refusing<T>(verify: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Checks a registration response against its challenge.
+ * Verifies the authenticator's part of a registration response; its client data is already verified.
  * @throws {AuthError} `invalid_grant`
  * @see WebAuthn Level 3 section 7.1
  */
 export function verifyRegistration(
   config: Config,
   { id, rawId, type, response }: RegistrationResponse,
-  clientData: ClientData,
+  challenge: string,
 ): Promise<NewCredential> {
-  return refusing(async () => {
-    const origins = expectedOrigins(config);
-    checkClientData(clientData, { type: 'webauthn.create', origins });
+  return refusingOnError(async () => {
     const { verifyRegistrationResponse } = await library();
     const { decodeAttestationObject, isoCBOR } = await libraryParts();
     const attestation = decodeAttestationObject(readBase64url(response.attestationObject));
@@ -85,8 +80,8 @@ export function verifyRegistration(
         clientExtensionResults: {},
         response: { clientDataJSON: response.clientDataJSON, attestationObject: response.attestationObject },
       },
-      expectedChallenge: clientData.challenge,
-      expectedOrigin: origins,
+      expectedChallenge: challenge,
+      expectedOrigin: expectedOrigins(config),
       expectedRPID: config.rpId,
       requireUserPresence: true,
       requireUserVerification: true,
@@ -111,7 +106,7 @@ export function verifyRegistration(
   });
 }
 
-/** What is stored of a passkey, as far as an assertion is checked against it. */
+/** The stored columns of a passkey that an assertion is verified with. */
 export interface StoredCredential {
   readonly public_key: string;
   readonly device_type: DeviceType;
@@ -119,20 +114,18 @@ export interface StoredCredential {
 }
 
 /**
- * Checks an authentication response against its challenge and the stored passkey, all but the counter, which
- * the store decides on. The library takes the bytes apart; its own verification is not used here, because it
- * takes several times as long as the signature itself.
+ * Verifies the authenticator's part of an authentication response with the stored passkey; its client data is already
+ * verified, and the store compares the counter. The library only parses: its own verification takes several times as
+ * long as the signature itself.
  * @throws {AuthError} `invalid_grant`
  * @see WebAuthn Level 3 section 7.2
  */
 export function verifyAuthentication(
   config: Config,
   { id, rawId, response }: AuthenticationResponse,
-  clientData: ClientData,
   stored: StoredCredential,
 ): Promise<{ counter: number; backedUp: boolean }> {
-  return refusing(async () => {
-    checkClientData(clientData, { type: 'webauthn.get', origins: expectedOrigins(config) });
+  return refusingOnError(async () => {
     if (rawId !== id) throw ceremonyRefused('credential_id');
     if (response.userHandle !== stored.webauthn_user_handle) throw ceremonyRefused('user_handle');
     const { isoCBOR, parseAuthenticatorData } = await libraryParts();

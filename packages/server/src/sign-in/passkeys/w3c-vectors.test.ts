@@ -1,5 +1,5 @@
-// The test vectors of WebAuthn Level 3 (section 16) for the attestation formats and algorithms that passkeys may
-// have here. They are made anew, byte for byte, rather than kept; the digests were taken from the published bytes.
+// The test vectors of WebAuthn Level 3 (section 16) for the attestation formats and algorithms that this service
+// accepts. They are derived, byte for byte, rather than stored; the digests are of the published bytes.
 
 import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
@@ -10,18 +10,18 @@ import { base64url, flag } from '../../../../../tests/support/authenticator.ts';
 import { deriveVector, type Vector, type VectorKind } from '../../../../../tests/support/w3c-vectors.ts';
 import { readConfig } from '../../platform/config.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { readClientData } from './client-data.ts';
+import { parseClientData, verifyClientData } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';
 import { verifyAuthentication, verifyRegistration } from './verification.ts';
 
 interface Published extends VectorKind {
-  /** Of both client data, attestation object, authenticator data and signature, each by itself. */
+  /** Of both client data, the attestation object, the authenticator data and the signature, concatenated. */
   readonly sha256: string;
   /**
-   * What this service says of the two ceremonies. It takes none without user verification, from a frame, or with a
-   * certificate, however good that is.
+   * How this service answers the two ceremonies. It refuses every ceremony without user verification, from a frame, or
+   * with a certificate, even a valid one.
    */
-  readonly verdicts: readonly [registration: string, login: string];
+  readonly verdicts: readonly [registration: string, signIn: string];
 }
 
 const unverified = ['user_verification', 'user_verification'] as const;
@@ -85,7 +85,8 @@ const published: Record<string, Published> = {
 const origin = 'https://example.org';
 const rpId = 'example.org';
 const config = readConfig({ LATCHKEY_BASE_URL: origin });
-const userHandle = 'the vectors have none';
+/** The vectors have no user handle. */
+const userHandle = 'user-handle';
 
 function registrationOf({ credentialId, registration }: Vector) {
   const id = base64url(credentialId);
@@ -102,7 +103,7 @@ function registrationOf({ credentialId, registration }: Vector) {
   } satisfies RegistrationResponse;
 }
 
-function loginOf({ credentialId, authentication }: Vector) {
+function authenticationOf({ credentialId, authentication }: Vector) {
   const id = base64url(credentialId);
   return {
     id,
@@ -118,7 +119,7 @@ function loginOf({ credentialId, authentication }: Vector) {
   } satisfies AuthenticationResponse;
 }
 
-/** The library's own verdict, which does not insist on user verification. */
+/** The library's own verification, without requiring user verification. */
 async function verifiedByLibrary(vector: Vector) {
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response: registrationOf(vector),
@@ -132,10 +133,10 @@ async function verifiedByLibrary(vector: Vector) {
   return registrationInfo!;
 }
 
-/** The word that the log would have for a refusal; of what the library refuses, what it says is missing. */
-async function verdictOf(ceremony: Promise<string>): Promise<string> {
+/** The result of a ceremony, or the detail that the log has for its refusal; missing user verification has one name. */
+async function verdictOf(ceremony: () => Promise<string>): Promise<string> {
   try {
-    return await ceremony;
+    return await ceremony();
   } catch (error) {
     if (!(error instanceof AuthError)) throw error;
     expect(error.code).toBe('invalid_grant');
@@ -147,11 +148,11 @@ async function verdictOf(ceremony: Promise<string>): Promise<string> {
 }
 
 for (const [info, { sha256, verdicts, ...kind }] of Object.entries(published)) {
-  describe(`the published vector ${info}`, () => {
+  describe(`the W3C test vector ${info}`, () => {
     const vector = deriveVector(info, kind);
     const { registration, authentication } = vector;
 
-    test('is what its derivation gives', () => {
+    test('the derived vector has the digest of the published bytes', () => {
       const bytes = [
         ...[registration.clientDataJSON, registration.attestationObject],
         ...[authentication.clientDataJSON, authentication.authenticatorData, authentication.signature],
@@ -159,12 +160,12 @@ for (const [info, { sha256, verdicts, ...kind }] of Object.entries(published)) {
       expect(createHash('sha256').update(Buffer.concat(bytes)).digest('hex')).toBe(sha256);
     });
 
-    test('verifies in the library, registration and login', async () => {
+    test('the library verifies registration and sign-in', async () => {
       const info = await verifiedByLibrary(vector);
       expect(info.credential.id).toBe(base64url(vector.credentialId));
       expect(info.userVerified).toBe((registration.flags & flag.uv) !== 0);
-      const login = await verifyAuthenticationResponse({
-        response: loginOf(vector),
+      const signIn = await verifyAuthenticationResponse({
+        response: authenticationOf(vector),
         expectedChallenge: base64url(authentication.challenge),
         expectedOrigin: origin,
         ...(kind.topOrigin ? { expectedTopOrigin: 'https://example.com' } : {}),
@@ -172,28 +173,35 @@ for (const [info, { sha256, verdicts, ...kind }] of Object.entries(published)) {
         credential: info.credential,
         requireUserVerification: false,
       });
-      expect(login.verified).toBe(true);
-      expect(login.authenticationInfo.userVerified).toBe((authentication.flags & flag.uv) !== 0);
+      expect(signIn.verified).toBe(true);
+      expect(signIn.authenticationInfo.userVerified).toBe((authentication.flags & flag.uv) !== 0);
     });
 
-    test(`is answered by this service: ${verdicts.join(', then ')}`, async () => {
+    test(`this service answers registration and sign-in: ${verdicts.join(', ')}`, async () => {
       const created = registrationOf(vector);
-      const creationData = readClientData(created.response.clientDataJSON);
-      expect(creationData.challenge).toBe(base64url(registration.challenge));
-      const made = verifyRegistration(config, created, creationData);
-      expect(await verdictOf(made.then(({ deviceType }) => deviceType))).toBe(verdicts[0]);
+      const register = async () => {
+        const clientData = parseClientData(created.response.clientDataJSON);
+        expect(clientData.challenge).toBe(base64url(registration.challenge));
+        verifyClientData(config, clientData, 'webauthn.create');
+        return (await verifyRegistration(config, created, clientData.challenge)).deviceType;
+      };
+      expect(await verdictOf(register)).toBe(verdicts[0]);
 
       const { credential, credentialDeviceType } = await verifiedByLibrary(vector);
-      const got = loginOf(vector);
-      const used = verifyAuthentication(config, got, readClientData(got.response.clientDataJSON), {
-        public_key: base64url(credential.publicKey),
-        device_type: credentialDeviceType === 'multiDevice' ? 'multi_device' : 'single_device',
-        webauthn_user_handle: userHandle,
-      });
-      expect(await verdictOf(used.then(() => 'verified'))).toBe(verdicts[1]);
+      const got = authenticationOf(vector);
+      const signIn = async () => {
+        verifyClientData(config, parseClientData(got.response.clientDataJSON), 'webauthn.get');
+        await verifyAuthentication(config, got, {
+          public_key: base64url(credential.publicKey),
+          device_type: credentialDeviceType === 'multiDevice' ? 'multi_device' : 'single_device',
+          webauthn_user_handle: userHandle,
+        });
+        return 'verified';
+      };
+      expect(await verdictOf(signIn)).toBe(verdicts[1]);
     });
 
-    test('has a signature that its key verifies here, and no altered one', async () => {
+    test('importPublicKey verifies its signature and refuses altered data', async () => {
       const { credential } = await verifiedByLibrary(vector);
       const key = importPublicKey(isoCBOR.decodeFirst<CoseKey>(credential.publicKey));
       const signed = Buffer.concat([

@@ -1,4 +1,4 @@
-// A standard OAuth client that knows the issuer and the RFCs, and nothing of Latchkey, against the real process.
+// A standard OAuth client, configured by nothing but the issuer, against the real process.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
@@ -36,8 +36,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         await oauth.deviceCodeGrantRequest(server, client, noSecret, device_code, insecure),
       );
 
-    async function login() {
-      const asked = await oauth.deviceAuthorizationRequest(
+    async function signIn() {
+      const started = await oauth.deviceAuthorizationRequest(
         server,
         client,
         noSecret,
@@ -47,7 +47,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const { device_code, user_code } = await oauth.processDeviceAuthorizationResponse(
         server,
         client,
-        asked,
+        started,
       );
       const pending = await poll(device_code).catch((error: oauth.ResponseBodyError) => error);
       expect(pending).toMatchObject({ error: 'authorization_pending', status: 400 });
@@ -86,8 +86,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       return found;
     };
 
-    test('logs in, refreshes and logs out; a service that trusts it sees all of that at once', async () => {
-      const tokens = await login();
+    test('signs in, refreshes and revokes, and introspection shows each step at once', async () => {
+      const tokens = await signIn();
       const projects = await serviceClient();
       for (const signed of [false, true]) {
         const found = await introspect(projects, tokens.access_token, signed);

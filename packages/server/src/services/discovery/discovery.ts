@@ -5,7 +5,7 @@ import { signingAlgorithm } from '../signing-keys/signing-keys.ts';
 
 export const keySetPath = '/.well-known/jwks.json';
 
-/** All that a standard OAuth client must know of this service. @see RFC 8414 section 2 */
+/** The metadata from which a standard OAuth client configures itself. @see RFC 8414 section 2 */
 export const serverMetadata = (baseUrl: string): ServerMetadata => ({
   issuer: baseUrl,
   token_endpoint: baseUrl + endpoints.redeemDeviceCode.path,

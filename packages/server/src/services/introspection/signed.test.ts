@@ -3,15 +3,15 @@ import { introspectionJwtType } from '@latchkey/contract/services';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
+import { createServiceKey } from '../service-keys/service-keys.ts';
 import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
-import { createServiceKey } from './service-keys.ts';
 
 setDefaultTimeout(30_000);
 
 const keySet = '.well-known/jwks.json';
 const daySeconds = 86_400;
-/** Longer than a node goes on with the keys it read. */
-const soon = 11;
+/** Longer than a node uses the keys it has read. */
+const rereadSeconds = 11;
 
 onBothDatabases('signed introspection', (open) => {
   const apps: TestApp[] = [];
@@ -53,7 +53,7 @@ onBothDatabases('signed introspection', (open) => {
   const keysOf = async (on: TestApp): Promise<JSONWebKeySet> => (await on.ask('GET', keySet)).body;
   const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid!;
 
-  test('is the same answer as a JWT for this service, which verifies under the published keys', async () => {
+  test('a signed introspection is the plain one in a JWT for this service, and verifies with the published keys', async () => {
     const { app, id, ask, signed, verify } = await start();
     const { access_token } = await app.login();
     const plain = (await ask(app, access_token, 'application/json')).body;
@@ -67,11 +67,11 @@ onBothDatabases('signed introspection', (open) => {
     });
     expect(plain.active).toBe(true);
     expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'token-introspection+jwt', kid: kidOf(jwt) });
-    const nobody = await verify(app, await signed(app, 'garbage'), await keysOf(app));
-    expect(nobody.payload['token_introspection']).toEqual({ active: false });
+    const inactive = await verify(app, await signed(app, 'garbage'), await keysOf(app));
+    expect(inactive.payload['token_introspection']).toEqual({ active: false });
   });
 
-  test('is given where Accept asks for it and does not like JSON better', async () => {
+  test('an introspection is signed only when Accept names the JWT type and does not prefer JSON', async () => {
     const { app, ask } = await start();
     const jwt = [
       introspectionJwtType,
@@ -93,23 +93,7 @@ onBothDatabases('signed introspection', (open) => {
       expect([accept, (await ask(app, 'x', accept)).body]).toEqual([accept, { active: false }]);
   });
 
-  test('shows public keys only, which may be kept for five minutes', async () => {
-    const { app } = await start();
-    const answer = await app.ask('GET', keySet);
-    expect(answer.headers.get('Cache-Control')).toBe('public, max-age=300');
-    expect(answer.body.keys).toHaveLength(1);
-    expect(Object.keys(answer.body.keys[0]).toSorted()).toEqual([
-      'alg',
-      'crv',
-      'kid',
-      'kty',
-      'use',
-      'x',
-      'y',
-    ]);
-  });
-
-  test('nodes that need the first key at once make one', async () => {
+  test('nodes that concurrently need the first signing key create one', async () => {
     const { app, beside, signed } = await start();
     const nodes = [app, await beside(), await beside(), await beside()];
     const jwts = await Promise.all(nodes.flatMap((node) => [signed(node), signed(node)]));
@@ -117,7 +101,7 @@ onBothDatabases('signed introspection', (open) => {
     expect((await keysOf(nodes[2]!)).keys).toHaveLength(1);
   });
 
-  test('costs two statements more than nothing: the service key and the session', async () => {
+  test('a signed introspection costs two queries: the service key and the session', async () => {
     const { app, signed } = await start();
     const { access_token } = await app.login();
     await signed(app, access_token);
@@ -127,57 +111,56 @@ onBothDatabases('signed introspection', (open) => {
     expect(app.statements.slice(before)).toHaveLength(2);
   });
 
-  test('survives a rotation: no verifier meets a signature that its keys of five minutes ago do not cover', async () => {
+  test('during a rotation every signature verifies with a key set cached before it', async () => {
     const { app, beside, signed, verify } = await start();
     const other = await beside();
     const first = kidOf(await signed(app));
     await rotateSigningKey(app.ctx, { atOnce: false });
-    for (let passed = 0, seen: string[] = []; passed <= leadSeconds + 100; passed += 50) {
-      const kept = await keysOf(other);
+    for (let passed = 0; passed <= leadSeconds + 100; passed += 50) {
+      const cached = await keysOf(other);
       app.pass(50);
       const jwt = await signed(app);
-      await verify(app, jwt, kept);
-      seen = [...seen, kidOf(jwt)];
+      await verify(app, jwt, cached);
       if (passed > leadSeconds) expect(kidOf(jwt)).not.toBe(first);
       else if (passed < leadSeconds - 100) expect(kidOf(jwt)).toBe(first);
     }
-    const old = await keysOf(app);
-    expect(old.keys.map(({ kid }) => kid)).toContain(first);
+    const afterwards = await keysOf(app);
+    expect(afterwards.keys.map(({ kid }) => kid)).toContain(first);
     app.pass(daySeconds);
     expect((await keysOf(app)).keys.map(({ kid }) => kid)).not.toContain(first);
   });
 
-  test('after a leak, a rotation at once leaves one key, and the next rotation deletes what is out of use', async () => {
+  test('rotating at once publishes only the new key, and the next rotation deletes unused keys', async () => {
     const { app, signed, verify } = await start();
     const stolen = await signed(app);
     await rotateSigningKey(app.ctx, { atOnce: true });
-    app.pass(soon);
+    app.pass(rereadSeconds);
     const keys = await keysOf(app);
     expect(keys.keys).toHaveLength(1);
     await expect(verify(app, stolen, keys)).rejects.toThrow('no applicable key');
     await verify(app, await signed(app), keys);
 
     await rotateSigningKey(app.ctx, { atOnce: false });
-    app.pass(leadSeconds + daySeconds + soon);
+    app.pass(leadSeconds + daySeconds + rereadSeconds);
     await rotateSigningKey(app.ctx, { atOnce: false });
     const rows = await app.ctx.db.read.run('SELECT kid FROM signing_keys', []);
     expect(rows).toHaveLength(2);
   });
 
-  test('operators who rotate at once make one key', async () => {
+  test('concurrent rotations create one key for each that succeeds', async () => {
     const { app, beside, signed } = await start();
     await signed(app);
     const nodes = [app, await beside(), await beside()];
     const results = await Promise.allSettled(
       nodes.map((node) => rotateSigningKey(node.ctx, { atOnce: false })),
     );
-    const made = results.filter(({ status }) => status === 'fulfilled').length;
-    expect((await app.ctx.db.read.run('SELECT kid FROM signing_keys', [])).length).toBe(1 + made);
+    const created = results.filter(({ status }) => status === 'fulfilled').length;
+    expect((await app.ctx.db.read.run('SELECT kid FROM signing_keys', [])).length).toBe(1 + created);
     for (const result of results)
       if (result.status === 'rejected') expect(String(result.reason)).toContain('just rotated');
   });
 
-  test('goes on with its key through a change of the ring, and beyond the old key of the ring', async () => {
+  test('the signing key survives a rotation of the server keys and the removal of the old one', async () => {
     const [older, newer] = [generateKey(), generateKey()];
     const { app, beside, signed, verify } = await start({ LATCHKEY_KEYS: older });
     const kid = kidOf(await signed(app));
@@ -189,7 +172,7 @@ onBothDatabases('signed introspection', (open) => {
     await verify(retired, jwt, await keysOf(retired));
   });
 
-  test('a ring that opens no key makes a new one; signatures of before still verify', async () => {
+  test('a node that can decrypt no signing key creates a new one, and earlier signatures still verify', async () => {
     const { app, beside, signed, verify } = await start({ LATCHKEY_KEYS: generateKey() });
     const before = await signed(app);
     const foreign = await beside(generateKey());
@@ -200,38 +183,12 @@ onBothDatabases('signed introspection', (open) => {
     await verify(foreign, before, keys);
   });
 
-  test('no private key is in the store in clear', async () => {
+  test('private signing keys are stored encrypted', async () => {
     const { app, signed } = await start();
     await signed(app);
     const [row] = await app.ctx.db.read.run<Record<string, string>>('SELECT * FROM signing_keys', []);
     expect(Object.keys(JSON.parse(row!['public_jwk']!))).not.toContain('d');
     const sealed = Buffer.from(row!['sealed_private']!, 'base64url');
     expect(sealed).toHaveLength(5 + 12 + 32 + 16);
-  });
-
-  test('the metadata document names every endpoint of the flows by the issuer it is at', async () => {
-    const { app } = await start();
-    const answer = await app.ask('GET', '.well-known/oauth-authorization-server');
-    const base = app.ctx.config.baseUrl;
-    expect(answer.headers.get('Cache-Control')).toBe('public, max-age=300');
-    expect(answer.body).toEqual({
-      issuer: base,
-      token_endpoint: `${base}/api/v1/auth/token`,
-      device_authorization_endpoint: `${base}/api/v1/auth/device`,
-      revocation_endpoint: `${base}/api/v1/auth/revoke`,
-      introspection_endpoint: `${base}/api/v1/auth/introspect`,
-      jwks_uri: `${base}/${keySet}`,
-      grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
-      response_types_supported: [],
-      token_endpoint_auth_methods_supported: ['none'],
-      revocation_endpoint_auth_methods_supported: ['none'],
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-      introspection_signing_alg_values_supported: ['ES256'],
-      service_documentation: `${base}/docs`,
-    });
-    for (const name of Object.keys(answer.body).filter((name) => name.endsWith('_endpoint'))) {
-      const path = answer.body[name].slice(base.length + 1);
-      expect([name, (await app.ask('GET', path)).status]).toEqual([name, 405]);
-    }
   });
 });

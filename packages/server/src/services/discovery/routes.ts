@@ -1,0 +1,34 @@
+import { keySet, serverMetadata as metadataSchema } from '@latchkey/contract/services';
+import type { Context } from '../../platform/context.ts';
+import { documentStaticPath } from '../../platform/http/documents.ts';
+import type { Api } from '../../platform/http/pipeline.ts';
+import { keySetMaxAgeSeconds, type SigningKeys } from '../signing-keys/signing-keys.ts';
+import { keySetPath, serverMetadata } from './discovery.ts';
+
+const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
+
+/** The well-known documents that OAuth clients and verifiers of signed introspections start from. */
+export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
+  const metadata = serverMetadata(ctx.config.baseUrl);
+  documentStaticPath(api.routes, {
+    id: 'serverMetadata',
+    path: '/.well-known/oauth-authorization-server',
+    summary: 'OAuth authorization server metadata (RFC 8414)',
+    type: 'application/json',
+    schema: metadataSchema,
+  });
+  api.routes.get('/.well-known/oauth-authorization-server', (exchange) =>
+    exchange.json(metadata, 200, cacheable),
+  );
+
+  documentStaticPath(api.routes, {
+    id: 'keySet',
+    path: keySetPath,
+    summary: 'Public keys that verify signed introspection responses (RFC 7517)',
+    type: 'application/json',
+    schema: keySet,
+  });
+  api.routes.get(keySetPath, async (exchange) =>
+    exchange.json({ keys: [...(await keys.published())] }, 200, cacheable),
+  );
+}

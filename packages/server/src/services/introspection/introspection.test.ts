@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { introspection } from '@latchkey/contract/services';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { setDisabled } from '../../identity/account/account.ts';
+import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
+import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { createServiceKey } from '../service-keys/service-keys.ts';
+
+setDefaultTimeout(30_000);
+
+const inactive = { active: false };
+const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+
+let users = 0;
+const newEmail = () => `introspected-${users++}@example.com`;
+
+onBothDatabases('introspection', (open) => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    const { id, secret } = await createServiceKey(app.ctx, 'sessions');
+    key = `${id}:${secret}`;
+  });
+  afterAll(() => app.close());
+
+  const ask = (form: Record<string, string> | string, headers: Record<string, string> = {}) =>
+    app.ask('POST', '/introspect', { form, headers: { Authorization: basic(key), ...headers } });
+  const introspect = async (token: string) => {
+    const answer = await ask({ token });
+    expect(answer.status).toBe(200);
+    return answer.body;
+  };
+  const profileOf = async ({ access_token: token }: Tokens) => (await app.ask('GET', '/me', { token })).body;
+
+  test('an active access token is described by its user, session, sign-in, issue and expiry', async () => {
+    const before = Math.floor(app.ctx.clock() / 1000);
+    const tokens = await app.login(newEmail());
+    const after = Math.floor(app.ctx.clock() / 1000);
+    const answer = await ask({ token: tokens.access_token });
+    expect(answer.headers.get('Cache-Control')).toBe('no-store');
+    const found = introspection.parse(answer.body);
+    if (!found.active) throw new Error('inactive');
+    const [session] = (await app.ask('GET', '/sessions', { token: tokens.access_token })).body.sessions;
+    expect(found).toEqual({
+      active: true,
+      token_use: 'access_token',
+      token_type: 'Bearer',
+      iss: app.ctx.config.baseUrl,
+      sub: (await profileOf(tokens)).id,
+      sid: session.id,
+      iat: found.iat,
+      exp: found.exp,
+      auth_time: found.iat,
+      amr: ['otp'],
+      session_kind: 'browser',
+    });
+    expect(found.iat).toBeGreaterThanOrEqual(before);
+    expect(found.iat).toBeLessThanOrEqual(after);
+    expect(found.exp - found.iat).toBe(14_400);
+  });
+
+  test('a refresh token is described as one, without being spent', async () => {
+    const tokens = await app.login(newEmail());
+    for (let n = 0; n < 3; n++) {
+      const found = await introspect(tokens.refresh_token);
+      expect(found).toMatchObject({
+        active: true,
+        token_use: 'refresh_token',
+        sub: (await profileOf(tokens)).id,
+      });
+      expect(found.token_type).toBeUndefined();
+      expect(found.exp - found.iat).toBe(30 * 86_400);
+    }
+    const { refresh_token } = tokens;
+    const refreshed = await app.ask('POST', '/refresh', { json: { refresh_token } });
+    expect(refreshed.status).toBe(200);
+    expect(await introspect(refresh_token)).toEqual(inactive);
+    expect(await introspect(refreshed.body.refresh_token)).toMatchObject({ active: true });
+    expect(await profileOf(refreshed.body)).toMatchObject({ id: expect.any(String) });
+  });
+
+  test('a session by device code has no auth_time, amr or acr', async () => {
+    const browser = await app.login(newEmail());
+    const found = await introspect((await app.deviceLogin(browser)).access_token);
+    expect(found).toMatchObject({ active: true, session_kind: 'device', sub: (await profileOf(browser)).id });
+    expect([found.auth_time, found.amr, found.acr]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('a session by passkey has acr phr and the time of its sign-in, as step-up authentication needs', async () => {
+    const { access_token: token } = await app.login(newEmail());
+    const authenticator = createAuthenticator({ origin: app.ctx.config.baseUrl });
+    const creation = (await app.ask('POST', '/passkey/register/challenge', { token })).body;
+    const made = await app.ask('POST', '/passkey/register', { token, json: authenticator.create(creation) });
+    expect(made.status).toBe(201);
+    app.pass(3600);
+    const options = (await app.ask('POST', '/passkey/login/challenge')).body;
+    const signedIn = await app.ask('POST', '/passkey/login', { json: authenticator.get(options) });
+    expect(signedIn.status).toBe(200);
+    const found = await introspect(signedIn.body.access_token);
+    expect(found).toMatchObject({ acr: 'phr', amr: ['pop', 'user', 'mfa'], session_kind: 'browser' });
+    const { refresh_token } = signedIn.body;
+    app.pass(600);
+    const refreshed = await app.ask('POST', '/refresh', { json: { refresh_token } });
+    const later = await introspect(refreshed.body.access_token);
+    expect(later.auth_time).toBe(found.auth_time);
+    expect(later.iat - found.iat).toBeGreaterThanOrEqual(600);
+    expect(found.auth_time - (await introspect(token)).auth_time).toBeGreaterThanOrEqual(3600);
+  });
+
+  test('as soon as a session ends, its tokens are introspected as active: false and nothing more', async () => {
+    const ended: [string, (tokens: Tokens, email: string) => Promise<unknown>][] = [
+      ['logout', ({ access_token: token }) => app.ask('DELETE', '/logout?scope=session', { token })],
+      ['logout everywhere', ({ access_token: token }) => app.ask('POST', '/revoke', { token })],
+      [
+        'revocation by RFC 7009',
+        ({ refresh_token: token }) => app.ask('POST', '/revoke', { form: { token } }),
+      ],
+      ['a disabled account', (_, email) => setDisabled(app.ctx, email, true)],
+    ];
+    for (const [cause, end] of ended) {
+      const email = newEmail();
+      const tokens = await app.login(email);
+      expect([cause, (await introspect(tokens.access_token)).active]).toEqual([cause, true]);
+      await end(tokens, email);
+      expect([cause, await introspect(tokens.access_token)]).toEqual([cause, inactive]);
+      expect([cause, await introspect(tokens.refresh_token)]).toEqual([cause, inactive]);
+    }
+  });
+
+  test('an access token is inactive after four hours, a refresh token after thirty days', async () => {
+    const tokens = await app.login(newEmail());
+    app.pass(14_399);
+    expect((await introspect(tokens.access_token)).active).toBe(true);
+    app.pass(2);
+    expect(await introspect(tokens.access_token)).toEqual(inactive);
+    expect((await introspect(tokens.refresh_token)).active).toBe(true);
+    app.pass(30 * 86_400);
+    expect(await introspect(tokens.refresh_token)).toEqual(inactive);
+  });
+
+  test('a forged, foreign or malformed token costs no query besides the one for the service key', async () => {
+    const { access_token } = await app.login(newEmail());
+    await introspect(access_token);
+    await Bun.sleep(20);
+    const handle = { subject: Buffer.alloc(16, 7), value: app.ctx.clock() + 1_000_000 };
+    const foreign = parseKeyRing(generateKey());
+    const others = (Object.keys(handlePrefix) as HandleKind[]).filter(
+      (kind) => !/^(access|refresh)Token$/.test(kind),
+    );
+    const strings = [
+      'x',
+      'garbage '.repeat(125),
+      '\0\u{1f511}',
+      access_token.slice(0, -1),
+      `${access_token}=`,
+      access_token.replace('lk_at_', 'lk_rt_'),
+      mintHandle(foreign, 'accessToken', handle),
+      mintHandle(foreign, 'refreshToken', handle),
+      mintHandle(app.ctx.keys, 'accessToken', { ...handle, value: app.ctx.clock() - 1 }),
+      ...others.map((kind) => mintHandle(app.ctx.keys, kind, handle)),
+      key,
+      key.split(':')[1]!,
+    ];
+    for (const token of strings) {
+      const before = app.statements.length;
+      expect([token, await introspect(token)]).toEqual([token, inactive]);
+      expect([token, app.statements.slice(before).length]).toEqual([token, 1]);
+      expect(app.statements.at(-1)).toContain('service_keys');
+    }
+    const before = app.statements.length;
+    expect((await introspect(access_token)).active).toBe(true);
+    expect(app.statements.slice(before)).toHaveLength(2);
+    expect(await introspect(mintHandle(app.ctx.keys, 'accessToken', handle))).toEqual(inactive);
+  });
+
+  test('token_type_hint does not change the answer', async () => {
+    const tokens = await app.login(newEmail());
+    for (const token_type_hint of ['access_token', 'refresh_token', 'nonsense', '']) {
+      for (const token of [tokens.access_token, tokens.refresh_token]) {
+        expect((await ask({ token, token_type_hint })).body.active).toBe(true);
+      }
+    }
+  });
+
+  test('requests may be JSON or forms, and an error names the wrong member', async () => {
+    const { access_token: token } = await app.login(newEmail());
+    const headers = { Authorization: basic(key) };
+    const json = await app.ask('POST', '/introspect', { json: { token }, headers });
+    expect(json.body).toEqual(await introspect(token));
+    const invalid: [string, string][] = [
+      ['', 'token'],
+      ['token=', 'token'],
+      [`token=${token}&token=${token}`, 'token: appears twice'],
+      [`token=${token}&token_type_hint=a&token_type_hint=b`, 'token_type_hint: appears twice'],
+      [`token=${token}&token_type_hint=${'h'.repeat(101)}`, 'token_type_hint'],
+    ];
+    for (const [form, sentence] of invalid) {
+      const answer = await ask(form);
+      expect([form, answer.status, answer.body.error]).toEqual([form, 400, 'invalid_request']);
+      expect(answer.body.error_description).toContain(sentence);
+    }
+    const twice = `{"token":"x","token":${JSON.stringify(token)}}`;
+    const type = { 'Content-Type': 'application/json' };
+    for (const raw of [twice, '{}', '[]', '{"token":7}', '{'])
+      expect((await app.ask('POST', '/introspect', { raw, headers: { ...headers, ...type } })).status).toBe(
+        400,
+      );
+  });
+});

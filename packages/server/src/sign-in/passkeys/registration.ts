@@ -1,0 +1,138 @@
+import {
+  type CreationOptions,
+  type Passkey,
+  passkeyAlgorithms,
+  type RegistrationResponse,
+} from '@latchkey/contract/passkeys';
+import { lockAccount } from '../../identity/account/account.ts';
+import type { Caller, Context } from '../../platform/context.ts';
+import { newId } from '../../platform/crypto/random.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError, invalidCredential } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordEvent } from '../../security-log/events/events.ts';
+import { notify } from '../../security-log/notices/notices.ts';
+import { requireActiveSession } from '../../sessions/sessions.ts';
+import { defaultNameOf } from './authenticator-names.ts';
+import {
+  ceremonyRefused,
+  issueChallenge,
+  spendChallenge,
+  spendingOnRefusal,
+  verifyChallenge,
+} from './challenge.ts';
+import { parseClientData, verifyClientData } from './client-data.ts';
+import { type PasskeyRow, passkeyOf, transportsOf } from './passkeys.ts';
+import * as store from './store.ts';
+import { type NewCredential, verifyRegistration } from './verification.ts';
+
+const relyingPartyName = 'Latchkey';
+
+/**
+ * Options for creating a passkey in this session. An account that has the maximum number of passkeys is refused only
+ * when it registers another one, not here.
+ * @see WebAuthn Level 3 section 5.4
+ */
+export async function startRegistration(ctx: Context, caller: Caller): Promise<CreationOptions> {
+  const [account] = await store.findAccount(ctx.db.read, { user_id: caller.userId });
+  if (!account) throw invalidCredential('gone');
+  const existing = await store.listPasskeys(ctx.db.read, { user_id: caller.userId });
+  return {
+    rp: { id: ctx.config.rpId, name: relyingPartyName },
+    user: { id: account.webauthn_user_handle, name: account.email, displayName: account.name },
+    challenge: issueChallenge(ctx, 'passkeyRegistration', caller.sessionId),
+    pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
+    timeout: ctx.config.challengeTtlSeconds * 1000,
+    excludeCredentials: existing.map((row) => ({
+      type: 'public-key',
+      id: row.credential_id,
+      transports: transportsOf(row),
+    })),
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    },
+    attestation: 'none',
+  };
+}
+
+/**
+ * Verifies a new passkey and adds it to the account.
+ * @throws {AuthError} `invalid_grant`; `conflict` when it is already registered or the account has too many
+ * @see WebAuthn Level 3 section 7.1
+ */
+export async function registerPasskey(
+  ctx: Context,
+  caller: Caller,
+  registration: RegistrationResponse,
+  client: ClientInfo,
+): Promise<Passkey> {
+  const clientData = parseClientData(registration.response.clientDataJSON);
+  const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, caller.sessionId);
+  const result = await spendingOnRefusal(ctx, challenge, async () => {
+    verifyClientData(ctx.config, clientData, 'webauthn.create');
+    const credential = await verifyRegistration(ctx.config, registration, clientData.challenge);
+    return ctx.db.transaction(async (tx) => {
+      if (!(await spendChallenge(tx, challenge))) return 'replay';
+      return addPasskey(ctx, tx, caller, credential, registration, client);
+    });
+  });
+  switch (result) {
+    case 'replay':
+      throw ceremonyRefused('replay');
+    case 'registered':
+      throw new AuthError('conflict', 'This passkey is already registered.');
+    case 'full':
+      throw new AuthError(
+        'conflict',
+        `An account can have at most ${ctx.config.passkeysPerUser} passkeys. Remove one first.`,
+      );
+    default:
+      return passkeyOf(result);
+  }
+}
+
+async function addPasskey(
+  ctx: Context,
+  tx: Executor,
+  caller: Caller,
+  credential: NewCredential,
+  registration: RegistrationResponse,
+  client: ClientInfo,
+): Promise<PasskeyRow | 'registered' | 'full'> {
+  await lockAccount(tx, caller.userId);
+  await requireActiveSession(ctx, tx, caller);
+  const [passkeys] = await store.countPasskeys(tx, { user_id: caller.userId });
+  if (!passkeys || passkeys.count >= ctx.config.passkeysPerUser) return 'full';
+  const [row] = await store.insertPasskey(tx, {
+    id: newId('pk_', ctx.random),
+    user_id: caller.userId,
+    credential_id: credential.credentialId,
+    public_key: credential.publicKey,
+    counter: credential.counter,
+    name: registration.name ?? defaultNameOf(credential.aaguid),
+    aaguid: credential.aaguid,
+    device_type: credential.deviceType,
+    backed_up: credential.backedUp ? 1 : 0,
+    transports: JSON.stringify([...new Set(registration.response.transports)]),
+    session_id: caller.sessionId,
+    now: ctx.clock(),
+  });
+  if (!row) return 'registered';
+  await notify(ctx, tx, {
+    kind: 'passkey_added',
+    userId: caller.userId,
+    sessionId: caller.sessionId,
+    client,
+    passkeyName: row.name,
+  });
+  await recordEvent(ctx, tx, {
+    type: 'passkey_added',
+    userId: caller.userId,
+    sessionId: caller.sessionId,
+    client,
+    detail: { passkey_id: row.id, name: row.name },
+  });
+  return row;
+}

@@ -1,0 +1,147 @@
+import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/passkeys';
+import type { Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordEvent } from '../../security-log/events/events.ts';
+import { type StartedSession, startSession } from '../../sessions/sessions.ts';
+import {
+  type Challenge,
+  ceremonyRefused,
+  issueChallenge,
+  spendChallenge,
+  spendingOnRefusal,
+  verifyChallenge,
+} from './challenge.ts';
+import { parseClientData, verifyClientData } from './client-data.ts';
+import * as store from './store.ts';
+import { verifyAuthentication } from './verification.ts';
+
+/** Where a sign-in comes from, and the cookie of the browser session that it replaces. */
+interface SignInOrigin {
+  readonly client: ClientInfo;
+  readonly replacesCookie: string | undefined;
+}
+
+/** An assertion whose signature verified, with the passkey that made it. */
+interface VerifiedAssertion {
+  readonly passkeyId: string;
+  readonly userId: string;
+  readonly counter: number;
+  readonly backedUp: boolean;
+}
+
+/** How recording a use of a passkey ended. The verdicts on a suspected clone carry the passkey's name for the log. */
+type PasskeyUse =
+  | { readonly verdict: 'regular' | 'removed' }
+  | { readonly verdict: 'clone_accepted' | 'clone_refused'; readonly passkeyName: string };
+
+/** Options for a sign-in with any passkey the user picks. Neither reads nor writes the database. */
+export const startSignIn = (ctx: Context): RequestOptions => ({
+  challenge: issueChallenge(ctx, 'passkeyLogin'),
+  timeout: ctx.config.challengeTtlSeconds * 1000,
+  rpId: ctx.config.rpId,
+  userVerification: 'required',
+});
+
+/**
+ * Signs a user in with a passkey. `unknown_credential` is only returned for a response to one of our challenges from
+ * one of our origins, so it does not reveal to other sites which credentials are registered.
+ * @throws {AuthError} `invalid_grant`, `unknown_credential`, `account_disabled`
+ */
+export async function signInWithPasskey(
+  ctx: Context,
+  authentication: AuthenticationResponse,
+  origin: SignInOrigin,
+): Promise<StartedSession> {
+  const clientData = parseClientData(authentication.response.clientDataJSON);
+  const challenge = verifyChallenge(ctx, 'passkeyLogin', clientData.challenge);
+  const result = await spendingOnRefusal(ctx, challenge, async () => {
+    verifyClientData(ctx.config, clientData, 'webauthn.get');
+    const assertion = await verifyAssertion(ctx, authentication);
+    return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
+  });
+  if (result === 'removed') throw unknownCredential();
+  if (result === 'replay' || result === 'clone') throw ceremonyRefused(result);
+  ctx.metrics.logins.inc({ method: 'passkey' });
+  return result;
+}
+
+/** Finds the passkey that a response names and verifies the response with its public key. */
+async function verifyAssertion(
+  ctx: Context,
+  authentication: AuthenticationResponse,
+): Promise<VerifiedAssertion> {
+  const [passkey] = await store.findCredential(ctx.db.read, { credential_id: authentication.id });
+  if (!passkey) throw unknownCredential();
+  const { counter, backedUp } = await verifyAuthentication(ctx.config, authentication, passkey);
+  return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp };
+}
+
+/** Spends the challenge, records the use and starts the session. Refusals are returned, so that they commit, too. */
+async function completeSignIn(
+  ctx: Context,
+  tx: Executor,
+  challenge: Challenge,
+  assertion: VerifiedAssertion,
+  origin: SignInOrigin,
+): Promise<StartedSession | 'replay' | 'clone' | 'removed'> {
+  if (!(await spendChallenge(tx, challenge))) return 'replay';
+  const use = await recordUse(ctx, tx, assertion);
+  if (use.verdict === 'removed') return 'removed';
+  if (use.verdict === 'clone_refused') {
+    await recordSuspectedClone(ctx, tx, assertion, origin.client, use.passkeyName, 'refused');
+    return 'clone';
+  }
+  const session = await startSession(ctx, tx, {
+    userId: assertion.userId,
+    kind: 'browser',
+    method: 'passkey',
+    passkeyId: assertion.passkeyId,
+    ...origin,
+  });
+  if (use.verdict === 'clone_accepted') {
+    await recordSuspectedClone(ctx, tx, assertion, origin.client, use.passkeyName, 'accepted');
+  }
+  return session;
+}
+
+/**
+ * Stores the counter, backup state and time of a use. A counter that does not grow suggests a cloned private key: on a
+ * single-device passkey it is refused; a synced passkey legitimately has several authenticators, so there it is only
+ * logged.
+ * @see WebAuthn Level 3 section 6.1.1
+ */
+async function recordUse(ctx: Context, tx: Executor, assertion: VerifiedAssertion): Promise<PasskeyUse> {
+  const use = {
+    id: assertion.passkeyId,
+    user_id: assertion.userId,
+    counter: assertion.counter,
+    backed_up: assertion.backedUp ? 1 : 0,
+    now: ctx.clock(),
+  };
+  const [advanced] = await store.advanceCounter(tx, use);
+  if (advanced) return { verdict: 'regular' };
+  const [replaced] = await store.replaceCounter(tx, use);
+  const [passkey] = await store.findPasskey(tx, { id: assertion.passkeyId });
+  if (!passkey) return { verdict: 'removed' };
+  return { verdict: replaced ? 'clone_accepted' : 'clone_refused', passkeyName: passkey.name };
+}
+
+const recordSuspectedClone = (
+  ctx: Context,
+  tx: Executor,
+  { userId, passkeyId }: VerifiedAssertion,
+  client: ClientInfo,
+  name: string,
+  login: 'accepted' | 'refused',
+): Promise<void> =>
+  recordEvent(ctx, tx, {
+    type: 'passkey_clone_suspected',
+    userId,
+    client,
+    detail: { passkey_id: passkeyId, name, login },
+  });
+
+const unknownCredential = () =>
+  new AuthError('unknown_credential', 'No passkey with this credential ID is registered here.');
