@@ -128,7 +128,7 @@ test('the owner of an email change confirms it with one click, and another signe
 test('"This wasn\'t me" signs out a device with one click, without signing in', async () => {
   const own = await loginByMail(service.url, 'owner@example.com');
   const device = await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
-  const mail = await mailAbout('owner@example.com', 'A device was signed in');
+  const mail = await mailAbout('owner@example.com', 'A new device signed in');
   expect(mail.text).toContain('"strange laptop"');
   const me = (token: string) => request(service.url, 'GET', '/me', { token });
   const page = await newPage();
@@ -144,7 +144,7 @@ test('the session that approved a device can be ended too, and after a reload th
   const email = 'approver@example.com';
   const own = await loginByMail(service.url, email);
   await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
-  const link = linkIn(await mailAbout(email, 'A device was signed in'));
+  const link = linkIn(await mailAbout(email, 'A new device signed in'));
   const page = await newPage();
   const me = () => request(service.url, 'GET', '/me', { token: own.access_token });
   await page.goto(link);

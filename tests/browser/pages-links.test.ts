@@ -79,7 +79,7 @@ const questions: Question[] = [
       const { user_code, device_code } = await startDevice(service.url);
       await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
       await request(service.url, 'POST', '/token', { json: { device_code } });
-      return linkTo(service.url, email, 'A device was signed in');
+      return linkTo(service.url, email, 'A new device signed in');
     },
   },
   {

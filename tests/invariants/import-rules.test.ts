@@ -16,8 +16,8 @@ interface SourceFile {
 interface Rule {
   readonly name: string;
   readonly complaints: (files: readonly SourceFile[]) => string[];
-  /** Files by path that break the rule once. */
-  readonly bad: Readonly<Record<string, string>>;
+  /** Files by path that break the rule once; of several examples, each does. */
+  readonly bad: Readonly<Record<string, string>> | readonly Readonly<Record<string, string>>[];
 }
 
 const root = join(import.meta.dir, '../..');
@@ -68,6 +68,30 @@ const heights = new Map(
 );
 const capabilities = [...heights.keys()].filter((room) => !/^platform\/|^operator$|\.ts$/.test(room));
 const maxRoomsOnAFloor = 9;
+
+/**
+ * The room that owns each table. Other rooms read the table but change it only through what its owner exports. Migrations
+ * are exempt, and so are rows that the database deletes with the row they reference (ON DELETE CASCADE).
+ */
+const tableOwners: Readonly<Record<string, string>> = {
+  rate_limits: 'platform/rate-limits',
+  outbox: 'platform/mail',
+  events: 'security-log/events',
+  event_chains: 'security-log/events',
+  notices: 'security-log/notices',
+  notice_windows: 'security-log/notices',
+  sessions: 'sessions',
+  organizations: 'identity/organizations',
+  memberships: 'identity/organizations',
+  users: 'identity/account',
+  email_changes: 'identity/email-change',
+  device_authorizations: 'sign-in/device',
+  magic_links: 'sign-in/magic-links',
+  passkeys: 'sign-in/passkeys',
+  spent_challenges: 'sign-in/passkeys',
+  service_keys: 'services/service-keys',
+  signing_keys: 'services/signing-keys',
+};
 
 const rules: Rule[] = [
   {
@@ -129,6 +153,41 @@ const rules: Rule[] = [
         )
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sessions/sessions.ts`]: "import { sql } from 'kysely';" },
+  },
+  {
+    name: 'only the owner of a table inserts, updates and deletes its rows',
+    complaints: (files) =>
+      tableWrites(files)
+        .filter(({ from, table }) => table in tableOwners && tableOwners[table] !== roomOf(from))
+        .map(({ from, table }) => `${from} writes to ${table}`),
+    bad: [
+      { [`${server}sessions/store.ts`]: "db.updateTable('users').set({ session_epoch: 1 });" },
+      { [`${server}whole-account/disowning/store.ts`]: "db\n  .deleteFrom('passkeys as p')" },
+      { [`${server}identity/email-change/store.ts`]: "db.insertInto('notices').values(row);" },
+      { [`${server}services/service-keys/store.ts`]: 'sql`UPDATE "signing_keys" SET signs_from = 0`;' },
+      { [`${server}platform/database/inspect.ts`]: "await db.run('delete\n from users', []);" },
+      { [`${server}platform/database/probe.ts`]: "sql.raw('INSERT INTO public.outbox (id) VALUES (1)');" },
+      { [`${server}sign-in/device/store.ts`]: "sweepStatement()('sessions', 'id', ended);" },
+    ],
+  },
+  {
+    name: 'every table has an owner, and every statement that writes names its table literally',
+    complaints: (files) => [
+      ...files
+        .filter(({ path }) => path === `${server}platform/database/schema.ts`)
+        .flatMap(({ text }) => [...text.matchAll(/^ {2}(\w+): \{/gm)].map(([, table]) => table ?? ''))
+        .filter((table) => !(table in tableOwners))
+        .map((table) => `${table} has no owner`),
+      ...tableWrites(files)
+        .filter(({ table }) => table === '')
+        .map(({ from }) => `${from} writes to a table that it does not name`),
+    ],
+    bad: [
+      {
+        [`${server}platform/database/schema.ts`]: 'export interface Tables {\n  diaries: { id: string };\n}',
+      },
+      { [`${server}sessions/store.ts`]: 'db.deleteFrom(table).where(isOld);' },
+    ],
   },
   {
     name: 'of a capability only routes.ts knows HTTP',
@@ -287,12 +346,16 @@ describe('import rules', async () => {
       ...[`${server}x/f.ts`, `${server}x/g.ts`],
     ]);
     expect(serverImports(files).length).toBeGreaterThan(50);
+    const written = new Set(tableWrites(files).map(({ table }) => table));
+    expect(Object.keys(tableOwners).filter((table) => !written.has(table))).toEqual([]);
   });
 
   for (const { name, complaints, bad } of rules) {
     test(name, () => {
       expect(complaints(files)).toEqual([]);
-      expect(complaints(Object.entries(bad).map(([path, text]) => source(path, text)))).toHaveLength(1);
+      for (const example of [bad].flat()) {
+        expect(complaints(Object.entries(example).map(([path, text]) => source(path, text)))).toHaveLength(1);
+      }
     });
   }
 });
@@ -363,6 +426,21 @@ function packageImports(files: readonly SourceFile[], names: string[]): { from: 
       .filter((to) => names.some((name) => to === name || to.startsWith(`${name}/`)))
       .map((to) => ({ from: path, to })),
   );
+}
+
+/** The tables that the server's files write to, through Kysely or SQL; '' if a statement does not name its table literally. */
+function tableWrites(files: readonly SourceFile[]): { from: string; table: string }[] {
+  const byBuilder =
+    /\b(?:insertInto|replaceInto|updateTable|deleteFrom|mergeInto|sweepStatement(?:<[^>]*>)?\(\))\(\s*(?:['"](\w+))?/g;
+  const bySql = /\b(?:insert\s+into|update|delete\s+from)\s+(?:only\s+)?(?:"?\w+"?\.)?"?(\w+)/gi;
+  return productOf(files, server)
+    .filter(({ path }) => !path.startsWith(`${server}platform/database/migrations/`))
+    .flatMap(({ path, text }) => {
+      const code = withoutComments(text);
+      const named = [...code.matchAll(byBuilder)].map(([, table = '']) => table);
+      const inSql = [...code.matchAll(bySql)].map(([, table = '']) => table.toLowerCase());
+      return [...named, ...inSql].map((table) => ({ from: path, table }));
+    });
 }
 
 /** What is imported from this package other than as a type. */

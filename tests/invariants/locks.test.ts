@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import postgres from 'postgres';
 import { sweepsOf, templates } from '../../packages/server/src/app.ts';
-import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
+import { revokeAllSessions, setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import {
   addMember,
   createOrganization,
@@ -16,7 +16,6 @@ import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts'
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
 import { startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
-import { revokeAllSessions } from '../../packages/server/src/sessions/sessions.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data/personal-data.ts';
 import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support/account-scene.ts';

@@ -33,13 +33,13 @@ export const isLive = async (app: TestApp, { access_token: token }: Tokens): Pro
   (await app.ask('GET', '/me', { token })).status === 200;
 
 export const subjects = {
-  newDevice: 'A device was signed in to your Latchkey account',
-  newBrowser: 'Your Latchkey account was signed in to from a new place',
+  newDevice: 'A new device signed in to your Latchkey account',
+  newBrowser: 'New sign-in to your Latchkey account',
   passkeyAdded: 'A passkey was added to your Latchkey account',
   passkeyRemoved: 'A passkey was removed from your Latchkey account',
-  emailChanged: 'The address of your Latchkey account was changed',
-  theft: 'A login of your Latchkey account was ended, because its token was used twice',
-  repeatedElsewhere: 'A login of your Latchkey account was refreshed twice, from two different places',
+  emailChanged: 'The email address of your Latchkey account was changed',
+  theft: 'A session of your Latchkey account was ended because its token was used twice',
+  repeatedElsewhere: 'A session of your Latchkey account was used from two places',
   confirmAddress: 'Confirm your new address for Latchkey',
   taken: 'Someone tried to use your email address',
   undone: 'What was undone in your Latchkey account',

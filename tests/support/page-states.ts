@@ -503,7 +503,7 @@ const others = (url: string): PageState[] => [
       const device = await startDevice(url, { device_name: 'strange laptop' });
       await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
       await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
-      await page.goto(await linkTo(url, email, 'A device was signed in'));
+      await page.goto(await linkTo(url, email, 'A new device signed in'));
       await pressed(page, "This wasn't me");
       await headed(page, 'Thanks for letting us know');
     },
@@ -523,7 +523,7 @@ const others = (url: string): PageState[] => [
       const device = await startDevice(url, { device_name: 'strange laptop' });
       await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
       await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
-      await page.goto(await linkTo(url, email, 'A device was signed in'));
+      await page.goto(await linkTo(url, email, 'A new device signed in'));
       await pressed(page, "This wasn't me");
       await pressed(page, 'End this session too');
       await page.getByText('The session that approved the device has ended too').waitFor();

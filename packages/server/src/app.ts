@@ -1,4 +1,5 @@
 import manifest from '../package.json' with { type: 'json' };
+import { revokeAllSessions } from './identity/account/account.ts';
 import { accountRoutes } from './identity/account/routes.ts';
 import {
   emailChangeMail,
@@ -42,6 +43,7 @@ import { authenticate, missingCredential, readCredential } from './sessions/auth
 import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepSessions } from './sessions/store.ts';
+import { withdrawApproval } from './sign-in/device/device.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
 import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
@@ -121,7 +123,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
-  sessionRoutes(api, ctx);
+  sessionRoutes(api, ctx, { revokeAllSessions, withdrawApproval });
   accountRoutes(api, ctx);
   emailChangeRoutes(api, ctx);
   disowningRoutes(api, ctx);

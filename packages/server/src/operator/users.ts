@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
-import { allAccounts, findAccountByEmail, setDisabled } from '../identity/account/account.ts';
+import {
+  allAccounts,
+  findAccountByEmail,
+  revokeAllSessions,
+  setDisabled,
+} from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
-import { revokeAllSessions } from '../sessions/sessions.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 
 /** Ends every login of everybody; says of how many accounts. */

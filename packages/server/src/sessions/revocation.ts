@@ -14,6 +14,12 @@ interface Revoker {
   readonly sessionId?: string;
 }
 
+/** Denies the approved device authorization that would start this session; false when there is none. */
+export type WithdrawApproval = (
+  tx: Executor,
+  approval: { readonly userId: string; readonly sessionId: string },
+) => Promise<boolean>;
+
 /**
  * Revokes one session of the user, or withdraws an approved device authorization by the id of the session it would start.
  * @throws {AuthError} `not_found`, also for another user's session
@@ -23,8 +29,9 @@ export async function revokeSession(
   revoker: Revoker,
   sessionId: string,
   client: ClientInfo,
+  withdrawApproval: WithdrawApproval,
 ): Promise<void> {
-  if (!(await endSession(ctx, revoker, sessionId, client))) throw resourceNotFound();
+  if (!(await endSession(ctx, revoker, sessionId, client, withdrawApproval))) throw resourceNotFound();
 }
 
 /** Revokes the caller's own session; succeeds if another request has already revoked it. */
@@ -44,21 +51,24 @@ export async function revokeByToken(ctx: Context, token: string, client: ClientI
   if (session) await endSession(ctx, { userId: session.user_id }, id, client);
 }
 
-/** Ends a session or withdraws its approval, and records which; false if there was neither. */
+/**
+ * Ends a session or, with `withdrawApproval`, withdraws its approval, and records which; false if there was neither. A
+ * session that has started has no approval left to withdraw.
+ */
 const endSession = (
   ctx: Context,
   revoker: Revoker,
   sessionId: string,
   client: ClientInfo,
+  withdrawApproval?: WithdrawApproval,
 ): Promise<boolean> =>
   ctx.db.transaction(async (tx) => {
     const { userId } = revoker;
     await lockAccountRow(tx, { id: userId });
     // The approval first: if a device redeems it in between, the second statement finds the session.
-    const [withdrawn] = await store.withdrawApproval(tx, { session_id: sessionId, user_id: userId });
-    const [revoked] = withdrawn
-      ? []
-      : await store.revokeSession(tx, { id: sessionId, user_id: userId, now: ctx.clock() });
+    const withdrawn = (await withdrawApproval?.(tx, { userId, sessionId })) ?? false;
+    const ending = { id: sessionId, user_id: userId, distrusted_as: null, now: ctx.clock() };
+    const [revoked] = withdrawn ? [] : await store.endSession(tx, ending);
     if (!withdrawn && !revoked) return false;
     const detail = withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker.sessionId);
     await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
@@ -74,19 +84,6 @@ function reasonOf(sessionId: string, by: string | undefined): Record<string, str
 /** The session that revokes all sessions of its user, or the operator. */
 export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | 'operator';
 
-/** Ends all sessions of a user, approved devices that have not collected their tokens included. */
-export async function endAllSessions(
-  ctx: Context,
-  tx: Executor,
-  userId: string,
-  by: RevokedAllBy,
-): Promise<void> {
-  const [account] = await store.revokeAllSessions(tx, { user_id: userId });
-  if (!account) return;
-  const cause = by === 'operator' ? { detail: { by } } : by;
-  await recordEvent(ctx, tx, { type: 'all_sessions_revoked', userId, ...cause });
-}
-
 /**
  * Ends a session whose refresh token was stolen and notifies the owner. If stolen tokens are presented in parallel, only
  * one call does so. Resolves once this is committed, so that the refusal never precedes it.
@@ -97,7 +94,8 @@ export const endStolenSession = (
 ): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     await lockAccountRow(tx, { id: userId });
-    const [ended] = await store.endStolenSession(tx, { id: sessionId, user_id: userId, now: ctx.clock() });
+    const ending = { id: sessionId, user_id: userId, distrusted_as: 'stolen' as const, now: ctx.clock() };
+    const [ended] = await store.endSession(tx, ending);
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId, client });
     await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId, client });

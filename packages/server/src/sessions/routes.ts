@@ -6,8 +6,13 @@ import { type Grant, redeemFormGrant } from '../platform/http/grants.ts';
 import type { Api } from '../platform/http/pipeline.ts';
 import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
-import { revokeByToken, revokeOwnSession, revokeSession } from './revocation.ts';
-import { revokeAllSessions } from './sessions.ts';
+import {
+  type RevokedAllBy,
+  revokeByToken,
+  revokeOwnSession,
+  revokeSession,
+  type WithdrawApproval,
+} from './revocation.ts';
 
 /** The refresh token grant of the OAuth token endpoint. @see RFC 6749 section 6 */
 export const refreshGrant: Grant = {
@@ -19,7 +24,17 @@ export const refreshGrant: Grant = {
   },
 };
 
-export function sessionRoutes(api: Api, ctx: Context): void {
+/** Transitions of tables that capabilities above this one own. */
+interface Transitions {
+  readonly revokeAllSessions: (ctx: Context, userId: string, by: RevokedAllBy) => Promise<void>;
+  readonly withdrawApproval: WithdrawApproval;
+}
+
+export function sessionRoutes(
+  api: Api,
+  ctx: Context,
+  { revokeAllSessions, withdrawApproval }: Transitions,
+): void {
   api.on(
     endpoints.refresh,
     (call) => refreshGrant.redeem(ctx, call.body.refresh_token, call),
@@ -44,7 +59,7 @@ export function sessionRoutes(api: Api, ctx: Context): void {
   }));
 
   api.on(endpoints.revokeSession, async ({ caller, params, client }) => {
-    await revokeSession(ctx, caller, params.id, client);
+    await revokeSession(ctx, caller, params.id, client, withdrawApproval);
     return caller.sessionId === params.id ? { cookie: 'clear' } : {};
   });
 }

@@ -8,7 +8,6 @@ import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
 import { recordUse } from './last-use.ts';
-import { endAllSessions, type RevokedAllBy } from './revocation.ts';
 import { loggedStatus, sessionStatus } from './session-status.ts';
 import {
   endReplacedSession,
@@ -77,9 +76,17 @@ export async function requireActiveSession(ctx: Context, tx: Executor, caller: C
   if (status !== 'active') throw invalidCredential(loggedStatus(status));
 }
 
-/** Revokes all sessions of a user at once. Does nothing if the account is gone. */
-export const revokeAllSessions = (ctx: Context, userId: string, by: RevokedAllBy): Promise<void> =>
-  ctx.db.transaction((tx) => endAllSessions(ctx, tx, userId, by));
+/**
+ * Ends sessions of a locked account that its owner did not start, and those that came from them, whatever state they are
+ * in. From then on no sign-in counts as familiar because of them.
+ */
+export async function disownSessions(
+  ctx: Context,
+  tx: Executor,
+  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+): Promise<void> {
+  await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
+}
 
 /** A token that would be accepted now. Times are milliseconds since 1970. */
 export interface ActiveToken {
@@ -131,3 +138,6 @@ const issuedAt = (
     Math.max(expiresAt - ctx.config.accessTokenTtlSeconds * 1000, session.created_at),
     session.rotated_at,
   );
+
+/** The sessions of a user for the export of their personal data. */
+export const exportSessions = (on: Executor, userId: string) => store.exportSessions(on, { user_id: userId });

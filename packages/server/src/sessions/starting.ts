@@ -63,9 +63,10 @@ export async function endReplacedSession(
 ): Promise<string | undefined> {
   const previous = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
   if (!previous) return undefined;
-  const [ended] = await store.revokeSession(tx, {
+  const [ended] = await store.endSession(tx, {
     id: sessionIdOf(previous.subject),
     user_id: session.userId,
+    distrusted_as: null,
     now: ctx.clock(),
   });
   return ended?.id;

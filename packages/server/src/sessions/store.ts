@@ -7,6 +7,8 @@ import {
 } from 'kysely';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
+import { sweepStatement } from '../platform/database/sweep.ts';
+import { textsOf } from '../platform/database/texts.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -229,43 +231,38 @@ export const listLoginOrigins = statement<{ user_id: string; limit: number }>()(
     .limit(p.limit),
 );
 
-/** Ends one active session of the user. Exactly one call gets a row. */
-const endActiveSession = (mark: { distrusted_as?: 'stolen' } = {}) =>
-  statement<{ id: string; user_id: string; now: number }>()((db, p) =>
-    db
-      .updateTable('sessions')
-      .set({ revoked_at: p.now, idle_expires_at: p.now, ...mark })
-      .where('id', '=', p.id)
-      .where('user_id', '=', p.user_id)
-      .where('revoked_at', 'is', null)
-      .where('expires_at', '>', p.now)
-      .where(inCurrentEpoch)
-      .returning('id'),
-  );
-
-export const revokeSession = endActiveSession();
-
-/** Ends a session whose refresh token was stolen, so that its place does not count as known. */
-export const endStolenSession = endActiveSession({ distrusted_as: 'stolen' });
-
-/** Denies a device login that the user approved and no device has picked up, by the id of the session it would start. */
-export const withdrawApproval = statement<{ session_id: string; user_id: string }>()((db, p) =>
+/**
+ * Ends one active session of the user; a row for exactly one caller. A session that is no longer trusted makes no place
+ * familiar from then on.
+ */
+export const endSession = statement<{
+  id: string;
+  user_id: string;
+  distrusted_as: 'stolen' | null;
+  now: number;
+}>()((db, p) =>
   db
-    .updateTable('device_authorizations')
-    .set({ status: 'denied' })
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now, distrusted_as: p.distrusted_as })
+    .where('id', '=', p.id)
     .where('user_id', '=', p.user_id)
-    .where('session_id', '=', p.session_id)
-    .where('status', '=', 'approved')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
     .returning('id'),
 );
 
-/** Ends every session of the user and every device login approved but not picked up, in one write; no row when the account is gone. */
-export const revokeAllSessions = statement<{ user_id: string }>()((db, p) =>
+/** Ends these sessions of the user for good, whatever state they are in. None of them makes a place familiar from then on. */
+export const disownSessions = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
   db
-    .updateTable('users')
-    .set((e) => ({ session_epoch: e('session_epoch', '+', 1) }))
-    .where('id', '=', p.user_id)
-    .returning('id'),
+    .updateTable('sessions')
+    .set((e) => ({
+      revoked_at: sql<number>`coalesce(${e.ref('revoked_at')}, cast(${p.now} as bigint))`,
+      idle_expires_at: sql<number>`case when ${e.ref('idle_expires_at')} < ${p.now} then ${e.ref('idle_expires_at')} else ${p.now} end`,
+      distrusted_as: 'disowned' as const,
+    }))
+    .where('user_id', '=', p.user_id)
+    .where('id', 'in', textsOf(p.ids, dialect)),
 );
 
 /** Records the last use of a session unless it was recorded after `unless_since`; extends its idle timeout. */
@@ -294,32 +291,50 @@ const neededUntil = sql<number>`case when kind = 'browser' and (parent_session_i
  * Deletes up to `limit` sessions that nothing has needed since `before`. Stolen and disowned browser sessions stay until
  * every known-browser cookie that names them has expired, so that no browser is recognized by one of them.
  */
-export const sweepSessions = statement<{
-  before: number;
-  distrusted_before: number;
-  limit: number;
-}>()((db, p, dialect) =>
-  db
-    .deleteFrom('sessions')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('sessions')
-        .select('id')
-        .where(neededUntil, '<', p.before)
-        .where((w) =>
-          w.or([
-            w('distrusted_as', 'is', null),
-            w('kind', '<>', 'browser'),
-            w('created_at', '<', p.distrusted_before),
-          ]),
-        )
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+export const sweepSessions = sweepStatement<{ before: number; distrusted_before: number }>()(
+  'sessions',
+  'id',
+  (e, p) =>
+    e.and([
+      e(neededUntil, '<', p.before),
+      e.or([
+        e('distrusted_as', 'is', null),
+        e('kind', '<>', 'browser'),
+        e('created_at', '<', p.distrusted_before),
+      ]),
+    ]),
 );
 
 /** Whether an account is disabled; no row if it is gone. */
 export const findAccountState = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(['disabled_at']).where('id', '=', p.id),
+);
+
+/** Every stored session of the user, oldest first, without hashes. */
+export const exportSessions = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select([
+      'id',
+      'kind',
+      'method',
+      'client_name',
+      'device_name',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'last_used_at',
+      'rotated_at',
+      'rotated_network',
+      'idle_expires_at',
+      'expires_at',
+      'revoked_at',
+      'parent_session_id',
+      'passkey_id',
+      'passkey_added_by',
+      'email_change_id',
+      'distrusted_as',
+    ])
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at'),
 );

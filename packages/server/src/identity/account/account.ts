@@ -134,6 +134,39 @@ export async function replaceEmail(
 }
 
 /**
+ * Ends every session of an account, and every device authorization that is approved but not redeemed, by starting a new
+ * session epoch; false when the account is gone.
+ */
+export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
+  return (await store.endAllSessions(tx, { id: userId })).length > 0;
+}
+
+/**
+ * Ends every session of an account for its user, by one of these sessions, or for the operator. Does nothing when the
+ * account is gone.
+ */
+export const revokeAllSessions = (
+  ctx: Context,
+  userId: string,
+  by: { readonly sessionId: string; readonly client: ClientInfo } | 'operator',
+): Promise<void> =>
+  ctx.db.transaction(async (tx) => {
+    if (!(await endAllSessions(tx, userId))) return;
+    const cause = by === 'operator' ? { detail: { by } } : by;
+    await recordEvent(ctx, tx, { type: 'all_sessions_revoked', userId, ...cause });
+  });
+
+/** Deletes a locked account with all rows that belong to it. Mails, magic links and organizations do not. */
+export async function deleteUser(tx: Executor, userId: string): Promise<void> {
+  await store.deleteUser(tx, { id: userId });
+}
+
+/** The account itself for the export of personal data; undefined when it is gone. */
+export async function exportUser(on: Executor, userId: string) {
+  return (await store.exportUser(on, { id: userId })).at(0);
+}
+
+/**
  * The response to a sign-in: tokens, or in cookie mode the profile, because the credential goes into the cookie only. Cookie
  * mode also renews `knownBrowserCookie`, by which the service recognizes the browser later.
  */

@@ -130,6 +130,15 @@ export const disableUser = statement<{ email_key: string; now: number }>()((db, 
     .returning('id'),
 );
 
+/** Starts a new session epoch: sessions and approved device authorizations of earlier epochs are no longer valid. No row when the account is gone. */
+export const endAllSessions = statement<{ id: string }>()((db, p) =>
+  db
+    .updateTable('users')
+    .set((e) => ({ session_epoch: e('session_epoch', '+', 1) }))
+    .where('id', '=', p.id)
+    .returning('id'),
+);
+
 export const enableUser = statement<{ email_key: string }>()((db, p) =>
   db
     .updateTable('users')
@@ -168,4 +177,17 @@ export const replaceEmail = statement<{ id: string; email: string; email_key: st
         ),
       )
       .returning(profileColumns),
+);
+
+/**
+ * Deletes an account. Its sessions, passkeys, device authorizations, memberships, events, changes of address, notices and
+ * notice windows go with it (ON DELETE CASCADE).
+ */
+export const deleteUser = statement<{ id: string }>()((db, p) =>
+  db.deleteFrom('users').where('id', '=', p.id).returning('id'),
+);
+
+/** Everything stored about the user in its own row. */
+export const exportUser = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('users').selectAll().where('id', '=', p.id),
 );

@@ -3,11 +3,11 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/errors.ts';
-import { enqueueMail } from '../../platform/mail/outbox.ts';
+import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
 import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
-import { noticeTtlSeconds, notify } from '../../security-log/notices/notices.ts';
+import { noticeTtlSeconds, notify, withdrawNotices } from '../../security-log/notices/notices.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import {
   emailKeyOf,
@@ -257,7 +257,7 @@ export async function undoEmailChanges(
   const restored = await replaceEmail(ctx, tx, userId, first.old_email!);
   if (!restored) throw emailTaken();
   const undone = await store.markUndone(tx, { user_id: userId, changed_since: changedSince, now });
-  await store.deleteNoticesSince(tx, { user_id: userId, after: changedSince, except_id: usedNoticeId });
+  await withdrawNotices(tx, { userId, after: changedSince, exceptId: usedNoticeId });
   // One mail to each address that the account no longer has.
   const removed = new Map(undone.map((change) => [change.new_email_key, change]));
   removed.delete(emailKeyOf(restored.email));
@@ -272,3 +272,19 @@ export async function undoEmailChanges(
   await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, client });
   return restored.email;
 }
+
+/** The keys of the former addresses that are still reserved for an account. */
+export async function listReservedEmailKeys(ctx: Context, tx: Executor, userId: string): Promise<string[]> {
+  const changes = await store.listReservedEmails(tx, { user_id: userId, now: ctx.clock() });
+  return changes.map(({ old_email_key }) => old_email_key!);
+}
+
+/** What identifies the mails about an account's changes of address in the outbox. */
+export async function emailChangeMails(on: Executor, userId: string): Promise<MailKeys> {
+  const changes = await store.listChangeIds(on, { user_id: userId });
+  return { ids: [], references: changes.map(({ id }) => id) };
+}
+
+/** The changes of address of a user for the export of personal data. */
+export const exportEmailChanges = (on: Executor, userId: string) =>
+  store.exportEmailChanges(on, { user_id: userId });

@@ -1,4 +1,5 @@
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
 /** Voids the unconfirmed changes of an account. */
@@ -127,27 +128,42 @@ export const markUndone = statement<{ user_id: string; changed_since: number; no
     .returning(['id', 'new_email', 'new_email_key']),
 );
 
-/** Takes back the notices that went to the addresses of undone changes, links included, except one. */
-export const deleteNoticesSince = statement<{ user_id: string; after: number; except_id: string }>()(
-  (db, p) =>
-    db
-      .deleteFrom('notices')
-      .where('user_id', '=', p.user_id)
-      .where('created_at', '>', p.after)
-      .where('id', '<>', p.except_id),
+/** Deletes a batch of changes whose link, or whose time to undo, expired before a moment. */
+export const sweepEmailChanges = sweepStatement()('email_changes', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );
 
-/** Deletes up to `limit` changes whose link or undo expired before `before`. */
-export const sweepEmailChanges = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+/** The former addresses of an account that are still reserved for it. */
+export const listReservedEmails = statement<{ user_id: string; now: number }>()((db, p) =>
   db
-    .deleteFrom('email_changes')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('email_changes')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+    .selectFrom('email_changes')
+    .select('old_email_key')
+    .where('user_id', '=', p.user_id)
+    .where('undone_at', 'is', null)
+    .where('changed_at', 'is not', null)
+    .where('expires_at', '>', p.now),
+);
+
+/** The ids of all changes of an account, which the mails about them refer to. */
+export const listChangeIds = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('email_changes').select('id').where('user_id', '=', p.user_id),
+);
+
+/** Every stored change of address of the user, oldest first. */
+export const exportEmailChanges = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('email_changes')
+    .select([
+      'session_id',
+      'new_email',
+      'old_email',
+      'created_at',
+      'expires_at',
+      'changed_at',
+      'voided_at',
+      'undone_at',
+      'wrong_addresses',
+    ])
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at'),
 );

@@ -131,3 +131,28 @@ export async function addMember(
     });
   });
 }
+
+/**
+ * Refuses to delete the only owner of a shared organization. Locks the organizations that the user owns, so that the last
+ * two owners cannot both be deleted at once.
+ * @throws {AuthError} `conflict`
+ */
+export async function requireOtherOwners(tx: Executor, userId: string): Promise<void> {
+  await store.lockOwnedOrganizations(tx, { user_id: userId });
+  const owned = await store.listSolelyOwned(tx, { user_id: userId });
+  if (owned.length === 0) return;
+  const slugs = owned.map(({ slug }) => slug).join(', ');
+  throw new AuthError(
+    'conflict',
+    `The account is the only owner of ${slugs}. Make another member an owner first.`,
+  );
+}
+
+/** Deletes the personal organization of a user. The account's deletion takes the other memberships with it. */
+export async function deletePersonalOrganization(tx: Executor, userId: string): Promise<void> {
+  await store.deletePersonalOrganization(tx, { user_id: userId });
+}
+
+/** The memberships of a user and their organizations for the export of personal data. */
+export const exportMemberships = (on: Executor, userId: string) =>
+  store.exportMemberships(on, { user_id: userId });

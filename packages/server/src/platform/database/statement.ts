@@ -23,7 +23,8 @@ class Slot {
   }
 }
 
-type Slots<P> = { readonly [K in keyof P]-?: RawBuilder<P[K]> };
+/** The named values of a statement. */
+export type Slots<P> = { readonly [K in keyof P]-?: RawBuilder<P[K]> };
 
 const builders: Record<Dialect, Kysely<Tables>> = {
   sqlite: new Kysely<Tables>({

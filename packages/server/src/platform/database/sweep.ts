@@ -1,5 +1,8 @@
+import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Database, Executor } from './executor.ts';
+import type { Database, Executor, Value } from './executor.ts';
+import type { Tables } from './schema.ts';
+import { type Slots, statement } from './statement.ts';
 
 const sweepIntervalMs = 60_000;
 const batchSize = 500;
@@ -9,6 +12,28 @@ const maxBatches = 200;
 
 /** Deletes at most `limit` rows that are of no more use at `now`; answers with a row for each. */
 export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknown[]>;
+
+/**
+ * A statement that deletes at most `limit` rows of a table that satisfy a condition, and returns their keys. On PostgreSQL
+ * it skips rows that another transaction has locked, so it waits for no request and no other node, and it checks the
+ * condition again on the newest version of each row that it locks.
+ *
+ * @example const sweepLinks = sweepStatement()('magic_links', 'id', (e, p) => e('expires_at', '<', p.before));
+ */
+export const sweepStatement =
+  <P extends Record<string, Value> = { before: number }>() =>
+  <Table extends keyof Tables>(
+    table: Table,
+    key: keyof Tables[Table] & string,
+    condition: (e: ExpressionBuilder<Tables, Table>, p: Slots<P>) => Expression<SqlBool>,
+  ) =>
+    statement<P & { limit: number }>()((db, p, dialect) => {
+      const ended = condition(expressionBuilder<Tables, Table>(), p);
+      const lock = dialect === 'postgres' ? sql`for update skip locked` : sql``;
+      const batch = sql`select ${sql.ref(key)} from ${sql.table(table)} where ${ended} limit ${p.limit} ${lock}`;
+      const sweep = sql`delete from ${sql.table(table)} where ${sql.ref(key)} in (${batch}) returning ${sql.ref(key)}`;
+      return { compile: () => sweep.compile(db) };
+    });
 
 /** Deletes rows that are of no more use, in batches small enough to keep nobody waiting. */
 export async function sweepOnce(db: Database, sweeps: readonly Sweep[], now: number): Promise<number> {

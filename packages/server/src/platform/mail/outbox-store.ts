@@ -1,5 +1,9 @@
-import { sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import type { Dialect } from '../database/executor.ts';
+import type { Tables } from '../database/schema.ts';
 import { statement } from '../database/statement.ts';
+import { sweepStatement } from '../database/sweep.ts';
+import { textsOf } from '../database/texts.ts';
 
 /** A person waits for the mail: it is claimed before all others. */
 export const urgentPriority = 0;
@@ -156,19 +160,53 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** Deletes some mails that were sent, or of no more use, before a moment. */
-export const sweepOutbox = statement<{ sent_before: number; dead_before: number; limit: number }>()(
+/** An address with its ASCII letters in lower case, as `email_key` columns hold it, whatever the locale of the database. */
+const keyOf = (email: Expression<string>, dialect: Dialect) =>
+  dialect === 'postgres' ? sql<string>`lower(${email} collate "C")` : sql<string>`lower(${email})`;
+
+/** Mails with one of these ids or references. */
+const isAmong = (
+  e: ExpressionBuilder<Tables, 'outbox'>,
+  p: { readonly ids: Expression<string>; readonly references: Expression<string> },
+  dialect: Dialect,
+) => e.or([e('reference', 'in', textsOf(p.references, dialect)), e('id', 'in', textsOf(p.ids, dialect))]);
+
+/** Deletes mails by their ids or references, waiting, sent or given up. */
+export const deleteMails = statement<{ ids: string; references: string }>()((db, p, dialect) =>
+  db.deleteFrom('outbox').where((e) => isAmong(e, p, dialect)),
+);
+
+/** Deletes every mail to an address, waiting, sent or given up. */
+export const deleteMailsTo = statement<{ email_key: string }>()((db, p, dialect) =>
+  db.deleteFrom('outbox').where((e) => e(keyOf(e.ref('recipient'), dialect), '=', p.email_key)),
+);
+
+/** Every stored mail to an address, or with one of these ids or references, oldest first. */
+export const exportMails = statement<{ email_key: string; ids: string; references: string }>()(
   (db, p, dialect) =>
     db
-      .deleteFrom('outbox')
-      .where('id', 'in', (e) =>
-        e
-          .selectFrom('outbox')
-          .select('id')
-          .where('created_at', '<', p.sent_before)
-          .where((w) => w.or([w('sent_at', 'is not', null), w('expires_at', '<', p.dead_before)]))
-          .limit(p.limit)
-          .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-      )
-      .returning('id'),
+      .selectFrom('outbox')
+      .select([
+        'template',
+        'recipient',
+        'created_at',
+        'expires_at',
+        'attempts',
+        'sent_at',
+        'dead_at',
+        'last_error',
+      ])
+      .where((e) => e.or([e(keyOf(e.ref('recipient'), dialect), '=', p.email_key), isAmong(e, p, dialect)]))
+      .orderBy('created_at'),
+);
+
+/** Deletes a batch of mails that were created before a moment and are either sent or expired long enough ago. */
+export const sweepOutbox = sweepStatement<{ sent_before: number; dead_before: number }>()(
+  'outbox',
+  'id',
+  (e, p) =>
+    e.and([
+      e('created_at', '<', p.sent_before),
+      e.or([e('sent_at', 'is not', null), e('expires_at', '<', p.dead_before)]),
+    ]),
 );

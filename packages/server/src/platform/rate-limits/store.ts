@@ -1,11 +1,12 @@
 import { statement } from '../database/statement.ts';
+import { sweepStatement } from '../database/sweep.ts';
 
 export const rateLimitTable = 'rate_limits';
 
 /** Takes one point back from the window that ends in this span; another window of the key is left alone. */
 export const refundPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>
   db
-    .updateTable(rateLimitTable)
+    .updateTable('rate_limits')
     .set((e) => ({ points: e('points', '-', 1) }))
     .where('key', '=', p.key)
     .where('points', '>', 0)
@@ -13,17 +14,5 @@ export const refundPoint = statement<{ key: string; ends_after: number; ends_bef
     .where('expire', '<', p.ends_before),
 );
 
-/** Deletes some windows that ended before a moment. */
-export const sweepRateLimits = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom(rateLimitTable)
-    .where('key', 'in', (e) =>
-      e
-        .selectFrom(rateLimitTable)
-        .select('key')
-        .where('expire', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('key'),
-);
+/** Deletes a batch of windows that ended before a moment. */
+export const sweepRateLimits = sweepStatement()('rate_limits', 'key', (e, p) => e('expire', '<', p.before));

@@ -1,4 +1,4 @@
-// Whatever is done to a log without its keys, the audit finds it, and says of a whole one that it is whole.
+// An audit finds every change made to a log without its keys, and nothing in an intact log.
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -24,7 +24,7 @@ interface Log {
   readonly events: readonly EventRow[];
 }
 
-/** A log of `count` events of which the first `swept` are gone; the first half is under the older key. */
+/** A log of `count` events, the first half sealed with the older key, of which the first `swept` are deleted. */
 function makeLog(count: number, swept: number, userId = 'usr_a'): Log {
   let mac = noMac;
   const all: EventRow[] = [];
@@ -80,7 +80,7 @@ const fields = [
   'user_id',
 ] as const;
 
-test('a whole log has no finding, whatever was swept from its beginning', () => {
+test('an intact log has no findings, however much was swept from its start', () => {
   fc.assert(
     fc.property(size, ({ count, swept }) => {
       const { findings, events, retired, unsealed } = audit(makeLog(count, swept));
@@ -94,7 +94,7 @@ test('a whole log has no finding, whatever was swept from its beginning', () => 
   );
 });
 
-test('any change of any field of any event is found', () => {
+test('an audit finds any change to any field of any event', () => {
   fc.assert(
     fc.property(
       size,
@@ -108,14 +108,14 @@ test('any change of any field of any event is found', () => {
         const value = field === 'created_at' ? event.created_at + 1 : text;
         fc.pre(event[field] !== value);
         const events = log.events.with(index, { ...event, [field]: value } as EventRow);
-        // An event that claims a retired key is betrayed by its successor, or by the end of the log.
+        // If the changed event names a retired key, its successor or the end of the log reveals the change.
         expect(problems({ ...log, events })).toContain('changed');
       },
     ),
   );
 });
 
-test('any run of events that is taken out is found and numbered', () => {
+test('an audit finds any removed run of events and names their numbers', () => {
   fc.assert(
     fc.property(size, fc.nat(), fc.nat(), ({ count, swept }, from, length) => {
       const log = makeLog(count, swept);
@@ -129,7 +129,7 @@ test('any run of events that is taken out is found and numbered', () => {
   );
 });
 
-test('two events that change places are found, with and without their numbers', () => {
+test('an audit finds two swapped events, with or without their MACs', () => {
   fc.assert(
     fc.property(size, fc.nat(), fc.nat(), ({ count, swept }, a, b) => {
       const log = makeLog(count, swept);
@@ -149,7 +149,7 @@ test('two events that change places are found, with and without their numbers', 
   );
 });
 
-test('an event put between, behind or before the others is found', () => {
+test('an audit finds an event inserted before, between or after the others', () => {
   const log = makeLog(6, 2);
   const copy = { ...log.events[0]!, id: 'evt_x' };
   for (const seq of [0, 1, 2, 7, 8])
@@ -158,7 +158,7 @@ test('an event put between, behind or before the others is found', () => {
   expect(problems({ ...log, events: [...shifted, { ...copy, seq: 4 }] })).toContain('changed');
 });
 
-test('a log cut at its newest events is found, also where both ends say so', () => {
+test('an audit finds a truncated log, even if the record of its ends was changed to match', () => {
   const log = makeLog(6, 0);
   const events = log.events.slice(0, 4);
   expect(audit({ ...log, events }).findings).toEqual([{ problem: 'removed', where: 'events 5-6' }]);
@@ -170,7 +170,7 @@ test('a log cut at its newest events is found, also where both ends say so', () 
   ).toEqual(['end changed']);
 });
 
-test('events and ends of another account do not fit', () => {
+test('events and ends copied from another account do not verify', () => {
   const [mine, other] = [makeLog(4, 0), makeLog(4, 0, 'usr_b')];
   expect(problems({ chain: mine.chain, events: other.events })).toEqual(['changed']);
   expect(problems({ chain: { ...other.chain, user_id: 'usr_a' }, events: mine.events })).toContain(
@@ -178,7 +178,7 @@ test('events and ends of another account do not fit', () => {
   );
 });
 
-test('a log that was emptied and goes on is found by its beginning', () => {
+test('an audit finds a log that was emptied and then continued, by its first event', () => {
   const { events, chain } = makeLog(1, 0);
   const event = { ...events[0]!, type: 'login' };
   const mac = sealEvent(both, event, noMac);
@@ -187,7 +187,7 @@ test('a log that was emptied and goes on is found by its beginning', () => {
   expect(problems(log)).toEqual(['removed']);
 });
 
-test('what is under a retired key is told apart from what was changed', () => {
+test('events under a retired key are counted separately from changed events', () => {
   const log = makeLog(8, 0);
   const retired = audit(log, newer);
   expect(retired).toMatchObject({ findings: [], events: 8, retired: 4 });
@@ -200,16 +200,16 @@ test('what is under a retired key is told apart from what was changed', () => {
   });
 });
 
-test('an event that is relabelled to an unknown key or to none does not pass as one that cannot be checked', () => {
+test('an event relabelled with an unknown key or none counts as changed, not as unverifiable', () => {
   const log = makeLog(6, 0);
-  const claim = (mac: string) =>
+  const withMac = (mac: string) =>
     problems({ ...log, events: log.events.with(4, { ...log.events[4]!, type: 'x', mac }) });
   const stranger = parseKeyRing(generateKey());
-  expect(claim(sealEvent(stranger, log.events[4]!, log.events[3]!.mac))).toEqual(['changed']);
-  expect(claim(noMac)).toEqual(['changed']);
+  expect(withMac(sealEvent(stranger, log.events[4]!, log.events[3]!.mac))).toEqual(['changed']);
+  expect(withMac(noMac)).toEqual(['changed']);
 });
 
-test('two different events never have the same bytes under the MAC', () => {
+test('different events never have the same bytes under the MAC', () => {
   const event = (fields: Partial<EventRow>) =>
     sealEvent(both, { ...makeLog(1, 0).events[0]!, ...fields }, noMac);
   const spellings = [
@@ -223,7 +223,7 @@ test('two different events never have the same bytes under the MAC', () => {
   expect(new Set(spellings).size).toBe(spellings.length);
 });
 
-/** The log after `amendEvent` of the event at an index; the log as it was where that is refused. */
+/** The log after amending the event at an index, or unchanged if that is refused. */
 function amended(log: Log, index: number, keys = both): { log: Log; refused: boolean } {
   const macBefore = log.events[index - 1]?.mac ?? log.chain.base_mac;
   const next = amendEvent(keys, log.chain, macBefore, log.events.slice(index), '{"fields":"all"}');
@@ -235,7 +235,7 @@ function amended(log: Log, index: number, keys = both): { log: Log; refused: boo
   };
 }
 
-test('a log is whole after an event of it was amended, and only that event tells something else', () => {
+test('amending an event leaves the log intact and changes only that event', () => {
   fc.assert(
     fc.property(size, fc.nat(), ({ count, swept }, at) => {
       const log = makeLog(count, swept);
@@ -251,29 +251,29 @@ test('a log is whole after an event of it was amended, and only that event tells
   );
 });
 
-test('amending never covers up a change: what does not hold, and what nobody can check, is not sealed anew', () => {
-  const whole = makeLog(8, 2);
+test('amending never hides a change: events that do not verify or cannot be verified are not sealed again', () => {
+  const intact = makeLog(8, 2);
   const change = (index: number, field: Partial<EventRow>): Log => ({
-    ...whole,
-    events: whole.events.with(index, { ...whole.events[index]!, ...field }),
+    ...intact,
+    events: intact.events.with(index, { ...intact.events[index]!, ...field }),
   });
   const logs = [
     change(2, { type: 'logout' }),
     change(3, { detail: null }),
     change(5, { mac: noMac }),
-    change(4, { mac: whole.events[3]!.mac }),
-    { ...whole, events: whole.events.toSpliced(3, 1) },
-    { ...whole, events: whole.events.slice(0, -1) },
-    { ...whole, chain: { ...whole.chain, base_seq: 1 } },
-    { ...whole, chain: { ...whole.chain, seal: noMac } },
+    change(4, { mac: intact.events[3]!.mac }),
+    { ...intact, events: intact.events.toSpliced(3, 1) },
+    { ...intact, events: intact.events.slice(0, -1) },
+    { ...intact, chain: { ...intact.chain, base_seq: 1 } },
+    { ...intact, chain: { ...intact.chain, seal: noMac } },
   ];
   for (const log of logs) {
     const { log: after, refused } = amended(log, 2);
     expect(refused).toBe(true);
     expect(problems(after)).not.toEqual([]);
   }
-  // What was changed before the event stays where it is and is found.
+  // A change before the amended event stays detectable.
   expect(problems(amended(change(0, { type: 'logout' }), 2).log)).toContain('changed');
   expect(amended(makeLog(8, 0), 1, newer).refused).toBe(true);
-  expect(amended(whole, whole.events.length).refused).toBe(true);
+  expect(amended(intact, intact.events.length).refused).toBe(true);
 });

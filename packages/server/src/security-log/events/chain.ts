@@ -5,11 +5,11 @@ import type { Tables } from '../../platform/database/schema.ts';
 export type EventRow = Tables['events'];
 export type ChainRow = Tables['event_chains'];
 
-/** What stands in the place of a MAC where no event comes before. */
+/** The MAC "before" the first event of a log. */
 export const noMac = '';
 
 /**
- * A list of texts, numbers and nulls as JSON: two different lists never give the same bytes.
+ * Encodes a list of strings, numbers and nulls as JSON, so that different lists never have the same bytes.
  * @see RFC 8259
  */
 const bytesOf = (fields: readonly (string | number | null)[]): Buffer => Buffer.from(JSON.stringify(fields));
@@ -50,11 +50,11 @@ const signed = (key: ServerKey, label: string, bytes: Buffer): string =>
 export const sealEvent = (keys: LogKeys, event: Omit<EventRow, 'mac'>, macBefore: string): string =>
   signed(keys.signing, eventLabel, eventBytes(event, macBefore));
 
-/** The MAC over both ends of a chain, so that one without its newest events is told from a whole one. */
+/** The MAC over both ends of a chain. Without it, removing the newest events would go unnoticed. */
 export const sealChain = (keys: LogKeys, chain: Omit<ChainRow, 'seal'>): string =>
   signed(keys.signing, chainLabel, chainBytes(chain));
 
-/** `retired`: under a key that nobody named, so nobody can tell. `unsealed`: without a MAC. */
+/** `retired`: made with a key that is not configured, so it cannot be verified. `unsealed`: without a MAC. */
 type Check = 'good' | 'changed' | 'retired' | 'unsealed';
 
 function check(keys: LogKeys, label: string, bytes: Buffer, mac: string): Check {
@@ -67,19 +67,19 @@ function check(keys: LogKeys, label: string, bytes: Buffer, mac: string): Check 
   return expected.length === given.length && timingSafeEqual(expected, given) ? 'good' : 'changed';
 }
 
-/** Whether the seal over both ends holds. Only the migration leaves one out, and only until the next event. */
+/** Verifies the seal over both ends. Only the migration creates chains without one, until their next event. */
 function checkEnds(keys: LogKeys, chain: ChainRow): Check {
   const seal = check(keys, chainLabel, chainBytes(chain), chain.seal);
-  const isFromBefore = chain.unsealed === chain.head_seq && chain.base_seq <= chain.unsealed;
-  return seal === 'unsealed' && !isFromBefore ? 'changed' : seal;
+  const isMigrated = chain.unsealed === chain.head_seq && chain.base_seq <= chain.unsealed;
+  return seal === 'unsealed' && !isMigrated ? 'changed' : seal;
 }
 
 const broken = (mac: string): string => `broken ${mac}`;
 const unchecked = (mac: string): string => `unchecked ${mac}`;
 
 /**
- * What stands for the MAC before in the next event. Where the seal does not hold, or nobody can tell, it says
- * so, for good: no new seal makes a log look whole that was cut.
+ * What the next event takes as the MAC before it. If the seal over the ends does not verify, or cannot be verified, the
+ * next event says so for good: no new seal can make a truncated log look intact.
  */
 export function macBeforeNext(keys: LogKeys, chain: ChainRow): string {
   const ends = checkEnds(keys, chain);
@@ -88,9 +88,9 @@ export function macBeforeNext(keys: LogKeys, chain: ChainRow): string {
 }
 
 /**
- * Gives an event another detail and seals it anew, with every event after it. `events` are the ones from it to the head,
- * oldest first; `macBefore` is the MAC of the event before them. Undefined where anything there, or the seal of the
- * chain, does not hold under a key of the ring: what somebody may have changed never gets a fresh seal.
+ * Replaces the detail of an event and seals it and every event after it again. `events` are those from it to the head,
+ * oldest first; `macBefore` is the MAC of the event before them. Undefined if one of their MACs, or the seal of the
+ * chain, does not verify under a key of the ring: possibly tampered events never get a fresh seal.
  */
 export function amendEvent(
   keys: LogKeys,
@@ -116,34 +116,34 @@ export function amendEvent(
   return { chain: { ...chain, head_mac: mac }, events: sealed };
 }
 
-/** What an audit found in one log; `where` names the events by their numbers. */
+/** A defect that an audit found in a log. `where` names events by their sequence numbers. */
 export interface ChainDefect {
   readonly problem: 'changed' | 'removed' | 'added' | 'end changed' | 'no chain';
   readonly where: string;
 }
 
-/** The outcome of an audit of one log. Empty findings and nothing unchecked: the log is whole. */
+/** The result of auditing one log. No findings, nothing unsealed and nothing retired: the log is intact. */
 export interface Audit {
   readonly findings: ChainDefect[];
   events: number;
-  /** From before logs were sealed. */
+  /** How many events are older than sealing. */
   unsealed: number;
-  /** Events, and the seal of the chain, under a key that neither the ring nor the retired keys hold. */
+  /** How many events and seals were made with a key that is neither in the ring nor among the retired keys. */
   retired: number;
-  /** The ids of those keys. */
+  /** The ids of the keys they name. */
   readonly retiredKeys: Set<string>;
 }
 
 const numbers = (from: number, to: number): string =>
   from === to ? `event ${from}` : `events ${from}-${to}`;
 
-/** Follows a log from its base to its head: `take` each event in order, then `finish`. */
+/** Verifies a log from its base to its head: call `take` with each event in order, then `finish`. */
 export class Auditor {
   readonly audit: Audit = { findings: [], events: 0, unsealed: 0, retired: 0, retiredKeys: new Set() };
   readonly #keys: LogKeys;
   readonly #chain: ChainRow;
   #seq: number;
-  /** Undefined right behind a gap, where the MAC before is not known. */
+  /** Undefined right after a gap, where the MAC before is unknown. */
   #mac: string | undefined;
 
   constructor(keys: LogKeys, chain: ChainRow) {
@@ -152,7 +152,7 @@ export class Auditor {
     this.#seq = chain.base_seq;
     this.#mac = chain.base_mac;
     const ends = checkEnds(keys, chain);
-    if (ends === 'changed') this.#found('end changed', 'the record of both ends of the log');
+    if (ends === 'changed') this.#found('end changed', 'the record of the ends of the log');
     if (ends === 'retired') this.#retired(chain.seal);
   }
 
@@ -174,21 +174,21 @@ export class Auditor {
   }
 
   #checkEvent(event: EventRow): void {
-    const isFromBefore = event.seq <= this.#chain.unsealed;
-    const behind = (macBefore: string): Check =>
+    const isMigrated = event.seq <= this.#chain.unsealed;
+    const checkAfter = (macBefore: string): Check =>
       check(this.#keys, eventLabel, eventBytes(event, macBefore), event.mac);
     const before = this.#mac ?? noMac;
-    const mac = behind(before);
-    if (isFromBefore && mac === 'unsealed') this.audit.unsealed += 1;
+    const mac = checkAfter(before);
+    if (isMigrated && mac === 'unsealed') this.audit.unsealed += 1;
     else if (mac === 'retired') this.#retired(event.mac);
-    else if (mac === 'changed' && behind(unchecked(before)) === 'good') this.audit.retired += 1;
-    else if (mac === 'changed' && behind(broken(before)) === 'good') {
+    else if (mac === 'changed' && checkAfter(unchecked(before)) === 'good') this.audit.retired += 1;
+    else if (mac === 'changed' && checkAfter(broken(before)) === 'good') {
       this.#found('end changed', `before event ${event.seq}`);
-    } else if (isFromBefore || mac === 'unsealed' || (mac === 'changed' && this.#mac !== undefined)) {
+    } else if (isMigrated || mac === 'unsealed' || (mac === 'changed' && this.#mac !== undefined)) {
       this.#found('changed', numbers(event.seq, event.seq));
     }
-    if (event.seq === 1 && !isFromBefore && event.type !== 'account_created') {
-      this.#found('removed', 'what came before event 1: a log begins with the making of its account');
+    if (event.seq === 1 && !isMigrated && event.type !== 'account_created') {
+      this.#found('removed', 'everything before event 1: a log starts with account_created');
     }
   }
 

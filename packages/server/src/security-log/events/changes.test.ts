@@ -1,4 +1,4 @@
-// Changes that one session makes again and again within a minute: one event tells of them, in a log that stays whole.
+// Changes that a session repeats within a minute share one event, in a log that stays intact.
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
@@ -20,7 +20,7 @@ const countOf = async (t: TestApp, type: string): Promise<number> =>
   (await t.ctx.db.read.run(`SELECT id FROM events WHERE type = '${type}'`, [])).length;
 const run = (t: TestApp, text: string) => t.ctx.db.single.run(text, []);
 
-/** The findings in all logs, and how many events were looked at. */
+/** The findings in all logs, and how many events were audited. */
 async function audit(t: TestApp): Promise<{ problems: string[]; events: number }> {
   const problems: string[] = [];
   let events = 0;
@@ -30,13 +30,13 @@ async function audit(t: TestApp): Promise<{ problems: string[]; events: number }
   }
   return { problems, events };
 }
-const whole = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
+const expectIntact = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
 
 const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 
 onBothDatabases('changes within a minute', (open) => {
-  test('events of one account in parallel all get in, in one order, whichever node writes them', async () => {
+  test('parallel events of one account are all recorded, in one order, on any node', async () => {
     const t = await open();
     const other = await open({ beside: t });
     const tokens = await t.login();
@@ -65,13 +65,13 @@ onBothDatabases('changes within a minute', (open) => {
     await t.close();
   }, 30_000);
 
-  test('changes of one type by one session within a minute are one event, which tells of all of them', async () => {
+  test('changes of one type by one session within a minute share one event that lists all of them', async () => {
     const t = await open();
     const tokens = await t.login();
     const other = await t.login();
     const patch = (json: object, { access_token: token }: Tokens = tokens) =>
       t.ask('PATCH', '/me', { token, json });
-    const told = async () =>
+    const recorded = async () =>
       (await list(t, tokens)).events
         .toReversed()
         .flatMap(({ type, detail }) => (type === 'profile_changed' ? [detail['fields']] : []));
@@ -83,19 +83,19 @@ onBothDatabases('changes within a minute', (open) => {
     await t.deviceLogin(tokens);
     await patch({ name: 'Beside' }, other);
     await patch({ time_zone: 'Europe/Zurich', name: 'Ada' });
-    expect(await told()).toEqual(['name locale time_zone', 'name']);
-    await whole(t);
+    expect(await recorded()).toEqual(['name locale time_zone', 'name']);
+    await expectIntact(t);
     t.pass(59);
     await patch({ avatar_url: 'https://example.com/a.png' });
-    expect(await told()).toEqual(['name locale time_zone avatar_url', 'name']);
+    expect(await recorded()).toEqual(['name locale time_zone avatar_url', 'name']);
     t.pass(1);
     await patch({ name: 'Ada again' });
-    expect(await told()).toEqual(['name locale time_zone avatar_url', 'name', 'name']);
+    expect(await recorded()).toEqual(['name locale time_zone avatar_url', 'name', 'name']);
     expect(await audit(t)).toMatchObject({ problems: [], events: 8 });
     await t.close();
   });
 
-  test('renaming one passkey again and again within a minute is one event with its last name, of several one with their ids', async () => {
+  test('renaming a passkey repeatedly within a minute is one event with the last name; renaming several is one event with their ids', async () => {
     const t = await open();
     const tokens = await t.login();
     const token = tokens.access_token;
@@ -107,23 +107,23 @@ onBothDatabases('changes within a minute', (open) => {
     }
     const rename = (id: string | undefined, name: string) =>
       t.ask('PATCH', `/passkeys/${id}`, { token, json: { name } });
-    const told = async () =>
+    const recorded = async () =>
       (await list(t, tokens)).events
         .filter(({ type }) => type === 'passkey_renamed')
         .map(({ detail }) => detail);
     for (let n = 0; n < 5; n++) expect((await rename(ids[0], `key ${n}`)).status).toBe(200);
-    expect(await told()).toEqual([{ passkey_id: ids[0]!, name: 'key 4' }]);
+    expect(await recorded()).toEqual([{ passkey_id: ids[0]!, name: 'key 4' }]);
     await rename(ids[1], 'other');
     await rename(ids[0], 'last');
-    expect(await told()).toEqual([{ passkey_ids: ids.join(' ') }]);
+    expect(await recorded()).toEqual([{ passkey_ids: ids.join(' ') }]);
     t.pass(60);
     await rename(ids[1], 'later');
-    expect((await told())[0]).toEqual({ passkey_id: ids[1]!, name: 'later' });
-    await whole(t);
+    expect((await recorded())[0]).toEqual({ passkey_id: ids[1]!, name: 'later' });
+    await expectIntact(t);
     await t.close();
   });
 
-  test('a change covers up nothing: where the log was changed since, it gets an event of its own', async () => {
+  test('a change gets its own event if the log was tampered with since, so the damage stays detectable', async () => {
     const t = await open();
     const tokens = await t.login();
     const patch = (json: object) => t.ask('PATCH', '/me', { token: tokens.access_token, json });
@@ -133,14 +133,14 @@ onBothDatabases('changes within a minute', (open) => {
     await patch({ locale: 'en' });
     expect(await countOf(t, 'profile_changed')).toBe(2);
     expect((await audit(t)).problems).toEqual(['changed: event 5']);
-    // The new event is whole, and takes the changes that follow.
+    // The new event is intact and takes the changes that follow.
     await patch({ time_zone: 'Europe/Zurich' });
     expect(await countOf(t, 'profile_changed')).toBe(2);
     expect((await audit(t)).problems).toEqual(['changed: event 5']);
     await t.close();
   });
 
-  test('a change that is far behind in a busy log gets an event of its own', async () => {
+  test('a change gets its own event if more than 100 events follow the first one', async () => {
     const t = await open();
     const tokens = await t.login();
     const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
@@ -156,7 +156,7 @@ onBothDatabases('changes within a minute', (open) => {
     await others(1);
     await patch({ time_zone: 'Europe/Zurich' });
     expect(await countOf(t, 'profile_changed')).toBe(2);
-    await whole(t);
+    await expectIntact(t);
     await t.close();
   });
 });

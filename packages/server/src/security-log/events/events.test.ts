@@ -1,4 +1,4 @@
-// The security log on real databases: complete, once, in one order, with its causes, and for its person only.
+// The security log on real databases: complete, without duplicates, ordered, atomic with its causes, and private.
 
 import { expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
@@ -33,7 +33,7 @@ const countOf = async (t: TestApp, type: string): Promise<number> =>
   (await t.ctx.db.read.run(`SELECT id FROM events WHERE type = '${type}'`, [])).length;
 const run = (t: TestApp, text: string) => t.ctx.db.single.run(text, []);
 
-/** The findings in all logs, and how many events were looked at. */
+/** The findings in all logs, and how many events were audited. */
 async function audit(t: TestApp): Promise<{ problems: string[]; events: number; unsealed: number }> {
   const problems: string[] = [];
   let [events, unsealed] = [0, 0];
@@ -44,14 +44,14 @@ async function audit(t: TestApp): Promise<{ problems: string[]; events: number; 
   }
   return { problems, events, unsealed };
 }
-const whole = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
-/** To the beginning of an hour, so that none begins while a test runs. */
+const expectIntact = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
+/** Moves to the start of an hour, so that no new hour starts during a test. */
 const toFullHour = (t: TestApp) => t.pass(3600 - ((t.ctx.clock() / 1000) % 3600) + 1);
 const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 
 onBothDatabases('the security log', (open) => {
-  test('tells of each thing of consequence once, with time, address, agent and session', async () => {
+  test('records every security-relevant action once, with time, address, user agent and session', async () => {
     const t = await open();
     const from = { peer: '192.0.2.77', headers: { 'User-Agent': 'test-agent/1' } };
     await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
@@ -83,10 +83,10 @@ onBothDatabases('the security log', (open) => {
 
     const { events, next_cursor } = await list(t, again);
     expect(next_cursor).toBeNull();
-    const told = events.toReversed().map(({ type, detail }) => [type, detail]);
+    const recorded = events.toReversed().map(({ type, detail }) => [type, detail]);
     const approved = ['device_approved', { ip_address: '192.0.2.1' }];
     const byDevice = ['login', { method: 'device_code', kind: 'device' }];
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       ['account_created', {}],
       ['login', { method: 'magic_link', kind: 'browser' }],
       ['profile_changed', { fields: 'name locale' }],
@@ -121,7 +121,7 @@ onBothDatabases('the security log', (open) => {
     await t.close();
   });
 
-  test('a storm of repeated and lost refreshes leaves one event of each an hour, and a theft one in all', async () => {
+  test('a storm of refreshes records each of race and retry once an hour, and a theft once', async () => {
     const t = await open();
     toFullHour(t);
     const tokens = await t.login();
@@ -137,18 +137,18 @@ onBothDatabases('the security log', (open) => {
     await together(32, () => refresh());
     expect(await countOf(t, 'refresh_race')).toBe(1);
     expect(await countOf(t, 'refresh_retry')).toBeLessThanOrEqual(1);
-    await whole(t);
+    await expectIntact(t);
     t.pass(11);
     await together(32, () => refresh());
     expect(await countOf(t, 'refresh_theft')).toBe(1);
     const again = await t.login();
     const theft = (await list(t, again)).events.find(({ type }) => type === 'refresh_theft');
     expect(theft).toMatchObject({ ip_address: '192.0.2.1' });
-    await whole(t);
+    await expectIntact(t);
     await t.close();
   });
 
-  test('repeated answers are told of once an hour, and again in the next', async () => {
+  test('refresh retries are recorded once an hour, and again in the next hour', async () => {
     const t = await open();
     toFullHour(t);
     const tokens = await t.login();
@@ -166,11 +166,11 @@ onBothDatabases('the security log', (open) => {
     await refresh(next.refresh_token);
     await refresh(next.refresh_token);
     expect(await countOf(t, 'refresh_retry')).toBe(2);
-    await whole(t);
+    await expectIntact(t);
     await t.close();
   });
 
-  test('a limit that an account meets is told of once an hour for each limit', async () => {
+  test('reaching a rate limit is recorded once an hour for each limit', async () => {
     const t = await open();
     toFullHour(t);
     const tokens = await t.login();
@@ -178,17 +178,17 @@ onBothDatabases('the security log', (open) => {
     const client = { ipAddress: '192.0.2.9', userAgent: null };
     const reach = (limit: string) => recordRateLimitReached(t.ctx, { userId: me.id, client }, limit);
     await together(20, (n) => reach(n % 2 ? 'magic_links' : 'user_codes'));
-    const told = (await list(t, tokens)).events.filter(({ type }) => type === 'limit_reached');
-    expect(told.map(({ detail }) => detail['limit']).sort()).toEqual(['magic_links', 'user_codes']);
+    const recorded = (await list(t, tokens)).events.filter(({ type }) => type === 'limit_reached');
+    expect(recorded.map(({ detail }) => detail['limit']).sort()).toEqual(['magic_links', 'user_codes']);
     t.pass(3600);
     await reach('magic_links');
     expect(await countOf(t, 'limit_reached')).toBe(3);
     await recordRateLimitReached(t.ctx, { userId: 'usr_gone', client }, 'magic_links');
-    await whole(t);
+    await expectIntact(t);
     await t.close();
   });
 
-  test('of many who delete one passkey, decide about one device or end one session at once, one leaves an event', async () => {
+  test('parallel requests to delete one passkey, decide on one device or end one session record one event', async () => {
     const t = await open();
     const other = await open({ beside: t });
     const nodes = [t, other];
@@ -209,12 +209,12 @@ onBothDatabases('the security log', (open) => {
     expect(await countOf(t, 'passkey_removed')).toBe(1);
     expect(await countOf(t, 'session_revoked')).toBe(1);
     expect((await countOf(t, 'device_approved')) + (await countOf(t, 'device_denied'))).toBe(2);
-    await whole(t);
+    await expectIntact(t);
     await other.close();
     await t.close();
   });
 
-  test('an event goes with its cause: what is rolled back was never told', async () => {
+  test('an event is rolled back with its cause', async () => {
     const t = await open();
     const tokens = await t.login();
     const before = await list(t, tokens);
@@ -229,11 +229,11 @@ onBothDatabases('the security log', (open) => {
     expect(await list(t, tokens)).toEqual(before);
     await t.ctx.db.transaction((tx) => recordEvent(t.ctx, tx, { type: 'email_changed', userId: me.id }));
     expect(await typesOf(t, tokens)).toEqual(['account_created', 'login', 'email_changed']);
-    await whole(t);
+    await expectIntact(t);
     await t.close();
   });
 
-  test('is read in pages that stay where they are while events come in, and shows nobody else’s', async () => {
+  test('pages of events stay stable while events are added, and never show the events of another user', async () => {
     const t = await open();
     const [ada, eve] = [await t.login(), await t.login('eve@example.com')];
     const change = async (name: string) => {
@@ -265,7 +265,7 @@ onBothDatabases('the security log', (open) => {
     await t.close();
   });
 
-  test('a hostile user agent is kept harmless and cut', async () => {
+  test('a hostile user agent is sanitized and truncated', async () => {
     const t = await open();
     const tokens = await t.login();
     const change = async (agent: string): Promise<Listed> => {
@@ -281,7 +281,7 @@ onBothDatabases('the security log', (open) => {
     expect((await change('x'.repeat(5000))).user_agent).toBe('x'.repeat(maxUserAgentLength));
     expect((await change(`'"><script>alert(1)</script>`)).user_agent).toBe(`'"><script>alert(1)</script>`);
     expect((await change('\u0080\u0081')).user_agent).toBeNull();
-    await whole(t);
+    await expectIntact(t);
     await t.close();
   });
 
@@ -296,38 +296,38 @@ onBothDatabases('the security log', (open) => {
     ['removes the newest events', 'DELETE FROM events WHERE seq > 3', /^removed: events 4-5$/],
     ['removes the oldest events', 'DELETE FROM events WHERE seq < 3', /^removed: events 1-2$/],
     ['removes all events', 'DELETE FROM events', /^removed: events 1-5$/],
-    ['removes the record of the ends', 'DELETE FROM event_chains', /^no chain: /],
+    ['deletes the record of the ends', 'DELETE FROM event_chains', /^no chain: /],
     [
       'moves the head back',
       `UPDATE event_chains SET head_seq = 4, head_mac = (SELECT mac FROM events WHERE seq = 4)`,
       /^end changed: |^added: event 5$/,
     ],
-    ['takes the seal away', "UPDATE event_chains SET seal = ''", /^end changed: /],
+    ['removes the seal', "UPDATE event_chains SET seal = ''", /^end changed: /],
     [
-      'puts an event in',
+      'inserts an event',
       `INSERT INTO events (id, user_id, type, created_at, seq, mac) SELECT 'evt_x', user_id, 'login', created_at, 6, mac FROM events WHERE seq = 5`,
       /^added: event 6$/,
     ],
   ];
-  test.each(damages)('whoever %s is found', async (_, damage, finding) => {
+  test.each(damages)('an audit finds that someone %s', async (_, damage, finding) => {
     const t = await open();
     const tokens = await t.login();
     for (let n = 0; n < 3; n++) {
       t.pass(61);
       await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: `A${n}` } });
     }
-    await whole(t);
+    await expectIntact(t);
     await run(t, damage);
     const { problems } = await audit(t);
     expect(problems.length).toBeGreaterThan(0);
     for (const problem of problems) expect(problem).toMatch(finding);
-    // What happens afterwards heals nothing.
+    // Later events do not hide the damage.
     await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
     expect((await audit(t)).problems.length).toBeGreaterThan(0);
     await t.close();
   });
 
-  test('a log that was cut and set to an earlier end stays found, however many events follow', async () => {
+  test('a log truncated to an earlier end stays detected, however many events follow', async () => {
     const t = await open();
     const tokens = await t.login();
     const change = (name: string) => {
@@ -356,7 +356,7 @@ onBothDatabases('the security log', (open) => {
     await t.close();
   });
 
-  test('two events that change places are found', async () => {
+  test('an audit finds two events that were swapped', async () => {
     const t = await open();
     const tokens = await t.login();
     await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
@@ -370,7 +370,7 @@ onBothDatabases('the security log', (open) => {
     await t.close();
   });
 
-  test('an audit beside events and sweeps finds nothing', async () => {
+  test('an audit during writes and sweeps reports no defect', async () => {
     const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
     const other = await open({ beside: t });
     const tokens = await t.login();
@@ -387,12 +387,12 @@ onBothDatabases('the security log', (open) => {
       together(5, () => t.deviceLogin(again)),
     ]);
     for (const { problems } of await audits) expect(problems).toEqual([]);
-    await whole(t);
+    await expectIntact(t);
     await other.close();
     await t.close();
   });
 
-  test('events go when they are older than the setting says, the rest stays whole, and later removals are found', async () => {
+  test('events older than the retention setting are deleted, the rest stays intact, and later removals are detected', async () => {
     const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
     const other = await open({ beside: t, settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
     const old = await t.login();
@@ -421,7 +421,7 @@ onBothDatabases('the security log', (open) => {
     await t.close();
   }, 30_000);
 
-  test('a sweep does not cover up for whoever made an event look old, and says so', async () => {
+  test('a sweep does not delete events whose age was forged, and logs a warning', async () => {
     const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
     const tokens = await t.login();
     await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
@@ -429,12 +429,12 @@ onBothDatabases('the security log', (open) => {
     await run(t, 'UPDATE event_chains SET oldest_at = 1');
     await t.sweep();
     expect(await countOf(t, 'profile_changed')).toBe(1);
-    expect(t.logs.join('')).toContain('a security log is not whole');
+    expect(t.logs.join('')).toContain('a security log is damaged');
     expect((await audit(t)).problems).toHaveLength(3);
     await t.close();
   });
 
-  test('events that meet the deletion of their account end with it, and nobody is told of a defect', async () => {
+  test('events that race with the deletion of their account leave no rows and no defect', async () => {
     const t = await open();
     const other = await open({ beside: t });
     for (let round = 0; round < 4; round++) {

@@ -31,41 +31,37 @@ export interface NewEvent {
   readonly detail?: EventDetail;
 }
 
-/** Changes of one type that a session makes this soon after the first one are told of in the event of the first. */
+/** How long after its first change a session's further changes of the same type go into the same event. */
 const changeWindowMs = 60_000;
 
-/** An event with more events than this after it is left alone: the next change gets an event of its own. */
+/** How many events may follow an event that is still amended; behind more, the next change gets its own event. */
 const maxEventsAfterChange = 100;
 
-/** Of events that strangers or busy clients can repeat at will, the log takes the first in each of these. */
+/** The log records at most one per interval of an event that strangers or busy clients can repeat at will. */
 const repeatIntervalMs = 3_600_000;
 
-const accountGone = () => new AuthError('invalid_token', 'The account is gone.', { detail: 'gone' });
-
-/** Rows in memory at a time where a whole log is read. */
+/** How many rows are in memory at a time while a whole log is read. */
 const batchSize = 500;
 
 /**
- * Writes what happened into the security log of the account, in the transaction of its cause. It locks the log
- * until that ends, so it goes last there.
+ * Records an event in the security log of an account, in the transaction of its cause. Locks the log until that
+ * transaction ends, so call it last.
  * @throws {AuthError} `invalid_token` when the account is gone
  */
 export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): Promise<void> {
-  const chain = await lockChain(tx, event.userId);
-  if (!chain) throw invalidCredential('gone');
-  await append(ctx, tx, chain, event, null);
+  await append(ctx, tx, await requireChain(tx, event.userId), event, null);
 }
 
-/** Rolls back what a repetition wrote before the log could tell that it was one. */
+/** Rolls back what a repetition wrote before the lock on the log revealed it as one. */
 class AlreadyRecorded extends Error {}
 
 /**
- * Records a change that a person may repeat at will: all changes of one type that one session makes within a minute are one
- * event. `merge` says in one detail what both details tell; where that is nothing new, nothing is written.
+ * Records a change that a person may repeat at will: all changes of one type that a session makes within a minute share
+ * one event. `merge` combines two details into one; if that adds nothing, nothing is written.
  *
- * The log is a chain, so a changed event is sealed anew together with the few events after it. That happens only under
- * the lock of the log and only where all of them still hold; otherwise the change gets an event of its own. The time,
- * address and user agent of the event stay those of the first change.
+ * The log is a chain, so an amended event is sealed again together with the few events after it. This happens only under
+ * the lock of the log and only if the seals of all of them verify; otherwise the change gets its own event. The event
+ * keeps the time, address and user agent of the first change.
  * @throws {AuthError} `invalid_token` when the account is gone
  */
 export async function recordChange(
@@ -74,8 +70,7 @@ export async function recordChange(
   change: NewEvent & { readonly sessionId: string; readonly detail: EventDetail },
   merge: (earlier: EventDetail, later: EventDetail) => EventDetail,
 ): Promise<void> {
-  const chain = await lockChain(tx, change.userId);
-  if (!chain) throw accountGone();
+  const chain = await requireChain(tx, change.userId);
   const events = await eventsSinceChange(ctx, tx, chain, change);
   const [earlier] = events;
   if (!earlier) return append(ctx, tx, chain, change, null);
@@ -90,7 +85,7 @@ export async function recordChange(
   ]);
 }
 
-/** The event that a change belongs to and all after it, oldest first; none where the change is the first one. */
+/** The event that a change belongs to and all events after it, oldest first; none if the change is the first. */
 async function eventsSinceChange(
   ctx: Context,
   tx: Executor,
@@ -107,14 +102,14 @@ async function eventsSinceChange(
 
 async function macBeforeEvent(tx: Executor, chain: ChainRow, { seq }: EventRow): Promise<string> {
   if (seq === chain.base_seq + 1) return chain.base_mac;
-  const of = { user_id: chain.user_id, after_seq: seq - 2, limit: 1 };
-  return (await store.listEventsAfter(tx, of))[0]?.mac ?? noMac;
+  const before = { user_id: chain.user_id, after_seq: seq - 2, limit: 1 };
+  return (await store.listEventsAfter(tx, before))[0]?.mac ?? noMac;
 }
 
 /**
- * Writes down the first of something that may happen again and again: one event an hour for each type and
- * `subject` (a session, a limit) of the account. A repetition costs one look-up and writes nothing. `cause` is
- * carried out in the same transaction, so as often as the event is written.
+ * Records an event at most once an hour for each type and `subject` (a session, a rate limit) of the account. A
+ * repetition costs one query and writes nothing. `cause` runs in the same transaction, so exactly as often as the event
+ * is recorded.
  */
 export async function recordOncePerHour(
   ctx: Context,
@@ -123,14 +118,14 @@ export async function recordOncePerHour(
   cause: (tx: Executor) => Promise<void> = async () => {},
 ): Promise<void> {
   const once = `${event.type} ${subject} ${Math.floor(ctx.clock() / repeatIntervalMs)}`;
-  const one = { user_id: event.userId, once };
-  if ((await store.findOnce(ctx.db.read, one)).length > 0) return;
+  const key = { user_id: event.userId, once };
+  if ((await store.findOnce(ctx.db.read, key)).length > 0) return;
   const recorded = ctx.db.transaction(async (tx) => {
-    // Before what the cause writes: whoever deletes the account locks it first, too, and then deletes all of that.
+    // Before what the cause writes: a deletion of the account also locks it first, then deletes all of that.
     await lockAccountRow(tx, { id: event.userId });
     await cause(tx);
     const chain = await lockChain(tx, event.userId);
-    if (!chain || (await store.findOnce(tx, one)).length > 0) throw new AlreadyRecorded();
+    if (!chain || (await store.findOnce(tx, key)).length > 0) throw new AlreadyRecorded();
     await append(ctx, tx, chain, event, once);
   });
   await recorded.catch((error: unknown) => {
@@ -138,7 +133,7 @@ export async function recordOncePerHour(
   });
 }
 
-/** Writes down that an account, or someone who aims at it, reached a limit: once an hour for each limit. */
+/** Records that an account, or someone targeting it, reached a rate limit: at most once an hour for each limit. */
 export const recordRateLimitReached = (
   ctx: Context,
   reached: { readonly userId: string; readonly sessionId?: string; readonly client: ClientInfo },
@@ -146,8 +141,9 @@ export const recordRateLimitReached = (
 ): Promise<void> => recordOncePerHour(ctx, { ...reached, type: 'limit_reached', detail: { limit } }, limit);
 
 /**
- * What `take` answers. Where somebody signed in is refused by a limit, the log of the account says so first.
- * @throws {AuthError} what `take` throws, also where the log cannot be written
+ * Returns what `take` returns. If a rate limit refuses a signed-in caller, records that in the account's log before the
+ * error is thrown.
+ * @throws {AuthError} what `take` throws, even if the log cannot be written
  */
 export async function recordingRateLimits<Taken>(
   ctx: Context,
@@ -160,20 +156,27 @@ export async function recordingRateLimits<Taken>(
     if (error instanceof AuthError && error.code === 'rate_limited' && error.detail !== undefined) {
       const { userId, sessionId, client } = reached;
       await recordRateLimitReached(ctx, { userId, sessionId, client }, error.detail).catch(() =>
-        ctx.log.warn({ user: userId }, 'a limit that was reached could not be noted'),
+        ctx.log.warn({ user: userId }, 'could not record that a rate limit was reached'),
       );
     }
     throw error;
   }
 }
 
-/** Undefined when the account is gone. */
+/** @throws {AuthError} `invalid_token` when the account is gone */
+async function requireChain(tx: Executor, userId: string): Promise<ChainRow> {
+  const chain = await lockChain(tx, userId);
+  if (!chain) throw invalidCredential('gone');
+  return chain;
+}
+
+/** The locked chain of an account, created if missing; undefined when the account is gone. */
 async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undefined> {
-  const of = { user_id: userId };
-  const [chain] = await store.lockChain(tx, of);
+  const owner = { user_id: userId };
+  const [chain] = await store.lockChain(tx, owner);
   if (chain) return chain;
-  await store.insertChain(tx, of);
-  return (await store.lockChain(tx, of))[0];
+  await store.insertChain(tx, owner);
+  return (await store.lockChain(tx, owner))[0];
 }
 
 async function append(
@@ -191,7 +194,7 @@ async function append(
     ip_address: event.client?.ipAddress ?? null,
     user_agent: event.client?.userAgent ?? null,
     detail: event.detail ? JSON.stringify(event.detail) : null,
-    // Times of one log never run backwards, whatever the clocks of the nodes say.
+    // Timestamps within a log never decrease, even if the clocks of the nodes disagree.
     created_at: Math.max(ctx.clock(), chain.head_at),
     seq: chain.head_seq + 1,
     once,
@@ -204,7 +207,7 @@ async function append(
     head_at: row.created_at,
     oldest_at: chain.oldest_at ?? row.created_at,
   };
-  // Sent together, so that both cost one round trip.
+  // Pipelined: one round trip for both.
   await Promise.all([
     store.insertEvent(tx, { ...row, mac }),
     store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next) }),
@@ -223,7 +226,7 @@ export async function listEvents(
     before_seq: before.time,
     limit: page.limit + 1,
   });
-  // The number of an event is its place in time.
+  // The sequence number orders the events of a log by time.
   const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.seq, id: row.id }));
   const events = entries.map((row) => ({
     id: row.id,
@@ -241,8 +244,8 @@ const detailOf = (row: { detail: string | null }): Record<string, string> =>
   row.detail === null ? {} : (JSON.parse(row.detail) as Record<string, string>);
 
 /**
- * Deletes events from before a moment, the oldest of each log first, about `limit` of them, and moves the logs'
- * beginnings along. A log that is not whole is left as it is and told of. Answers with a row for each.
+ * Deletes about `limit` events from before a moment, the oldest of each log first, and moves the base of each log
+ * forward. A log with defects is left alone and reported as a warning. Returns a row for each deleted event.
  */
 export async function sweepEvents(ctx: Context, before: number, limit: number): Promise<{ id: string }[]> {
   const expired = await store.findExpiredChains(ctx.db.read, { before, limit });
@@ -271,14 +274,14 @@ async function sweepLog(
   for (const row of rows) auditor.take(row);
   const { findings } = rows.length <= batchSize ? auditor.finish() : auditor.audit;
   if (findings.length > 0) {
-    ctx.log.warn({ user: userId }, 'a security log is not whole and was not swept: see events verify');
+    ctx.log.warn({ user: userId }, 'a security log is damaged and was not swept: run events verify');
     await store.postponeSweep(tx, { user_id: userId, oldest_at: ctx.clock() });
     return [];
   }
   const kept = rows.findIndex((row) => row.created_at >= before);
-  const going = rows.slice(0, kept < 0 ? batchSize : Math.min(kept, batchSize));
-  const last = going.at(-1);
-  const oldest_at = rows[going.length]?.created_at ?? null;
+  const expired = rows.slice(0, kept < 0 ? batchSize : Math.min(kept, batchSize));
+  const last = expired.at(-1);
+  const oldest_at = rows[expired.length]?.created_at ?? null;
   if (!last) {
     await store.postponeSweep(tx, { user_id: userId, oldest_at });
     return [];
@@ -289,15 +292,15 @@ async function sweepLog(
   return store.deleteEvents(tx, { user_id: userId, up_to_seq: last.seq });
 }
 
-/** The audits of one user's log or, one after the other, of all. Logs that change meanwhile are no finding. */
+/** Audits the log of one user or, one after the other, of all users. Concurrent writes to a log are not reported as defects. */
 export async function* auditLogs(
   ctx: Context,
   userId: string | undefined,
 ): AsyncGenerator<{ userId: string; audit: Audit }> {
   for await (const id of accounts(ctx, userId)) {
     const audit = await auditLog(ctx, ctx.db.read, store.findChain, id);
-    const isWhole = audit?.findings.length === 0;
-    const settled = isWhole
+    const isIntact = audit?.findings.length === 0;
+    const settled = isIntact
       ? audit
       : await ctx.db.transaction((tx) => auditLog(ctx, tx, store.lockChain, id));
     if (settled) yield { userId: id, audit: settled };
@@ -314,7 +317,9 @@ async function auditLog(
   const [chain] = await find(on, { user_id: userId });
   if (!chain) {
     const [account] = await store.findAccount(on, { id: userId });
-    const findings = [{ problem: 'no chain' as const, where: 'the record of both ends of the log is gone' }];
+    const findings = [
+      { problem: 'no chain' as const, where: 'the record of the ends of the log is missing' },
+    ];
     return account && { findings, events: 0, unsealed: 0, retired: 0, retiredKeys: new Set() };
   }
   const auditor = new Auditor(ctx.logKeys, chain);
@@ -322,7 +327,7 @@ async function auditLog(
   return auditor.finish();
 }
 
-/** The events since a moment of one user or, one after the other, of all, as JSON objects of one line each. */
+/** The events since a moment of one user or, one after the other, of all users, as JSON Lines. */
 export async function* exportEvents(
   ctx: Context,
   userId: string | undefined,
@@ -337,6 +342,9 @@ export async function* exportEvents(
 
 const lineOf = ({ once: _, ...row }: EventRow): string =>
   JSON.stringify({ ...row, created_at: new Date(row.created_at).toISOString(), detail: detailOf(row) });
+
+/** The events of a user for the export of personal data. */
+export const exportEventsOf = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });
 
 async function* accounts(ctx: Context, only: string | undefined): AsyncGenerator<string> {
   if (only !== undefined) return yield only;

@@ -3,7 +3,7 @@ import { statement } from '../../platform/database/statement.ts';
 
 type EventRow = Tables['events'];
 
-/** Adds one event; rolled back with the transaction of its cause. */
+/** Adds an event, in the transaction of its cause. */
 export const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((db, p) =>
   db.insertInto('events').values({
     id: p.id,
@@ -20,7 +20,7 @@ export const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((
   }),
 );
 
-/** Whether the account has the one event that may carry this. */
+/** The account's event with this `once` value, which is unique within its log. */
 export const findOnce = statement<{ user_id: string; once: string }>()((db, p) =>
   db.selectFrom('events').select('id').where('user_id', '=', p.user_id).where('once', '=', p.once),
 );
@@ -30,8 +30,8 @@ export const findChain = statement<{ user_id: string }>()((db, p) =>
 );
 
 /**
- * The same, locked until the transaction ends: the events of one account are put in one order here. The account comes
- * before its chain, in the order of all who lock both: the event would ask for it anyway.
+ * Locks the chain of an account until the transaction ends, which puts the account's events in one order. Locks the
+ * account first, as every transaction that locks both does; inserting the event would lock it anyway.
  */
 export const lockChain = statement<{ user_id: string }>()((db, p, dialect) =>
   db
@@ -47,7 +47,7 @@ export const lockChain = statement<{ user_id: string }>()((db, p, dialect) =>
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
-/** The same, passing over one that another transaction holds. */
+/** Locks the chain of an account; no row if another transaction holds it. */
 export const lockFreeChain = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .selectFrom('event_chains')
@@ -56,7 +56,7 @@ export const lockFreeChain = statement<{ user_id: string }>()((db, p, dialect) =
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate().skipLocked()),
 );
 
-/** Starts the chain of an account behind whatever events it has; nothing if it has a chain or is gone. */
+/** Creates the chain of an account after any events it already has; does nothing if it has a chain or is gone. */
 export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .insertInto('event_chains')
@@ -88,7 +88,7 @@ export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
     .onConflict((c) => c.column('user_id').doNothing()),
 );
 
-/** Replaces both ends of a locked chain. */
+/** Updates both ends of a locked chain. */
 export const updateChain = statement<{
   user_id: string;
   base_seq: number;
@@ -113,12 +113,12 @@ export const updateChain = statement<{
     .where('user_id', '=', p.user_id),
 );
 
-/** Says when a chain is looked at again for events that have expired. */
+/** Sets the time from which the sweep looks for expired events in a chain. */
 export const postponeSweep = statement<{ user_id: string; oldest_at: number | null }>()((db, p) =>
   db.updateTable('event_chains').set({ oldest_at: p.oldest_at }).where('user_id', '=', p.user_id),
 );
 
-/** Some accounts with events from before a moment, the oldest first. */
+/** Accounts with events from before a moment, those with the oldest first. */
 export const findExpiredChains = statement<{ before: number; limit: number }>()((db, p) =>
   db
     .selectFrom('event_chains')
@@ -128,7 +128,7 @@ export const findExpiredChains = statement<{ before: number; limit: number }>()(
     .limit(p.limit),
 );
 
-/** Events of an account after a number, oldest first. */
+/** Events of an account after a sequence number, oldest first. */
 export const listEventsAfter = statement<{ user_id: string; after_seq: number; limit: number }>()((db, p) =>
   db
     .selectFrom('events')
@@ -139,7 +139,7 @@ export const listEventsAfter = statement<{ user_id: string; after_seq: number; l
     .limit(p.limit),
 );
 
-/** Events of an account after a number and a moment, oldest first. */
+/** Events of an account after a sequence number and a moment, oldest first. */
 export const listEventsSince = statement<{ user_id: string; after_seq: number; since: number }>()((db, p) =>
   db
     .selectFrom('events')
@@ -150,12 +150,12 @@ export const listEventsSince = statement<{ user_id: string; after_seq: number; s
     .orderBy('seq'),
 );
 
-/** Replaces what an event tells, and its MAC. Only under the lock of its chain. */
+/** Replaces the detail and MAC of an event, under the lock of its chain. */
 export const updateEvent = statement<{ id: string; detail: string | null; mac: string }>()((db, p) =>
   db.updateTable('events').set({ detail: p.detail, mac: p.mac }).where('id', '=', p.id),
 );
 
-/** Events of an account before a number, newest first. */
+/** Events of an account before a sequence number, newest first. */
 export const listEventsBefore = statement<{ user_id: string; before_seq: number; limit: number }>()((db, p) =>
   db
     .selectFrom('events')
@@ -166,16 +166,21 @@ export const listEventsBefore = statement<{ user_id: string; before_seq: number;
     .limit(p.limit),
 );
 
-/** Deletes the events of an account up to a number. */
+/** Deletes the events of an account up to a sequence number. */
 export const deleteEvents = statement<{ user_id: string; up_to_seq: number }>()((db, p) =>
   db.deleteFrom('events').where('user_id', '=', p.user_id).where('seq', '<=', p.up_to_seq).returning('id'),
 );
 
-/** Some accounts after an identifier, in its order. */
+/** Account ids after an id, in order. */
 export const listAccounts = statement<{ after_id: string; limit: number }>()((db, p) =>
   db.selectFrom('users').select(['id']).where('id', '>', p.after_id).orderBy('id').limit(p.limit),
 );
 
 export const findAccount = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select('id').where('id', '=', p.id),
+);
+
+/** Every stored event of the user, oldest first. */
+export const exportEvents = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('events').selectAll().where('user_id', '=', p.user_id).orderBy('created_at').orderBy('id'),
 );

@@ -1,4 +1,4 @@
-// A database of the release before the log was sealed: nothing is lost, and the chain goes on from there.
+// Upgrading a database from before the log was sealed loses no event, and the chain continues from there.
 
 import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
@@ -25,7 +25,7 @@ const oldRows = [
   ),
 ];
 
-/** A database as the release before left it, with these rows. */
+/** A database as the previous release left it, with these rows. */
 async function openOld(dialect: 'sqlite' | 'postgres', rows: readonly string[]): Promise<string> {
   const provider = {
     getMigrations: async () => ({ '0001-first': { up: first }, '0002-passkeys': { up: passkeys } }),
@@ -61,7 +61,7 @@ async function openOld(dialect: 'sqlite' | 'postgres', rows: readonly string[]):
 }
 
 onBothDatabases('upgrading', (open, dialect) => {
-  test('keeps the events from before in their order, and seals what follows', async () => {
+  test('upgrading keeps earlier events in order and seals the events that follow', async () => {
     const t = await open({ databaseUrl: await openOld(dialect, oldRows) });
     const audit = async () => {
       const found: Record<string, { problems: string[]; events: number; unsealed: number }> = {};
@@ -95,7 +95,7 @@ onBothDatabases('upgrading', (open, dialect) => {
     await t.close();
   });
 
-  test('events from before go with their time, as all others', async () => {
+  test('unsealed events are swept when they expire, like all others', async () => {
     const t = await open({ databaseUrl: await openOld(dialect, oldRows) });
     const tokens = await t.login('ada@example.com');
     expect(await t.sweep()).toBe(7);

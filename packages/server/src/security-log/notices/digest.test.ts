@@ -1,4 +1,4 @@
-// Notices beyond the limit for an account and kind: one digest at the end of the window.
+// Notices beyond the rate limit for an account and kind go into one digest at the end of the window.
 
 import { expect, test } from 'bun:test';
 import type { NoticeKind } from '@latchkey/contract/notices';
@@ -15,7 +15,7 @@ import { closeWindow } from './store.ts';
 
 const ada = 'ada@example.com';
 const { quota, windowSeconds } = rateLimitRules.notices;
-const digestSubject = 'More devices were signed in to your Latchkey account';
+const digestSubject = 'More new devices signed in to your Latchkey account';
 
 interface Owner {
   readonly userId: string;
@@ -29,7 +29,7 @@ async function ownerOf(app: TestApp, email = ada): Promise<Owner> {
   return { userId, sessionId: session.id };
 }
 
-/** Notifies of `count` logins, one transaction each, named by their numbers. */
+/** Sends `count` notices about devices with numbered names, each in its own transaction. */
 const notifyOf = (app: TestApp, owner: Owner, count: number, kind: NoticeKind = 'new_device', from = 1) =>
   Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -55,7 +55,7 @@ const linksIn = (mail: Mail | undefined) =>
   [...(mail?.text ?? '').matchAll(/^http\S+\/not-me#token=(lk_nm_\S+)$/gm)].map(([, token]) => token!);
 
 onBothDatabases('the limit for notices', (open) => {
-  test('10 of a kind go out at once, and all others of the hour stand in one digest at its end', async () => {
+  test('10 notices of a kind are sent at once, and the rest of the hour in one digest at its end', async () => {
     const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
     const owner = await ownerOf(app);
     await notifyOf(app, owner, quota);
@@ -79,7 +79,7 @@ onBothDatabases('the limit for notices', (open) => {
     await app.close();
   });
 
-  test('30 logins with 30 user agents are 10 mails and one digest, and a sign-in mail is not held up', async () => {
+  test('30 sign-ins with 30 user agents send 10 mails and one digest, and do not delay a sign-in mail', async () => {
     const app = await open();
     const authenticator = newAuthenticator(app);
     await addPasskey(app, await app.login(ada), authenticator);
@@ -94,12 +94,12 @@ onBothDatabases('the limit for notices', (open) => {
     expect(countOf(mails, subjects.newBrowser)).toBe(quota);
     expect(countOf(mails, 'Sign in to Latchkey')).toBe(2);
     app.pass(windowSeconds + 1);
-    const digests = (await app.mails()).filter(({ subject }) => subject.endsWith('from more new places'));
+    const digests = (await app.mails()).filter(({ subject }) => subject.startsWith('More new sign-ins'));
     expect(digests.map((digest) => linksIn(digest).length)).toEqual([20]);
     await app.close();
   });
 
-  test('each account and each kind has a limit of its own, and it is a setting', async () => {
+  test('each account and each kind of notice has its own limit, which is configurable', async () => {
     const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '2/60' } });
     const [owner, bob] = [await ownerOf(app), await ownerOf(app, 'bob@example.com')];
     await notifyOf(app, owner, 3);
@@ -113,7 +113,7 @@ onBothDatabases('the limit for notices', (open) => {
     await app.close();
   });
 
-  test('of notices at once on two nodes 10 go out alone, and two workers send the digest once', async () => {
+  test('parallel notices on two nodes send 10 single mails, and several workers send the digest once', async () => {
     const app = await open();
     const owner = await ownerOf(app);
     const other = await open({ beside: app });
@@ -142,7 +142,7 @@ onBothDatabases('the limit for notices', (open) => {
     await app.close();
   });
 
-  test('each link of a digest disowns its own login and no other', async () => {
+  test('each link of a digest disowns only its own session', async () => {
     const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
     const tokens = await app.login(ada);
     const devices = [];
@@ -153,9 +153,10 @@ onBothDatabases('the limit for notices', (open) => {
     const links = linksIn(digest);
     expect(links).toHaveLength(3);
     expect((await app.ask('POST', '/notices/disown', { json: { token: links[1] } })).status).toBe(200);
-    const live = [];
-    for (const { access_token: token } of devices) live.push((await app.ask('GET', '/me', { token })).status);
-    expect(live).toEqual([200, 200, 401, 200]);
+    const statuses = [];
+    for (const { access_token: token } of devices)
+      statuses.push((await app.ask('GET', '/me', { token })).status);
+    expect(statuses).toEqual([200, 200, 401, 200]);
     await app.close();
   });
 
@@ -168,11 +169,11 @@ onBothDatabases('the limit for notices', (open) => {
     app.pass(windowSeconds + 1);
     const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
     expect(linksIn(digest)).toHaveLength(50);
-    expect(digest!.text).toContain('7 more are in the security log');
+    expect(digest!.text).toContain('7 more are only in the security log');
     await app.close();
   });
 
-  test('a cause that fails leaves neither notice nor digest, and counts nothing', async () => {
+  test('a cause that is rolled back leaves no notice, no digest and no count', async () => {
     const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
     const owner = await ownerOf(app);
     const failing = app.ctx.db.transaction(async (tx) => {
@@ -194,7 +195,7 @@ onBothDatabases('the limit for notices', (open) => {
     await app.close();
   });
 
-  test('what comes after a digest was written is not lost, even by a clock that is behind', async () => {
+  test('a notice after its digest was sent is not lost, even if the clock of its node is behind', async () => {
     const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
     const owner = await ownerOf(app);
     await notifyOf(app, owner, 2);
@@ -205,7 +206,7 @@ onBothDatabases('the limit for notices', (open) => {
     await app.close();
   });
 
-  test('a digest that waits goes with the account, and ended windows are swept', async () => {
+  test('a waiting digest is deleted with its account, and ended windows are swept', async () => {
     const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
     const [owner, bob] = [await ownerOf(app), await ownerOf(app, 'bob@example.com')];
     await notifyOf(app, owner, 3);

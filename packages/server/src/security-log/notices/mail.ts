@@ -14,71 +14,67 @@ export const maxDigestNotices = 50;
 
 type NoticeRow = Tables['notices'];
 
-interface Words {
+interface Wording {
   readonly subject: string;
+  readonly digestSubject: string;
   readonly what: string;
-  /** What the link does, after "press the button there: it". */
+  /** What using the link does, after "It". */
   readonly undo: string;
 }
 
-const endsLogin =
-  'signs that login out and undoes everything it added: passkeys, approved devices, a changed address, and the logins that came of them.';
+const endsSession =
+  'ends that session and undoes everything it added: passkeys, approved devices, a changed email address, and any sessions that came from those.';
 
-const words: Record<NoticeKind, Words> = {
+const wordings: Record<NoticeKind, Wording> = {
   new_device: {
-    subject: 'A device was signed in to your Latchkey account',
-    what: 'A device was signed in to your Latchkey account, after somebody who was signed in as you approved it.',
-    undo: `${endsLogin} The page then offers to end the login that approved the device, too.`,
+    subject: 'A new device signed in to your Latchkey account',
+    digestSubject: 'More new devices signed in to your Latchkey account',
+    what: 'A new device signed in to your Latchkey account. Someone who was signed in as you approved it.',
+    undo: `${endsSession} The page then offers to end the session that approved the device, too.`,
   },
   new_browser: {
-    subject: 'Your Latchkey account was signed in to from a new place',
-    what: 'Somebody signed in to your Latchkey account from a browser and a network that were not used together for it before.',
-    undo: endsLogin,
+    subject: 'New sign-in to your Latchkey account',
+    digestSubject: 'More new sign-ins to your Latchkey account',
+    what: 'Someone signed in to your Latchkey account with a browser and a network that were not used together for it before.',
+    undo: endsSession,
   },
   passkey_added: {
     subject: 'A passkey was added to your Latchkey account',
-    what: 'A passkey was added to your Latchkey account. Whoever holds it can sign in as you.',
-    undo: endsLogin,
+    digestSubject: 'More passkeys were added to your Latchkey account',
+    what: 'A passkey was added to your Latchkey account. Anyone who has it can sign in as you.',
+    undo: endsSession,
   },
   passkey_removed: {
     subject: 'A passkey was removed from your Latchkey account',
-    what: 'A passkey was removed from your Latchkey account. It no longer signs you in.',
-    undo: `${endsLogin} The removed passkey does not come back; you can add it again.`,
+    digestSubject: 'More passkeys were removed from your Latchkey account',
+    what: 'A passkey was removed from your Latchkey account. You can no longer sign in with it.',
+    undo: `${endsSession} It does not restore the removed passkey; you can add that again.`,
   },
   email_changed: {
-    subject: 'The address of your Latchkey account was changed',
-    what: 'The mail address of your Latchkey account was changed. Sign-in mails and notices no longer come to this address.',
-    undo: 'puts this address back and signs out every login of the account.',
+    subject: 'The email address of your Latchkey account was changed',
+    digestSubject: 'The email address of your Latchkey account was changed again',
+    what: 'The email address of your Latchkey account was changed. Sign-in links and security notices no longer come to this address.',
+    undo: 'restores this address and ends every session of the account.',
   },
   theft_stopped: {
-    subject: 'A login of your Latchkey account was ended, because its token was used twice',
-    what: 'A token of one of your logins was used a second time, as happens when somebody has copied it. That login has been ended; your other ones are untouched. Sign in again where you need to.',
-    undo: 'undoes everything that login added: passkeys, approved devices, a changed address, and the logins that came of them.',
+    subject: 'A session of your Latchkey account was ended because its token was used twice',
+    digestSubject: 'More sessions of your Latchkey account were ended because their tokens were used twice',
+    what: 'A token of one of your sessions was used a second time, which can mean that someone copied it. We ended that session; your other sessions are not affected. Sign in again where you need to.',
+    undo: 'undoes everything that session added: passkeys, approved devices, a changed email address, and any sessions that came from those.',
   },
   refresh_repeated_elsewhere: {
-    subject: 'A login of your Latchkey account was refreshed twice, from two different places',
-    what: 'A program refreshed one of your logins, and the same request came again from another network or another program. This happens when a device changes networks at that moment, or when somebody has copied the credentials of that login. The details below are those of the second request.',
-    undo: endsLogin,
+    subject: 'A session of your Latchkey account was used from two places',
+    digestSubject: 'More sessions of your Latchkey account were used from two places',
+    what: 'A program refreshed one of your sessions, and the same request came again from another network or another program. This happens when a device changes networks at that moment, or when someone copied the credentials of that session. The details below are those of the second request.',
+    undo: endsSession,
   },
 };
 
 const claimed = (label: string, text: string | null): Fact[] =>
   text === null ? [] : [{ label, claimed: text }];
 
-/** What a digest of each kind is about. */
-const digestSubjects: Record<NoticeKind, string> = {
-  new_device: 'More devices were signed in to your Latchkey account',
-  new_browser: 'Your Latchkey account was signed in to from more new places',
-  passkey_added: 'More passkeys were added to your Latchkey account',
-  passkey_removed: 'More passkeys were removed from your Latchkey account',
-  email_changed: 'The address of your Latchkey account was changed more often',
-  theft_stopped: 'More logins of your Latchkey account were ended, because their tokens were used twice',
-  refresh_repeated_elsewhere:
-    'More logins of your Latchkey account were refreshed twice, from two different places',
-};
-
-/** What the program or person said of itself. */
-const saidIn = (notice: NoticeRow): Fact[] => [
+/** What the program or person said about itself. */
+const claimsIn = (notice: NoticeRow): Fact[] => [
   ...claimed('Device', notice.device_name),
   ...claimed('Program', notice.client_name),
   ...claimed('Passkey', notice.passkey_name),
@@ -88,23 +84,24 @@ const saidIn = (notice: NoticeRow): Fact[] => [
 const factsOf = (notice: NoticeRow): Fact[] => [
   ...(notice.new_email === null ? [] : [{ label: 'New address', value: notice.new_email }]),
   { label: 'When', value: utcMinute(notice.created_at) },
-  { label: 'IP address', value: notice.ip_address ?? 'an unknown address' },
-  ...saidIn(notice),
+  { label: 'IP address', value: notice.ip_address ?? 'unknown' },
+  ...claimsIn(notice),
 ];
 
-const quotesExplained = 'Words in quotes are what the program or person said. Nobody has checked them.';
+const linkWords = "This wasn't me";
 
-/** The words of a notice. */
+const quotesExplained = 'Text in quotes comes from the program or person and has not been verified.';
+
 function noticeMessage(notice: NoticeRow, link: string): Message {
-  const { subject, what, undo } = words[notice.kind];
+  const { subject, what, undo } = wordings[notice.kind];
   const parts: Part[] = [
     what,
     { facts: factsOf(notice) },
-    ...(saidIn(notice).length === 0 ? [] : [quotesExplained]),
-    'If this was you, there is nothing to do.',
-    `If this was not you, open this link and press the button there: it ${undo}`,
-    { link, words: 'This was not me' },
-    `Opening the link alone changes nothing. It is good until ${utcMinute(notice.expires_at)}.`,
+    ...(claimsIn(notice).length === 0 ? [] : [quotesExplained]),
+    'If this was you, you can ignore this email.',
+    `If this wasn't you, open this link and press the button on the page. It ${undo}`,
+    { link, words: linkWords },
+    `Opening the link alone changes nothing. The link expires ${utcMinute(notice.expires_at)}.`,
   ];
   return composeMessage(subject, parts);
 }
@@ -115,30 +112,28 @@ const linkOf = (ctx: Context, { id, expires_at }: NoticeRow): string => {
   return `${ctx.config.baseUrl}/not-me#token=${token}`;
 };
 
-/** The words of a digest: of `count` notices of one kind those that are listed, each with its own link. */
+/** The digest of `count` notices of one kind. Each listed notice has its own link. */
 function digestMessage(
   kind: NoticeKind,
   listed: readonly { readonly notice: NoticeRow; readonly link: string }[],
   count: number,
 ): Message {
+  const { digestSubject, undo } = wordings[kind];
   const more = count - listed.length;
-  const goodUntil = Math.min(...listed.map(({ notice }) => notice.expires_at));
-  return composeMessage(digestSubjects[kind], [
-    'So many notices of this kind were due within an hour that the rest of them stand in this one mail, newest first.',
-    'If all of this was you, there is nothing to do.',
-    `If something was not you, open the link below it and press the button there: it ${words[kind].undo} Opening a link alone changes nothing. Each link is good until ${utcMinute(goodUntil)} at least.`,
+  const firstExpiry = Math.min(...listed.map(({ notice }) => notice.expires_at));
+  return composeMessage(digestSubject, [
+    'There were so many notices of this kind within an hour that this email lists the rest of them, newest first.',
+    'If all of this was you, you can ignore this email.',
+    `If something wasn't you, open the link below it and press the button on the page. It ${undo} Opening a link alone changes nothing. The first of these links expires ${utcMinute(firstExpiry)}.`,
     quotesExplained,
-    ...listed.flatMap(({ notice, link }): Part[] => [
-      { facts: factsOf(notice) },
-      { link, words: 'This was not me' },
-    ]),
+    ...listed.flatMap(({ notice, link }): Part[] => [{ facts: factsOf(notice) }, { link, words: linkWords }]),
     ...(more === 0
       ? []
-      : [`${more} more ${more === 1 ? 'is' : 'are'} in the security log on your account page only.`]),
+      : [`${more} more ${more === 1 ? 'is' : 'are'} only in the security log on your account page.`]),
   ]);
 }
 
-/** Closes the window of a digest and fills it in; the same again if the mail has to be sent again. */
+/** Closes the window of a digest and composes the mail, identically if it has to be sent again. */
 export const digestMail: Template = async (ctx, mail) => {
   await store.closeWindow(ctx.db.single, { id: mail.reference });
   const digest = { digest_id: mail.id };
@@ -150,7 +145,7 @@ export const digestMail: Template = async (ctx, mail) => {
   return digestMessage(newest.kind, listed, Math.max(Number(counted.notices), listed.length));
 };
 
-/** Makes the link at the moment of sending; the same again if the mail has to be sent again. */
+/** Mints the link when the mail is sent, identically if it has to be sent again. */
 export const noticeMail: Template = async (ctx, mail) => {
   const [notice] = await store.findNotice(ctx.db.read, { id: mail.reference });
   if (!notice) return undefined;

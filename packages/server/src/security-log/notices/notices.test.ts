@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function loginFrom(app: TestApp, ask: Ask, email = ada) {
+async function signInFrom(app: TestApp, ask: Ask, email = ada) {
   await app.ask('POST', '/magic_link', { json: { email } });
   const mail = (await app.mails()).find(({ to, token }) => to === email && token);
   const answer = await app.ask('POST', '/magic_link/verify', { ...ask, json: { token: mail?.token } });
@@ -32,7 +32,7 @@ async function loginFrom(app: TestApp, ask: Ask, email = ada) {
 const count = async (app: TestApp, subject: string) => (await mailsTo(app, ada, subject)).length;
 
 onBothDatabases('notices', (open) => {
-  test('a browser login is told of when no earlier one came from that network with that browser', async () => {
+  test('a browser sign-in sends a notice unless an earlier one came from the same network with the same browser', async () => {
     const app = await open();
     const agent = (text: string) => ({ 'User-Agent': text });
     const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -47,13 +47,13 @@ onBothDatabases('notices', (open) => {
       [{ peer: '2001:db8:0:1::1', headers: agent(firefox) }, 4],
     ];
     for (const [ask, notices] of steps) {
-      await loginFrom(app, ask);
+      await signInFrom(app, ask);
       expect([ask, await count(app, subjects.newBrowser)]).toEqual([ask, notices]);
     }
     await app.close();
   });
 
-  test('a person who comes back after all earlier logins were forgotten is told', async () => {
+  test('a sign-in sends a notice again once all earlier sessions have been swept', async () => {
     const app = await open();
     await app.login(ada);
     app.pass(220 * 86_400);
@@ -63,7 +63,7 @@ onBothDatabases('notices', (open) => {
     await app.close();
   });
 
-  test('each device, each passkey added or removed, a changed address and a stopped theft are told of once', async () => {
+  test('a new device, an added or removed passkey, a changed address and a stopped theft each send one notice', async () => {
     const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
     const tokens = await app.login(ada);
     const device = await app.deviceLogin(tokens);
@@ -87,7 +87,7 @@ onBothDatabases('notices', (open) => {
     await app.close();
   });
 
-  test('what fails, and what only renames, tells nobody', async () => {
+  test('failed requests and renames send no notice', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const { body: passkey } = await addPasskey(app, tokens, newAuthenticator(app));
@@ -100,7 +100,7 @@ onBothDatabases('notices', (open) => {
     await app.close();
   });
 
-  test('the link stands alone on its line, is the same each time it is sent, and is in text and HTML', async () => {
+  test('the link is alone on its line, in both text and HTML, and identical each time the mail is sent', async () => {
     const app = await open({ settings: { LATCHKEY_BASE_URL: 'https://id.example.com' } });
     await app.deviceLogin(await app.login(ada));
     const [first] = await mailsTo(app, ada, subjects.newDevice);
@@ -125,7 +125,7 @@ const hostile = [
   '#{link} {{token}} %0d%0aBcc:eve@evil.example',
 ];
 
-test('hostile names reach the mail harmlessly: no header, no markup, no link, no closed quote', async () => {
+test('hostile names in a notice inject no header, markup, link or closing quote', async () => {
   const smtp = await startSmtp();
   cleanups.push(() => smtp.close());
   const app = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
@@ -154,7 +154,7 @@ test('hostile names reach the mail harmlessly: no header, no markup, no link, no
     expect(to).toEqual([ada]);
     const [headers = '', ...rest] = raw.split('\r\n\r\n');
     expect(headers).not.toMatch(/evil|^Bcc:/im);
-    expect(headers).toMatch(/^Subject: A (device|passkey) was/m);
+    expect(headers).toMatch(/^Subject: A (new device|passkey) /m);
     const content = Buffer.from(
       rest
         .join('\r\n\r\n')

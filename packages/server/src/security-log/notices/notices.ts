@@ -3,37 +3,37 @@ import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { enqueueMail } from '../../platform/mail/outbox.ts';
+import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { digestTemplate, noticeTemplate } from './mail.ts';
 import * as store from './store.ts';
 
-/** How long the link of a notice is good, and so how long the old address can undo a change of address. */
+/** How long the link of a notice is valid, and so how long the former address can undo a change of address. */
 export const noticeTtlSeconds = 7 * 86_400;
 
 export interface Notice {
   readonly kind: NoticeKind;
   readonly userId: string;
-  /** The login that did what the notice tells of. */
+  /** The session that the notice is about. */
   readonly sessionId: string;
   readonly client: ClientInfo;
   readonly clientName?: string | null;
   readonly deviceName?: string | null;
   readonly passkeyName?: string;
   readonly emailChange?: { readonly id: string; readonly newEmail: string };
-  /** Milliseconds since 1970; the clock's time if left out. */
+  /** Milliseconds since 1970; now by default. */
   readonly at?: number;
-  /** Where it goes, if not to the address of the account. */
+  /** The address to send to; the account's address by default. */
   readonly recipient?: string;
 }
 
-/** The one digest of a window that goes to an address, by its id in the outbox. */
+/** The outbox id of the only digest that a window sends to an address. */
 const digestIdOf = (windowId: string, recipient: string): string =>
   `mail_${sha256('notice digest', windowId, recipient).subarray(0, subjectBytes).toString('base64url')}`;
 
 /**
- * Puts a notice to the owner of an account into the outbox, in the transaction of its cause. Beyond the limit for
- * notices of its kind it stands in a digest instead, which is sent when the window ends.
+ * Mails a security notice to the owner of an account: enqueues it in the transaction of its cause. Beyond the rate limit
+ * for notices of its kind, the notice goes into a digest that is sent when the limit's window ends.
  */
 export async function notify(ctx: Context, tx: Executor, notice: Notice): Promise<void> {
   const recipient =
@@ -82,3 +82,57 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
     expiresAt: window.ends_at + noticeTtlSeconds * 1000,
   });
 }
+
+/** A notice whose link has not expired, used or not. */
+export async function findOpenNotice(ctx: Context, on: Executor, id: string) {
+  return (await store.findOpenNotice(on, { id, now: ctx.clock() })).at(0);
+}
+
+/** A notice whose link has been used, expired or not. */
+export async function findDisownedNotice(on: Executor, id: string) {
+  const [notice] = await store.findNotice(on, { id });
+  return notice && notice.disowned_at !== null ? notice : undefined;
+}
+
+/** Spends the link of a notice; true for exactly one caller. */
+export async function spendNotice(ctx: Context, tx: Executor, id: string): Promise<boolean> {
+  return (await store.spendNotice(tx, { id, now: ctx.clock() })).length > 0;
+}
+
+/** Spends the link of a notice a second time, for the session that approved the device; true for exactly one caller. */
+export async function spendNoticeForApprover(ctx: Context, tx: Executor, id: string): Promise<boolean> {
+  return (await store.spendNoticeForApprover(tx, { id, now: ctx.clock() })).length > 0;
+}
+
+/** Stores what the link of a notice undid, as JSON, and the address that was restored. */
+export async function storeOutcome(
+  tx: Executor,
+  id: string,
+  { outcome, restoredEmail }: { readonly outcome: string; readonly restoredEmail: string | null },
+): Promise<void> {
+  await store.storeOutcome(tx, { id, outcome, restored_email: restoredEmail });
+}
+
+/** Deletes the notices of an account from after a moment, except one: they went to an address that it should not have had. */
+export async function withdrawNotices(
+  tx: Executor,
+  since: { readonly userId: string; readonly after: number; readonly exceptId: string },
+): Promise<void> {
+  await store.deleteNoticesSince(tx, {
+    user_id: since.userId,
+    after: since.after,
+    except_id: since.exceptId,
+  });
+}
+
+/** What identifies the mails about an account's notices in the outbox: the notices themselves, and their digests. */
+export async function noticeMails(on: Executor, userId: string): Promise<MailKeys> {
+  const notices = await store.listNoticeIds(on, { user_id: userId });
+  return {
+    ids: [...new Set(notices.flatMap(({ digest_id }) => digest_id ?? []))],
+    references: notices.map(({ id }) => id),
+  };
+}
+
+/** The notices to a user for the export of personal data. */
+export const exportNotices = (on: Executor, userId: string) => store.exportNotices(on, { user_id: userId });

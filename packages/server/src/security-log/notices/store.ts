@@ -1,15 +1,16 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { type Expression, sql } from 'kysely';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 
-/** Where the notices of an account go; no row when it is gone. */
+/** The address that an account's notices go to; no row when the account is gone. */
 export const findAddress = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('users').select('email').where('id', '=', p.user_id),
 );
 
 /**
- * Counts a notice in the current window of an account and kind, or begins the next one under a new `id`. Others
- * that count into the window wait until the transaction ends, and so does the digest that closes it.
+ * Counts a notice in the current window of an account and kind, or starts the next window under a new `id`. Locks the
+ * window until the transaction ends, so that its digest does not miss a notice that was counted.
  */
 export const countNotice = statement<{
   user_id: string;
@@ -23,9 +24,9 @@ export const countNotice = statement<{
     .values({ user_id: p.user_id, kind: p.kind, id: p.id, notices: 1, ends_at: p.ends_at })
     .onConflict((c) =>
       c.columns(['user_id', 'kind']).doUpdateSet((e) => {
-        const isOver = sql<boolean>`${e.ref('notice_windows.ends_at')} <= ${p.now}`;
+        const hasEnded = sql<boolean>`${e.ref('notice_windows.ends_at')} <= ${p.now}`;
         const next = <T>(fresh: Expression<T>, current: Expression<T>) =>
-          sql<T>`case when ${isOver} then ${fresh} else ${current} end`;
+          sql<T>`case when ${hasEnded} then ${fresh} else ${current} end`;
         return {
           id: next(e.ref('excluded.id'), e.ref('notice_windows.id')),
           notices: next(e.lit(1), e('notice_windows.notices', '+', 1)),
@@ -37,27 +38,16 @@ export const countNotice = statement<{
 );
 
 /**
- * Closes a window: from then on no notice counts into it, and those that did are committed. Closing it again does
- * nothing.
+ * Closes a window: from then on no notice counts towards it, and every notice that did is committed. Closing it again
+ * does nothing.
  */
 export const closeWindow = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('notice_windows').where('id', '=', p.id),
 );
 
-/** Deletes some windows that ended before a moment. */
-export const sweepNoticeWindows = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('notice_windows')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('notice_windows')
-        .select('id')
-        .where('ends_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .where('ends_at', '<', p.before)
-    .returning('id'),
+/** Deletes a batch of windows that ended before a moment. */
+export const sweepNoticeWindows = sweepStatement()('notice_windows', 'id', (e, p) =>
+  e('ends_at', '<', p.before),
 );
 
 export const insertNotice = statement<{
@@ -116,17 +106,81 @@ export const countDigest = statement<{ digest_id: string }>()((db, p) =>
     .where('digest_id', '=', p.digest_id),
 );
 
-/** Deletes some notices whose links ended before a moment. */
-export const sweepNotices = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+/** A notice whose link has not expired, used or not. */
+export const findOpenNotice = statement<{ id: string; now: number }>()((db, p) =>
+  db.selectFrom('notices').selectAll().where('id', '=', p.id).where('expires_at', '>', p.now),
+);
+
+/** Spends the link of a notice; a row for exactly one caller. */
+export const spendNotice = statement<{ id: string; now: number }>()((db, p) =>
   db
-    .deleteFrom('notices')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('notices')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
+    .updateTable('notices')
+    .set({ disowned_at: p.now })
+    .where('id', '=', p.id)
+    .where('disowned_at', 'is', null)
+    .where('expires_at', '>', p.now)
     .returning('id'),
 );
+
+/** Spends the link a second time, for the session that approved the device; a row for exactly one caller. */
+export const spendNoticeForApprover = statement<{ id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('notices')
+    .set({ approver_disowned_at: p.now })
+    .where('id', '=', p.id)
+    .where('disowned_at', 'is not', null)
+    .where('approver_disowned_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .returning('id'),
+);
+
+/** Stores what the link of a notice undid. */
+export const storeOutcome = statement<{ id: string; outcome: string; restored_email: string | null }>()(
+  (db, p) =>
+    db
+      .updateTable('notices')
+      .set({ outcome: p.outcome, restored_email: p.restored_email })
+      .where('id', '=', p.id),
+);
+
+/** Deletes the notices of an account from after a moment, except one. Their links stop working. */
+export const deleteNoticesSince = statement<{ user_id: string; after: number; except_id: string }>()(
+  (db, p) =>
+    db
+      .deleteFrom('notices')
+      .where('user_id', '=', p.user_id)
+      .where('created_at', '>', p.after)
+      .where('id', '<>', p.except_id),
+);
+
+/** The ids of all notices of an account, and of the digests that list them. */
+export const listNoticeIds = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('notices').select(['id', 'digest_id']).where('user_id', '=', p.user_id),
+);
+
+/** Every stored notice to the user, oldest first. */
+export const exportNotices = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('notices')
+    .select([
+      'kind',
+      'session_id',
+      'client_name',
+      'device_name',
+      'passkey_name',
+      'new_email',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'expires_at',
+      'disowned_at',
+      'restored_email',
+      'outcome',
+      'approver_disowned_at',
+    ])
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at'),
+);
+
+/** Deletes a batch of notices whose links expired before a moment. */
+export const sweepNotices = sweepStatement()('notices', 'id', (e, p) => e('expires_at', '<', p.before));

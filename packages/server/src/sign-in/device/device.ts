@@ -6,6 +6,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { randomCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/by-client.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
@@ -304,3 +305,30 @@ export async function decideDevice(
 
 const withoutNulls = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
   Object.fromEntries(Object.entries(device).filter((entry): entry is [string, string] => entry[1] !== null));
+
+/**
+ * Denies a device authorization that the user approved and no device has redeemed, by the id of the session it would
+ * start; false when there is none. The account must be locked.
+ */
+export async function withdrawApproval(
+  tx: Executor,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+): Promise<boolean> {
+  return (await store.withdrawApproval(tx, { user_id: userId, session_id: sessionId })).length > 0;
+}
+
+/** Denies the device authorizations that these sessions of a locked account approved and no device has redeemed, and returns them. */
+export const denyApprovedBy = (
+  ctx: Context,
+  tx: Executor,
+  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+) =>
+  store.denyApprovedBy(tx, {
+    user_id: userId,
+    session_ids: JSON.stringify(sessionIds),
+    now: ctx.clock(),
+  });
+
+/** The device authorizations of a user for the export of personal data. */
+export const exportDeviceAuthorizations = (on: Executor, userId: string) =>
+  store.exportDeviceAuthorizations(on, { user_id: userId });

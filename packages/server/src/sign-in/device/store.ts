@@ -2,6 +2,8 @@ import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 
 /** True unless the session was revoked, on its own or with all sessions of its user. */
 const isSessionActive = (
@@ -152,17 +154,53 @@ export const redeem = statement<{ id: string; now: number; idempotency_hash: str
       ]),
 );
 
-/** Deletes up to `limit` device authorizations that expired before this time. */
-export const sweepAuthorizations = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+/** Approved becomes denied before a device has redeemed it, by the id of the session it would start. */
+export const withdrawApproval = statement<{ session_id: string; user_id: string }>()((db, p) =>
   db
-    .deleteFrom('device_authorizations')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('device_authorizations')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
+    .updateTable('device_authorizations')
+    .set({ status: 'denied' })
+    .where('user_id', '=', p.user_id)
+    .where('session_id', '=', p.session_id)
+    .where('status', '=', 'approved')
     .returning('id'),
+);
+
+/** Approved becomes denied, for everything that these sessions approved and no device has redeemed. */
+export const denyApprovedBy = statement<{ user_id: string; session_ids: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('device_authorizations')
+      .set({ status: 'denied' })
+      .where('user_id', '=', p.user_id)
+      .where('approved_by', 'in', textsOf(p.session_ids, dialect))
+      .where('status', '=', 'approved')
+      .where('expires_at', '>', p.now)
+      .returning(['client_name', 'device_name']),
+);
+
+/** Every device authorization that the user approved, oldest first, without hashes. */
+export const exportDeviceAuthorizations = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('device_authorizations')
+    .select([
+      'status',
+      'client_id',
+      'client_name',
+      'device_name',
+      'scope',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'expires_at',
+      'redeemed_at',
+      'approved_by',
+      'session_id',
+    ])
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at'),
+);
+
+/** Deletes a batch of device authorizations that expired before a moment. */
+export const sweepAuthorizations = sweepStatement()('device_authorizations', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );

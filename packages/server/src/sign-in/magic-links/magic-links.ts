@@ -157,3 +157,12 @@ async function completeSignIn(
     ...origin,
   });
 }
+
+/** Deletes every link that was sent to an address. */
+export async function deleteMagicLinksTo(tx: Executor, emailKey: string): Promise<void> {
+  await store.deleteMagicLinks(tx, { email_key: emailKey });
+}
+
+/** The links that were sent to an address, for the export of personal data. */
+export const exportMagicLinks = (on: Executor, emailKey: string) =>
+  store.exportMagicLinks(on, { email_key: emailKey });

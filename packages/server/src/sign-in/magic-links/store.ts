@@ -3,6 +3,7 @@ import type { Dialect } from '../../platform/database/executor.ts';
 import { lockOnAddress } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
 
 export const insertMagicLink = statement<{
   id: string;
@@ -69,17 +70,21 @@ export const spendLinksFor = statement<{ email_key: string; now: number }>()((db
     .returning('id'),
 );
 
-/** Deletes up to `limit` links that expired before this time. */
-export const sweepMagicLinks = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+/** Deletes every link that was sent to an address. */
+export const deleteMagicLinks = statement<{ email_key: string }>()((db, p) =>
+  db.deleteFrom('magic_links').where('email_key', '=', p.email_key),
+);
+
+/** Every stored link that was sent to an address, oldest first. */
+export const exportMagicLinks = statement<{ email_key: string }>()((db, p) =>
   db
-    .deleteFrom('magic_links')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('magic_links')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+    .selectFrom('magic_links')
+    .select(['email', 'created_at', 'expires_at', 'code_tries', 'spent_at'])
+    .where('email_key', '=', p.email_key)
+    .orderBy('created_at'),
+);
+
+/** Deletes a batch of links that expired before a moment. */
+export const sweepMagicLinks = sweepStatement()('magic_links', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );

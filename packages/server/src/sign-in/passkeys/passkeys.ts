@@ -1,6 +1,7 @@
 import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Config } from '../../platform/config.ts';
 import type { Caller, Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { resourceNotFound } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
@@ -92,6 +93,15 @@ export async function removePasskey(
   });
   if (!removed) throw resourceNotFound();
 }
+
+/** Removes the passkeys of a locked account that these sessions added, and returns them. */
+export const removePasskeysAddedBy = (
+  tx: Executor,
+  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+) => store.deletePasskeysAddedBy(tx, { user_id: userId, session_ids: JSON.stringify(sessionIds) });
+
+/** The passkeys of a user for the export of personal data. */
+export const exportPasskeys = (on: Executor, userId: string) => store.exportPasskeys(on, { user_id: userId });
 
 /** Where password managers send users to add and manage passkeys. @see W3C Passkey Endpoints */
 export const passkeyPages = (config: Config) => ({

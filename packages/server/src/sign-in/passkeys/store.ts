@@ -1,5 +1,7 @@
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 
 /** The members of `user` in the creation options. */
 export const findAccount = statement<{ user_id: string }>()((db, p) =>
@@ -149,17 +151,21 @@ export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p
     .returning(['id', 'name']),
 );
 
-/** Deletes up to `limit` spent challenges that expired before this time and are refused as expired from then on. */
-export const sweepSpentChallenges = statement<{ before: number; limit: number }>()((db, p, dialect) =>
+/** Deletes the passkeys of the user that these sessions added, and returns them. */
+export const deletePasskeysAddedBy = statement<{ user_id: string; session_ids: string }>()((db, p, dialect) =>
   db
-    .deleteFrom('spent_challenges')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('spent_challenges')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+    .deleteFrom('passkeys')
+    .where('user_id', '=', p.user_id)
+    .where('session_id', 'in', textsOf(p.session_ids, dialect))
+    .returning(['id', 'name', 'session_id']),
+);
+
+/** Every passkey of the user, oldest first. */
+export const exportPasskeys = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('passkeys').selectAll().where('user_id', '=', p.user_id).orderBy('created_at'),
+);
+
+/** Deletes a batch of spent challenges that would be refused as expired anyway. */
+export const sweepSpentChallenges = sweepStatement()('spent_challenges', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
 );

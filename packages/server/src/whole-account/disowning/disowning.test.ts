@@ -18,8 +18,8 @@ import { setDisabled } from '../../identity/account/account.ts';
 const ada = 'ada@example.com';
 const elsewhere = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
 
-/** Logs in by mail from another network and browser. */
-async function strangeLogin(app: TestApp, email = ada): Promise<Tokens> {
+/** Signs in by mail from another network and browser. */
+async function signInElsewhere(app: TestApp, email = ada): Promise<Tokens> {
   await app.ask('POST', '/magic_link', { json: { email } });
   const mail = (await app.mails()).find(({ to, token }) => to === email && token);
   return (await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, ...elsewhere })).body;
@@ -37,12 +37,12 @@ async function approvedDevice(app: TestApp, { access_token: token }: Tokens): Pr
 const poll = (app: TestApp, device_code: string) => app.ask('POST', '/token', { json: { device_code } });
 
 onBothDatabases('disowning', (open) => {
-  test('a strange login ends with everything it added, and with nothing else', async () => {
+  test('disowning a session ends it and undoes everything it added, and nothing else', async () => {
     const app = await open();
     const own = await app.login(ada);
     const ownDevice = await app.deviceLogin(own);
     await addPasskey(app, own, newAuthenticator(app), 'mine');
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     const authenticator = newAuthenticator(app);
     expect((await addPasskey(app, thief, authenticator, 'theirs')).status).toBe(201);
     const byPasskey = (await passkeyLogin(app, authenticator)).body as Tokens;
@@ -78,10 +78,10 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('an address that the strange login changed comes back, whichever of its notices is used', async () => {
+  test('disowning a session restores the address that it changed, with the link of any of its notices', async () => {
     const app = await open();
     const own = await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await verifyAddress(app, await askForAddress(app, thief, 'thief@new.example'));
     const { body } = await disown(app, ada, subjects.newBrowser);
     expect(body).toMatchObject({ kind: 'new_browser', email: ada });
@@ -96,7 +96,7 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('of a device ends that device only', async () => {
+  test('disowning a device ends only the session of that device', async () => {
     const app = await open();
     const own = await app.login(ada);
     const [first, second] = [await app.deviceLogin(own), await app.deviceLogin(own)];
@@ -108,10 +108,10 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('of an added passkey removes it and ends the logins made with it; of a removed one ends the login that did it', async () => {
+  test('disowning an added passkey removes it and ends its sessions; disowning a removal ends the session that did it', async () => {
     const app = await open();
     const own = await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     const authenticator = newAuthenticator(app);
     const { body: added } = await addPasskey(app, thief, authenticator);
     const byPasskey = (await passkeyLogin(app, authenticator)).body as Tokens;
@@ -120,7 +120,7 @@ onBothDatabases('disowning', (open) => {
     for (const login of [thief, byPasskey]) expect(await isLive(app, login)).toBe(false);
 
     const mine = (await addPasskey(app, own, newAuthenticator(app))).body;
-    const other = await strangeLogin(app);
+    const other = await signInElsewhere(app);
     await app.ask('DELETE', `/passkeys/${mine.id}`, { token: other.access_token });
     expect((await disown(app, ada, subjects.passkeyRemoved)).body.kind).toBe('passkey_removed');
     expect(await isLive(app, other)).toBe(false);
@@ -129,10 +129,10 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('of a stopped theft takes back what that login added', async () => {
+  test('disowning a stolen session undoes what it added', async () => {
     const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
     const own = await app.login(ada);
-    const stolen = await strangeLogin(app);
+    const stolen = await signInElsewhere(app);
     await addPasskey(app, stolen, newAuthenticator(app));
     for (let n = 0; n < 2; n++)
       await app.ask('POST', '/refresh', { json: { refresh_token: stolen.refresh_token } });
@@ -143,7 +143,7 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('everything that the login added is undone, however long before the notice', async () => {
+  test('disowning undoes everything that the session added, however long before the notice', async () => {
     const app = await open({ settings: { LATCHKEY_RECENT_LOGIN_TTL: '86400' } });
     const own = await app.login(ada);
     await addPasskey(app, own, newAuthenticator(app), 'old');
@@ -155,7 +155,7 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('works once, says the same again, and never touches what came later', async () => {
+  test('a link disowns once, then returns the same response and never affects later sessions', async () => {
     const app = await open();
     await app.deviceLogin(await app.login(ada));
     const [notice] = await mailsTo(app, ada, subjects.newDevice);
@@ -177,7 +177,7 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('ends 7 days after the notice, and is refused for any other token', async () => {
+  test('a link expires 7 days after its notice, and any other token is refused', async () => {
     const app = await open();
     const device = await app.deviceLogin(await app.login(ada));
     const token = tokenIn((await mailsTo(app, ada, subjects.newDevice)).at(0));
@@ -196,7 +196,7 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('works for a disabled account, and not for a deleted one', async () => {
+  test('a link works for a disabled account but not for a deleted one', async () => {
     const app = await open();
     const own = await app.login(ada);
     await app.deviceLogin(own);
@@ -210,11 +210,11 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
-  test('a login cannot add anything that outlives it, however closely it races', async () => {
+  test('a disowned session cannot add anything that survives it, even in a race', async () => {
     const app = await open();
     const own = await app.login(ada);
     for (let round = 0; round < 6; round++) {
-      const thief = await strangeLogin(app);
+      const thief = await signInElsewhere(app);
       const authenticator = newAuthenticator(app);
       const { body: options } = await app.ask('POST', '/passkey/register/challenge', {
         token: thief.access_token,

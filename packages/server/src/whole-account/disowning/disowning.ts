@@ -1,5 +1,5 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
-import { lockAccount } from '../../identity/account/account.ts';
+import { endAllSessions, lockAccount } from '../../identity/account/account.ts';
 import {
   listUndoableChanges,
   undoEmailChanges,
@@ -12,15 +12,24 @@ import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
+import {
+  findOpenNotice,
+  spendNotice,
+  spendNoticeForApprover,
+  storeOutcome,
+} from '../../security-log/notices/notices.ts';
+import { disownSessions } from '../../sessions/sessions.ts';
+import { denyApprovedBy } from '../../sign-in/device/device.ts';
+import { removePasskeysAddedBy } from '../../sign-in/passkeys/passkeys.ts';
 import { descentOf } from './lineage.ts';
 import { disownedTemplate } from './mail.ts';
-import { answerOf, merged, type Outcome, outcomeOf, type Undone } from './outcome.ts';
+import { mergeUndone, type Outcome, outcomeOf, responseOf, type Undone } from './outcome.ts';
 import * as store from './store.ts';
 
-/** How many devices an answer names. */
+/** How many device names a response lists at most. */
 const maxDeviceNames = 20;
 
-/** How long the mail about what was undone is tried; its notice is stored for longer. */
+/** How long delivery of the mail about what was undone is attempted. Its notice is stored for longer. */
 const outcomeMailTtlSeconds = 86_400;
 
 const refused = (detail: ErrorDetail) =>
@@ -29,11 +38,11 @@ const refused = (detail: ErrorDetail) =>
 type Account = Awaited<ReturnType<typeof lockAccount>>;
 
 /**
- * "This was not me": ends the login that a notice tells of and undoes everything that it added, directly or by logins
- * that came of it: passkeys, approved devices, a changed address. Where an address is put back, every login of the
- * account ends. With `approver` it does the same for the browser login that approved the device, in this call or a
- * later one. Whoever uses the link again gets the same answer, and nothing more happens.
- * @throws {AuthError} `invalid_grant`; `conflict` where another account has the former address by now
+ * "This wasn't me": ends the session that a security notice is about and undoes everything it added, directly or through
+ * sessions that came from it: passkeys, approved devices, a changed address. Restoring an address ends every session of
+ * the account. With `approver`, does the same for the browser session that approved the device, in this call or a
+ * later one. Using the link again returns the same response and changes nothing.
+ * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the former address
  */
 export async function disownNotice(
   ctx: Context,
@@ -43,44 +52,45 @@ export async function disownNotice(
   const handle = readHandle(ctx.keys, 'notice', link.token);
   if (!handle) throw refused('malformed');
   const id = handle.subject.toString('base64url');
-  const answer = await ctx.db.transaction(async (tx) => {
-    const now = ctx.clock();
-    const [found] = await store.findNotice(tx, { id, now });
-    if (!found) throw refused('over');
-    // The one lock of this transaction, and before everything else: approvals, new passkeys, new addresses and new
-    // logins of the account wait for it, and then see that their login has ended.
-    const account = await lockAccount(tx, found.user_id).catch((error) => {
-      // The account was deleted since: the notice went with it.
-      throw error instanceof AuthError && error.code === 'invalid_token' ? refused('over') : error;
-    });
-    const { kind, session_id: sessionId } = found;
-    const [taken] = await store.takeNotice(tx, { id, now });
-    if (taken) {
-      const undone = await undoLogin(ctx, tx, account, { noticeId: id, kind, sessionId }, client);
-      const approver = sessionId === null ? [] : await findApprover(tx, account, sessionId);
-      await conclude(ctx, tx, account, id, { ...undone, approver: approver[0] ?? null });
+  const response = await ctx.db.transaction(async (tx) => {
+    const notice = await findOpenNotice(ctx, tx, id);
+    if (!notice) throw refused('over');
+    const account = await lockAccountOf(tx, notice.user_id);
+    const { kind, session_id: sessionId } = notice;
+    if (await spendNotice(ctx, tx, id)) {
+      const undone = await undoSession(ctx, tx, account, { noticeId: id, kind, sessionId }, client);
+      const [approver] = sessionId === null ? [] : await findApprover(tx, account, sessionId);
+      await conclude(ctx, tx, account, id, { ...undone, approver: approver ?? null });
     }
-    const [used] = await store.findNotice(tx, { id, now });
+    const used = await findOpenNotice(ctx, tx, id);
     if (!used) throw refused('over');
     const outcome = outcomeOf(used);
-    if (!link.approver || outcome.approver === null) return answerOf(used);
-
-    const [takenToo] = await store.takeApprover(tx, { id, now });
-    if (!takenToo) return answerOf(used);
+    if (!link.approver || outcome.approver === null) return responseOf(used);
+    if (!(await spendNoticeForApprover(ctx, tx, id))) return responseOf(used);
     const cause = { noticeId: id, kind, sessionId: outcome.approver.id };
-    const undone = await undoLogin(ctx, tx, account, cause, client);
-    const both = { ...merged(outcome, undone, maxDeviceNames), approver: outcome.approver };
+    const undone = await undoSession(ctx, tx, account, cause, client);
+    const both = { ...mergeUndone(outcome, undone, maxDeviceNames), approver: outcome.approver };
     await conclude(ctx, tx, account, id, both);
-    return answerOf({ ...used, approver_disowned_at: now, outcome: JSON.stringify(both) });
+    return responseOf({ ...used, approver_disowned_at: ctx.clock(), outcome: JSON.stringify(both) });
   });
   ctx.wakeMailWorker();
-  return answer;
+  return response;
 }
+
+/**
+ * Locks the account of a notice: the only lock of the transaction, and its first. Approvals, new passkeys, new addresses
+ * and new sessions of the account wait for it and then find that their session has ended.
+ */
+const lockAccountOf = (tx: Executor, userId: string): Promise<Account> =>
+  lockAccount(tx, userId).catch((error) => {
+    // The account has been deleted since, and the notice with it.
+    throw error instanceof AuthError && error.code === 'invalid_token' ? refused('over') : error;
+  });
 
 const findApprover = (tx: Executor, { id }: Account, sessionId: string) =>
   store.findApprover(tx, { session_id: sessionId, user_id: id });
 
-/** Keeps what was undone for whoever uses the link again, and tells the owner by mail. */
+/** Stores what was undone, for later uses of the link, and mails it to the owner of the account. */
 async function conclude(
   ctx: Context,
   tx: Executor,
@@ -88,7 +98,7 @@ async function conclude(
   id: string,
   outcome: Outcome,
 ): Promise<void> {
-  await store.noteOutcome(tx, { id, outcome: JSON.stringify(outcome), restored_email: outcome.email });
+  await storeOutcome(tx, id, { outcome: JSON.stringify(outcome), restoredEmail: outcome.email });
   await enqueueMail(ctx, tx, {
     template: disownedTemplate,
     recipient: outcome.email ?? account.email,
@@ -97,68 +107,90 @@ async function conclude(
   });
 }
 
-/** Why a login of a locked account is disowned. */
+/** The session to disown and the notice that leads to it. */
 interface Cause {
   readonly noticeId: string;
   readonly kind: NoticeKind;
   readonly sessionId: string | null;
 }
 
-/** Ends a login of a locked account and everything that came of it. */
-async function undoLogin(
+/** Ends a session of a locked account and everything that came from it. */
+async function undoSession(
   ctx: Context,
   tx: Executor,
   account: Account,
   { noticeId, kind, sessionId }: Cause,
   client: ClientInfo,
 ): Promise<Undone> {
-  const now = ctx.clock();
   const { id: userId } = account;
-  const logins = await store.listLogins(tx, { user_id: userId });
+  const sessions = await store.listSessionOrigins(tx, { user_id: userId });
   const changes = await listUndoableChanges(ctx, tx, userId);
-  const { sessionIds, firstChange: first } = descentOf(sessionId, logins, changes);
+  const { sessionIds, firstChange: first } = descentOf(sessionId, sessions, changes);
   const email = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, client));
-  const isLive = (login: (typeof logins)[number]) =>
-    login.revoked_at === null && login.session_epoch === account.session_epoch && login.idle_expires_at > now;
-  const ended = logins.filter((login) => isLive(login) && (email !== undefined || sessionIds.has(login.id)));
-  const descended = [...sessionIds];
-  const ids = JSON.stringify([...new Set([...descended, ...ended.map((login) => login.id)])]);
-  await store.endLogins(tx, { user_id: userId, ids, now });
-  const denied = await store.denyApproved(tx, { user_id: userId, ids, now });
-  await voidEmailChanges(ctx, tx, { userId, sessionIds: descended });
-  const passkeys = await store.deletePasskeysAdded(tx, { user_id: userId, ids: JSON.stringify(descended) });
-  if (email !== undefined) await store.endAllSessions(tx, { user_id: userId });
+  const now = ctx.clock();
+  const isActive = (session: (typeof sessions)[number]) =>
+    session.revoked_at === null &&
+    session.session_epoch === account.session_epoch &&
+    session.idle_expires_at > now;
+  const ended = sessions.filter(
+    (session) => isActive(session) && (email !== undefined || sessionIds.has(session.id)),
+  );
+  const descendants = { userId, sessionIds: [...sessionIds] };
+  const all = { userId, sessionIds: [...new Set([...sessionIds, ...ended.map(({ id }) => id)])] };
+  await disownSessions(ctx, tx, all);
+  const denied = await denyApprovedBy(ctx, tx, all);
+  await voidEmailChanges(ctx, tx, descendants);
+  const passkeys = await removePasskeysAddedBy(tx, descendants);
+  if (email !== undefined) await endAllSessions(tx, userId);
 
-  const devices = [...ended.filter((login) => login.kind === 'device'), ...denied];
+  const endedDevices = ended.filter(({ kind }) => kind === 'device');
+  const devices = [...endedDevices, ...denied];
   const undone = {
     email: email ?? null,
-    sessions_ended: ended.length - ended.filter((login) => login.kind === 'device').length,
+    sessions_ended: ended.length - endedDevices.length,
     devices_ended: devices.length,
     device_names: devices
       .flatMap(({ device_name, client_name }) => device_name ?? client_name ?? [])
       .slice(0, maxDeviceNames),
     passkeys_removed: passkeys.map(({ name }) => name),
   };
-  for (const passkey of passkeys) {
+  await recordUndone(ctx, tx, { userId, kind, sessionId, undone, passkeys, client });
+  return undone;
+}
+
+/** Records what was undone in the security log: each removed passkey, then the disowned session. */
+async function recordUndone(
+  ctx: Context,
+  tx: Executor,
+  disowned: {
+    readonly userId: string;
+    readonly kind: NoticeKind;
+    readonly sessionId: string | null;
+    readonly undone: Undone;
+    readonly passkeys: Awaited<ReturnType<typeof removePasskeysAddedBy>>;
+    readonly client: ClientInfo;
+  },
+): Promise<void> {
+  const { userId, client, undone } = disowned;
+  for (const { id, name, session_id } of disowned.passkeys) {
     await recordEvent(ctx, tx, {
       type: 'passkey_removed',
       userId,
-      ...(passkey.session_id === null ? {} : { sessionId: passkey.session_id }),
+      ...(session_id === null ? {} : { sessionId: session_id }),
       client,
-      detail: { passkey_id: passkey.id, name: passkey.name, reason: 'disowned' },
+      detail: { passkey_id: id, name, reason: 'disowned' },
     });
   }
   await recordEvent(ctx, tx, {
     type: 'session_disowned',
     userId,
-    ...(sessionId === null ? {} : { sessionId }),
+    ...(disowned.sessionId === null ? {} : { sessionId: disowned.sessionId }),
     client,
     detail: {
-      notice: kind,
+      notice: disowned.kind,
       sessions: String(undone.sessions_ended),
       devices: String(undone.devices_ended),
       passkeys: String(undone.passkeys_removed.length),
     },
   });
-  return undone;
 }

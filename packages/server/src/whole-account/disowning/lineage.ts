@@ -1,11 +1,11 @@
-/** A login and what it came of. */
-export interface LoginOrigin {
+/** A session and what it came from. */
+export interface SessionOrigin {
   readonly id: string;
-  /** The login that approved this device, or that this one replaced in its browser. */
+  /** The session that approved this device, or that this one replaced in its browser. */
   readonly parent_session_id: string | null;
-  /** The login that added the passkey this one used. */
+  /** The session that added the passkey used to start this one. */
   readonly passkey_added_by: string | null;
-  /** The change that set the address this one was mailed at. */
+  /** The change that set the address whose mail started this session. */
   readonly email_change_id: string | null;
 }
 
@@ -18,53 +18,53 @@ export interface UndoableChange {
 }
 
 export interface Descent<Change> {
-  /** The disowned login and every one that came of it. */
+  /** The disowned session and every session that came from it. */
   readonly sessionIds: ReadonlySet<string>;
-  /** The first change of address that one of them made: the address before it is put back. */
+  /** The first change of address that one of them made: the address before it is restored. */
   readonly firstChange: Change | undefined;
 }
 
 /**
- * What came of a login: devices it approved, its successors in its browser, logins by passkeys that it added or by
- * mail to an address that it set, and what came of those. A login by mail to the address that is put back did not
- * come of it, even if one of these logins set that address again in between: it is the owner's.
- * Nothing came of no login. `changes` are those of the account that can still be undone, oldest first.
+ * Everything that came from a session: devices it approved, its successors in its browser, sessions started with passkeys
+ * it added or by mail to an address it set, and what came from those. A session started by mail to the address that will
+ * be restored is the owner's, even if a disowned session set that address again in between. Without a session, nothing.
+ * `changes` are the account's changes of address that can still be undone, oldest first.
  */
 export function descentOf<Change extends UndoableChange>(
   rootId: string | null,
-  logins: readonly LoginOrigin[],
+  sessions: readonly SessionOrigin[],
   changes: readonly Change[],
 ): Descent<Change> {
   if (rootId === null) return { sessionIds: new Set(), firstChange: undefined };
-  const all = sessionsFrom(rootId, logins, changes);
+  const all = sessionsFrom(rootId, sessions, changes);
   const firstChange = changes.find((change) => all.has(change.session_id));
   if (!firstChange) return { sessionIds: all, firstChange };
   const foreign = changes.filter((change) => change.new_email_key !== firstChange.old_email_key);
-  return { sessionIds: sessionsFrom(rootId, logins, foreign), firstChange };
+  return { sessionIds: sessionsFrom(rootId, sessions, foreign), firstChange };
 }
 
 function sessionsFrom(
   rootId: string,
-  logins: readonly LoginOrigin[],
+  sessions: readonly SessionOrigin[],
   changes: readonly UndoableChange[],
 ): ReadonlySet<string> {
   const changedBy = new Map(changes.map((change) => [change.id, change.session_id]));
-  const ledTo = new Map<string, string[]>();
-  for (const login of logins) {
+  const childrenOf = new Map<string, string[]>();
+  for (const session of sessions) {
     const origins = [
-      login.parent_session_id,
-      login.passkey_added_by,
-      login.email_change_id === null ? undefined : changedBy.get(login.email_change_id),
+      session.parent_session_id,
+      session.passkey_added_by,
+      session.email_change_id === null ? undefined : changedBy.get(session.email_change_id),
     ];
     for (const origin of origins) {
       if (origin === null || origin === undefined) continue;
-      const known = ledTo.get(origin);
-      if (known) known.push(login.id);
-      else ledTo.set(origin, [login.id]);
+      const children = childrenOf.get(origin);
+      if (children) children.push(session.id);
+      else childrenOf.set(origin, [session.id]);
     }
   }
   const found = new Set([rootId]);
-  // A set also visits what is added during the iteration.
-  for (const id of found) for (const next of ledTo.get(id) ?? []) found.add(next);
+  // Iterating over a set also visits what is added during the iteration.
+  for (const id of found) for (const child of childrenOf.get(id) ?? []) found.add(child);
   return found;
 }

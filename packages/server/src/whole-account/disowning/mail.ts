@@ -1,7 +1,7 @@
 import { composeMessage, type Fact, type Part, utcMinute } from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
+import { findDisownedNotice } from '../../security-log/notices/notices.ts';
 import { outcomeOf } from './outcome.ts';
-import * as store from './store.ts';
 
 export const disownedTemplate = 'disowned';
 
@@ -10,30 +10,30 @@ const count = (label: string, number: number): Fact[] =>
 
 /** The mail to the owner about what the link of a notice undid. */
 export const disownedMail: Template = async ({ db }, mail) => {
-  const [notice] = await store.findUsedNotice(db.read, { id: mail.reference });
+  const notice = await findDisownedNotice(db.read, mail.reference);
   if (!notice) return undefined;
   const undone = outcomeOf(notice);
   const named = [...undone.device_names, ...undone.passkeys_removed];
   const facts: Fact[] = [
-    ...count('Browser logins ended', undone.sessions_ended),
+    ...count('Browser sessions ended', undone.sessions_ended),
     ...count('Devices signed out', undone.devices_ended),
     ...undone.device_names.map((claimed) => ({ label: 'Device', claimed })),
     ...undone.passkeys_removed.map((claimed) => ({ label: 'Passkey removed', claimed })),
-    ...(undone.email === null ? [] : [{ label: 'Address put back', value: undone.email }]),
+    ...(undone.email === null ? [] : [{ label: 'Address restored', value: undone.email }]),
   ];
   const parts: Part[] = [
-    `Somebody pressed “This was not me” behind the link of a notice about your Latchkey account, sent ${utcMinute(notice.created_at)}.`,
+    `Someone used the “This wasn't me” link of a security notice about your Latchkey account, sent ${utcMinute(notice.created_at)}.`,
     ...(facts.length === 0
-      ? ['There was nothing left to undo: that login had already ended and had added nothing.']
+      ? ['There was nothing left to undo: the session had already ended and had added nothing.']
       : ['This was undone:', { facts }]),
     ...(named.length === 0
       ? []
-      : ['Words in quotes are what the program or person said. Nobody has checked them.']),
+      : ['Text in quotes comes from the program or person and has not been verified.']),
     ...(undone.email === null
-      ? ['Your other logins are untouched.']
-      : ['Because the address was put back, every login of the account has ended.']),
-    'Sign in and look at your account: remove passkeys and sign out devices that you do not know.',
-    'If it was not you who pressed it, somebody else can read your mail: change the password of your mailbox.',
+      ? ['Your other sessions are not affected.']
+      : ['Because the address was restored, every session of the account has ended.']),
+    "Sign in and review your account: remove passkeys and sign out devices that you don't recognize.",
+    "If this wasn't you, someone else can read your mail: change the password of your mailbox.",
   ];
   return composeMessage('What was undone in your Latchkey account', parts);
 };

@@ -1,12 +1,12 @@
 import type { DisownedNotice } from '@latchkey/contract/notices';
 import type { Tables } from '../../platform/database/schema.ts';
 
-/** What disowning one login undid. */
+/** What disowning one session undid. */
 export type Undone = Omit<DisownedNotice, 'kind' | 'approver'>;
 
-/** What the link of a notice undid so far, as its row keeps it. */
+/** What the link of a notice has undone so far, as the notice's row stores it. */
 export interface Outcome extends Undone {
-  /** The login that approved the device. `created_at` is milliseconds since 1970. */
+  /** The session that approved the device. `created_at` is in milliseconds since 1970. */
   readonly approver: {
     readonly id: string;
     readonly created_at: number;
@@ -17,7 +17,7 @@ export interface Outcome extends Undone {
 
 type UsedNotice = Pick<Tables['notices'], 'kind' | 'outcome' | 'restored_email' | 'approver_disowned_at'>;
 
-/** What the link of a notice undid. A release before this one kept only the address. */
+/** What the link of a notice undid. Rows of earlier releases hold only the restored address. */
 export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
   outcome === null
     ? {
@@ -30,8 +30,8 @@ export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
       }
     : (JSON.parse(outcome) as Outcome);
 
-/** What two logins came to together. */
-export const merged = (one: Undone, other: Undone, maxDeviceNames: number): Undone => ({
+/** What disowning two sessions undid together. */
+export const mergeUndone = (one: Undone, other: Undone, maxDeviceNames: number): Undone => ({
   email: other.email ?? one.email,
   sessions_ended: one.sessions_ended + other.sessions_ended,
   devices_ended: one.devices_ended + other.devices_ended,
@@ -39,8 +39,8 @@ export const merged = (one: Undone, other: Undone, maxDeviceNames: number): Undo
   passkeys_removed: [...one.passkeys_removed, ...other.passkeys_removed],
 });
 
-/** What whoever uses the link is told: nothing of the approving login but what its owner may see. */
-export function answerOf(notice: UsedNotice): DisownedNotice {
+/** The response to a use of the link. It leaves out the id of the approving session. */
+export function responseOf(notice: UsedNotice): DisownedNotice {
   const { approver, ...undone } = outcomeOf(notice);
   return {
     kind: notice.kind,

@@ -1,4 +1,4 @@
-// What a thief leaves behind, by every way there is, and what the owner keeps.
+// Everything a thief can leave behind is undone, and everything the owner added is kept.
 
 import { expect, test } from 'bun:test';
 import {
@@ -23,8 +23,8 @@ const ada = 'ada@example.com';
 const evil = 'thief@new.example';
 const elsewhere = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
 
-/** Logs in by mail, from another network and browser. */
-async function strangeLogin(app: TestApp, email = ada): Promise<Tokens> {
+/** Signs in by mail from another network and browser. */
+async function signInElsewhere(app: TestApp, email = ada): Promise<Tokens> {
   await app.ask('POST', '/magic_link', { json: { email } });
   const mail = (await app.mails()).find(({ to, token }) => to === email && token);
   const answer = await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, ...elsewhere });
@@ -37,7 +37,7 @@ const passkeysOf = async (
   { access_token: token }: Tokens,
 ): Promise<{ id: string; name: string }[]> => (await app.ask('GET', '/passkeys', { token })).body.passkeys;
 
-/** Adds a passkey and logs in with it. */
+/** Adds a passkey and signs in with it. */
 async function throughPasskey(app: TestApp, login: Tokens, name = 'key') {
   const authenticator = newAuthenticator(app);
   const added = await addPasskey(app, login, authenticator, name);
@@ -56,14 +56,14 @@ const newestToken = async (app: TestApp, to: string, subject: string): Promise<s
 const disownBy = (app: TestApp, token: string, more: object = {}) =>
   app.ask('POST', '/notices/disown', { json: { token, ...more } });
 
-onBothDatabases('what a disowned login left behind', (open) => {
-  test('a passkey added by a login at the address that it set lets nobody in', async () => {
+onBothDatabases('undoing what a disowned session added', (open) => {
+  test('a passkey added by a session at the address that the thief set stops working', async () => {
     const app = await open();
     const own = await app.login(ada);
     await addPasskey(app, own, newAuthenticator(app), 'mine');
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await verifyAddress(app, await askForAddress(app, thief, evil));
-    const atNew = await strangeLogin(app, evil);
+    const atNew = await signInElsewhere(app, evil);
     const { authenticator, login } = await throughPasskey(app, atNew, 'theirs');
     const { body } = await disown(app, ada, subjects.newBrowser);
     expect(body).toMatchObject({ email: ada, sessions_ended: 4, passkeys_removed: ['theirs'] });
@@ -73,15 +73,15 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('two addresses in a row, each set by a login at the one before, are undone with all that came of them', async () => {
+  test('two changes of address, each by a session at the previous one, are undone with everything that came from them', async () => {
     const app = await open();
     await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await verifyAddress(app, await askForAddress(app, thief, 'first@new.example'));
-    const second = await strangeLogin(app, 'first@new.example');
+    const second = await signInElsewhere(app, 'first@new.example');
     app.pass(1);
     await verifyAddress(app, await askForAddress(app, second, 'second@new.example'));
-    const third = await strangeLogin(app, 'second@new.example');
+    const third = await signInElsewhere(app, 'second@new.example');
     const { authenticator } = await throughPasskey(app, third);
     const pending = await askForAddress(app, third, 'third@new.example');
     await disown(app, ada, subjects.newBrowser);
@@ -93,12 +93,12 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('an address that the thief changed and changed back keeps what the owner added at it, and nothing of the thief', async () => {
+  test('if the thief changes the address and changes it back, what the owner adds afterwards is kept', async () => {
     const app = await open();
     await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await verifyAddress(app, await askForAddress(app, thief, evil));
-    const atNew = await strangeLogin(app, evil);
+    const atNew = await signInElsewhere(app, evil);
     const theirs = await throughPasskey(app, atNew, 'theirs');
     app.pass(1);
     await verifyAddress(app, await askForAddress(app, atNew, ada));
@@ -116,11 +116,11 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('a link that was mailed to the thief’s address before does not lead into the account', async () => {
+  test('a sign-in link mailed to the thief’s address beforehand does not sign in to the account', async () => {
     const app = await open();
     const own = await app.login(ada);
     const { id } = (await app.ask('GET', '/me', { token: own.access_token })).body;
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await verifyAddress(app, await askForAddress(app, thief, evil));
     await app.ask('POST', '/magic_link', { json: { email: evil } });
     await disown(app, ada, subjects.newBrowser);
@@ -131,29 +131,29 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('a passkey added by one of 250 logins with a passkey of the thief goes, and so do all 250', async () => {
+  test('250 sessions with a passkey of the thief all end, and the passkeys they added are removed', async () => {
     const app = await open();
     const own = await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     const { authenticator } = await throughPasskey(app, thief, 'first');
-    const logins: Tokens[] = [];
-    for (let n = 0; n < 250; n++) logins.push((await passkeyLogin(app, authenticator)).body);
-    const late = await throughPasskey(app, logins.at(-1)!, 'late');
-    const early = await throughPasskey(app, logins[0]!, 'early');
+    const sessions: Tokens[] = [];
+    for (let n = 0; n < 250; n++) sessions.push((await passkeyLogin(app, authenticator)).body);
+    const late = await throughPasskey(app, sessions.at(-1)!, 'late');
+    const early = await throughPasskey(app, sessions[0]!, 'early');
     const { body } = await disown(app, ada, subjects.newBrowser);
     expect(body.sessions_ended).toBe(254);
     expect(body.passkeys_removed.sort()).toEqual(['early', 'first', 'late']);
     for (const each of [authenticator, late.authenticator, early.authenticator]) await refused(app, each);
-    for (const login of logins) expect(await isLive(app, login)).toBe(false);
+    for (const login of sessions) expect(await isLive(app, login)).toBe(false);
     expect(await isLive(app, own)).toBe(true);
     expect(await passkeysOf(app, own)).toEqual([]);
     await app.close();
   }, 60_000);
 
-  test('removing passkeys on the way does not cut the chain', async () => {
+  test('passkeys removed along the way do not break the chain of sessions', async () => {
     const app = await open();
     const own = await app.login(ada);
-    let thief = await strangeLogin(app);
+    let thief = await signInElsewhere(app);
     let last: Authenticator | undefined;
     for (let n = 0; n < 4; n++) {
       const { authenticator, id, login } = await throughPasskey(app, thief);
@@ -172,10 +172,10 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('a login in between that has ended long ago does not cut the chain', async () => {
+  test('a session in between that ended long ago does not break the chain of sessions', async () => {
     const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
     await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     const between = await throughPasskey(app, thief, 'first');
     const last = await throughPasskey(app, between.login, 'second');
     await app.ask('DELETE', `/passkeys/${between.id}`, { token: last.login.access_token });
@@ -197,7 +197,7 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('a login that came of another is forgotten in the end, as every login is', async () => {
+  test('a session that came from another is swept in the end, like every session', async () => {
     const app = await open();
     const own = await app.login(ada);
     await throughPasskey(app, own);
@@ -207,7 +207,7 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('the login that follows in the same browser ends too, and what it added goes', async () => {
+  test('the next session in the same browser ends too, and what it added is removed', async () => {
     const app = await open();
     await app.login(ada);
     const authenticator = newAuthenticator(app);
@@ -237,10 +237,10 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('logins of an earlier release are followed by the passkey that they used', async () => {
+  test('sessions of an earlier release are traced through the passkey that they used', async () => {
     const app = await open();
     const own = await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     const { login } = await throughPasskey(app, thief);
     const second = await throughPasskey(app, login);
     await app.ctx.db.single.run('UPDATE sessions SET passkey_added_by = NULL', []);
@@ -250,7 +250,7 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('a login by mail starts only while the account still has the address that was proven', async () => {
+  test('signing in by mail starts a session only while the account still has the proven address', async () => {
     const app = await open();
     const { body: me } = await app.ask('GET', '/me', { token: (await app.login(ada)).access_token });
     const start = (emailKey: string) =>
@@ -269,12 +269,12 @@ onBothDatabases('what a disowned login left behind', (open) => {
     await app.close();
   });
 
-  test('an undo and a login at the address that goes, at once, leave nobody signed in', async () => {
+  test('a sign-in at the thief’s address that races with disowning does not stay signed in', async () => {
     const app = await open();
     const own = await app.login(ada);
     const { id } = (await app.ask('GET', '/me', { token: own.access_token })).body;
     for (let round = 0; round < 5; round++) {
-      const thief = await strangeLogin(app);
+      const thief = await signInElsewhere(app);
       const address = `thief${round}@new.example`;
       await verifyAddress(app, await askForAddress(app, thief, address));
       await app.ask('POST', '/magic_link', { json: { email: address } });
@@ -293,71 +293,71 @@ onBothDatabases('what a disowned login left behind', (open) => {
 });
 
 onBothDatabases('after disowning', (open) => {
-  test('the network and browser of a disowned login, and of all that came of it, are new again', async () => {
+  test('a sign-in from the place of a disowned session sends a notice again', async () => {
     const app = await open();
     await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await app.ask('POST', '/revoke', { token: thief.access_token, json: { scope: 'session' } });
     expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(1);
-    await strangeLogin(app);
+    await signInElsewhere(app);
     expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(1);
     await disown(app, ada, subjects.newBrowser);
-    // The second login from there stands: nobody has disowned it.
+    // The second session from there has not been disowned and would make the place familiar.
     await app.ctx.db.single.run(
       "DELETE FROM sessions WHERE distrusted_as IS NULL AND user_agent = 'Thief/1.0'",
       [],
     );
-    await strangeLogin(app);
+    await signInElsewhere(app);
     expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(2);
     await app.close();
   });
 
-  test('every login that ended with a restored address makes no place familiar', async () => {
+  test('sessions that ended with a restored address make no place familiar', async () => {
     const app = await open();
     await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await verifyAddress(app, await askForAddress(app, thief, evil));
-    await strangeLogin(app, evil);
+    await signInElsewhere(app, evil);
     await disown(app, ada, subjects.newBrowser);
     const before = (await mailsTo(app, ada, subjects.newBrowser)).length;
-    await strangeLogin(app);
+    await signInElsewhere(app);
     expect((await mailsTo(app, ada, subjects.newBrowser)).length).toBe(before + 1);
     await app.close();
   });
 
-  test('the network and browser of a stolen login are new again', async () => {
+  test('a sign-in from the place of a stolen session sends a notice again', async () => {
     const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
     await app.login(ada);
-    const { refresh_token } = await strangeLogin(app);
+    const { refresh_token } = await signInElsewhere(app);
     for (let n = 0; n < 2; n++) await app.ask('POST', '/refresh', { json: { refresh_token } });
     expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
-    await strangeLogin(app);
+    await signInElsewhere(app);
     expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(2);
     await app.close();
   });
 
-  test('a mail tells the owner what was undone, and only words of the service are outside quotes', async () => {
+  test('a mail tells the owner what was undone, and quotes every name it did not choose', async () => {
     const app = await open();
     await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await addPasskey(app, thief, newAuthenticator(app), 'blue key. Open https://evil.example');
     await app.deviceLogin(thief);
     await verifyAddress(app, await askForAddress(app, thief, evil));
     await disown(app, ada, subjects.newBrowser);
     const [mail, ...others] = await mailsTo(app, ada, subjects.undone);
     expect(others).toEqual([]);
-    expect(mail?.text).toContain('Browser logins ended: 2\nDevices signed out: 1\n');
-    expect(mail?.text).toContain(`Address put back: ${ada}`);
+    expect(mail?.text).toContain('Browser sessions ended: 2\nDevices signed out: 1\n');
+    expect(mail?.text).toContain(`Address restored: ${ada}`);
     expect(mail?.text).toContain('Passkey removed: "blue key');
     expect(mail?.text).not.toContain('https://evil');
     expect(await mailsTo(app, evil, subjects.undone)).toEqual([]);
     await app.close();
   });
 
-  test('the answer names the approved devices, and at most 20 of them', async () => {
+  test('the response names at most 20 of the approved devices', async () => {
     const app = await open();
     await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     for (let n = 0; n < 22; n++) {
       const { user_code } = (await app.ask('POST', '/device', { json: { device_name: `box ${n}` } })).body;
       await app.ask('POST', '/device/approve', { json: { user_code }, token: thief.access_token });
@@ -371,10 +371,10 @@ onBothDatabases('after disowning', (open) => {
 });
 
 onBothDatabases('disowning a device', (open) => {
-  test('offers the login that approved it; one more call ends that too, with all it added, once', async () => {
+  test('disowning a device offers its approving session; a second call disowns that as well, once', async () => {
     const app = await open();
     const own = await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     const { authenticator } = await throughPasskey(app, thief, 'theirs');
     const other = await app.deviceLogin(thief);
     const device = await app.deviceLogin(thief);
@@ -410,7 +410,7 @@ onBothDatabases('disowning a device', (open) => {
     await app.close();
   });
 
-  test('with the approver at once, one call does both', async () => {
+  test('one call with `approver` disowns both the device and the session that approved it', async () => {
     const app = await open();
     const approver = await app.login(ada);
     await app.deviceLogin(approver);
@@ -421,10 +421,10 @@ onBothDatabases('disowning a device', (open) => {
     await app.close();
   });
 
-  test('offers nothing where there is no approver, or where it was disowned already; then the member does nothing', async () => {
+  test('no approver is offered if it was disowned already, and `approver` then does nothing', async () => {
     const app = await open();
     const own = await app.login(ada);
-    const thief = await strangeLogin(app);
+    const thief = await signInElsewhere(app);
     await app.deviceLogin(thief);
     const device = await newestToken(app, ada, subjects.newDevice);
     const { body } = await disown(app, ada, subjects.newBrowser);

@@ -3,9 +3,9 @@ import type { Template } from '../../platform/mail/message.ts';
 
 export const accountDeletedTemplate = 'account_deleted';
 
-/** The last mail to a person: there is nothing left to fill it from. */
+/** The last mail to a deleted account. It names nothing, since there is no row left to fill it from. */
 export const accountDeletedMail: Template = async () =>
   composeMessage('Your Latchkey account has been deleted', [
-    'Your Latchkey account and everything of it has been deleted: its logins, passkeys, security log and memberships. It cannot be brought back.',
-    'This address can sign up again, as a new account. If it was not you who deleted the account, tell whoever runs this service, and change the password of your mailbox.',
+    'Your Latchkey account has been deleted, with its sessions, passkeys, security log and memberships. It cannot be restored.',
+    'You can sign up again with this address; that creates a new account. If you did not delete the account, contact the operator of this service and change the password of your mailbox.',
   ]);

@@ -22,7 +22,7 @@ const bob = 'bob@example.com';
 
 const deleteOwn = (app: TestApp, { access_token: token }: Tokens) => app.ask('DELETE', '/me', { token });
 
-/** The tables as the database has them. */
+/** The tables that the database has. */
 async function tablesOf(app: TestApp, dialect: Dialect): Promise<string[]> {
   const rows = await app.ctx.db.read.run<{ name: string }>(
     dialect === 'sqlite'
@@ -33,23 +33,23 @@ async function tablesOf(app: TestApp, dialect: Dialect): Promise<string[]> {
   return rows.map(({ name }) => name).filter((name) => !name.startsWith('kysely_'));
 }
 
-/** A name as a mail address and as a value have it; bare, it would be in some random id sooner or later. */
-const wordsOf = (name: string) => [`${name}@`, `"${name}"`];
+/** A name as it appears in a mail address and as a whole value; on its own it could occur in a random id. */
+const tracesOf = (name: string) => [`${name}@`, `"${name}"`];
 
-/** Every row of the store that holds one of these texts, with its table. */
+/** Every row that contains one of these texts, with its table. */
 async function rowsAbout(app: TestApp, dialect: Dialect, texts: readonly string[]) {
   const found: { table: string; row: string }[] = [];
   for (const table of await tablesOf(app, dialect)) {
     for (const row of await app.ctx.db.read.run(`SELECT * FROM ${table}`, [])) {
       const text = JSON.stringify(row).toLowerCase();
-      if (texts.some((word) => text.includes(word.toLowerCase()))) found.push({ table, row: text });
+      if (texts.some((part) => text.includes(part.toLowerCase()))) found.push({ table, row: text });
     }
   }
   return found;
 }
 
-/** A person who has left a row in every table that can hold one. */
-async function livedIn(app: TestApp): Promise<{ tokens: Tokens; texts: string[] }> {
+/** Uses an account until it has a row in every table that can hold one. */
+async function fillTables(app: TestApp): Promise<{ tokens: Tokens; texts: string[] }> {
   const tokens = await app.login(ada);
   const id = (await app.ask('GET', '/me', { token: tokens.access_token })).body.id;
   const device = await app.deviceLogin(tokens);
@@ -62,32 +62,32 @@ async function livedIn(app: TestApp): Promise<{ tokens: Tokens; texts: string[] 
   await askForAddress(app, tokens, 'ada@pending.example');
   await app.ask('POST', '/magic_link', { json: { email: 'ada@NEW.example' } });
   await app.ask('POST', '/magic_link', { json: { email: ada } });
-  const { body: waiting } = await app.ask('POST', '/device', { json: { device_name: 'ada-laptop' } });
-  const json = { user_code: waiting.user_code };
+  const { body: requested } = await app.ask('POST', '/device', { json: { device_name: 'ada-laptop' } });
+  const json = { user_code: requested.user_code };
   await app.ask('POST', '/device/approve', { json, token: tokens.access_token });
   expect(await isLive(app, device)).toBe(true);
   expect(byPasskey.access_token).toBeDefined();
-  return { tokens, texts: [id, ...wordsOf('ada'), 'ada-laptop', 'ada-key'] };
+  return { tokens, texts: [id, ...tracesOf('ada'), 'ada-laptop', 'ada-key'] };
 }
 
-/** Tables that hold nothing about a person, and why. */
+/** Tables that hold nothing about a person, and why. A new table belongs here or in `fillTables`. */
 const impersonal: Record<string, string> = {
-  spent_challenges: 'ids of challenges, which name no account',
-  rate_limits: 'hashes under which something was counted, until its window ends',
-  service_keys: 'sibling services of the platform',
-  signing_keys: "the service's own keys",
+  spent_challenges: 'ids of challenges, which identify no account',
+  rate_limits: 'counters under hashed keys, until their window ends',
+  service_keys: 'credentials of other services, not of people',
+  signing_keys: 'keys of this service',
 };
 
 onBothDatabases('deleting an account', (open, dialect) => {
-  test('leaves no row about the person in any table there is, except the last mail to the address', async () => {
+  test('deleting an account leaves no row about the person in any table, except the last mail', async () => {
     const app = await open();
     await app.login(bob);
-    const { tokens, texts } = await livedIn(app);
+    const { tokens, texts } = await fillTables(app);
     const before = new Set((await rowsAbout(app, dialect, texts)).map(({ table }) => table));
-    const tables = (await tablesOf(app, dialect)).filter((table) => !(table in impersonal));
-    // A table that is new is told of here: fill it above, and see that it is emptied, or say why it need not be.
-    expect([...before].sort()).toEqual(tables.sort());
-    const bobs = await rowsAbout(app, dialect, wordsOf('bob'));
+    // A new table fails here until `fillTables` fills it or `impersonal` says why it holds nothing about a person.
+    const all = await tablesOf(app, dialect);
+    expect(all.filter((table) => !before.has(table)).sort()).toEqual(Object.keys(impersonal).sort());
+    const bobs = await rowsAbout(app, dialect, tracesOf('bob'));
 
     expect(outcome(await deleteOwn(app, tokens))).toBe('204');
     const after = await rowsAbout(app, dialect, texts);
@@ -97,12 +97,12 @@ onBothDatabases('deleting an account', (open, dialect) => {
       recipient: 'ada@new.example',
       reference: '',
     });
-    expect(await rowsAbout(app, dialect, wordsOf('bob'))).toEqual(bobs);
+    expect(await rowsAbout(app, dialect, tracesOf('bob'))).toEqual(bobs);
     expect(await app.ctx.db.read.run("SELECT id FROM organizations WHERE slug = 'acme'", [])).toHaveLength(1);
     await app.close();
   });
 
-  test('ends every token at once on every node, and the address signs up anew as a new account', async () => {
+  test('deleting an account ends every token at once on every node, and its address can sign up again', async () => {
     const app = await open();
     const beside = await open({ beside: app });
     const tokens = await app.login(ada);
@@ -133,14 +133,14 @@ onBothDatabases('deleting an account', (open, dialect) => {
       expect(outcome(disowned)).toBe('400 invalid_grant');
     }
     expect(await mailsTo(app, ada, 'Your Latchkey account has been deleted')).toHaveLength(1);
-    const anew = await app.login(ada);
-    const me = await app.ask('GET', '/me', { token: anew.access_token });
+    const again = await app.login(ada);
+    const me = await app.ask('GET', '/me', { token: again.access_token });
     expect(me.body.id).not.toBe(id);
-    expect((await app.ask('GET', '/passkeys', { token: anew.access_token })).body.passkeys).toEqual([]);
+    expect((await app.ask('GET', '/passkeys', { token: again.access_token })).body.passkeys).toEqual([]);
     await Promise.all([app.close(), beside.close()]);
   });
 
-  test('frees the address it had before a change, too', async () => {
+  test('deleting an account also frees its former address', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
@@ -149,7 +149,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
     await app.close();
   });
 
-  test('needs a recent login in a browser, and clears the cookie', async () => {
+  test('deleting an account requires a recent sign-in in a browser, and clears the cookie', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     expect(outcome(await deleteOwn(app, await app.deviceLogin(tokens)))).toBe(
@@ -170,7 +170,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
     await app.close();
   });
 
-  test('is refused to the only owner of an organization, by the operator too, until there is another', async () => {
+  test('the only owner of an organization cannot be deleted, not even by the operator, until there is another', async () => {
     const app = await open();
     const [tokens] = [await app.login(ada), await app.login(bob)];
     await createOrganization(app.ctx, 'acme', 'Acme');
@@ -186,7 +186,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
     await app.close();
   });
 
-  test('of the last two owners who go at once one stays', async () => {
+  test('if the last two owners delete their accounts at once, one of them is refused', async () => {
     const app = await open();
     for (let round = 0; round < 5; round++) {
       const emails = [`a${round}@example.com`, `b${round}@example.com`];
@@ -203,7 +203,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
     await app.close();
   });
 
-  test('races with all that the person does, and nothing fails or comes back', async () => {
+  test('a deletion that races with other requests of the account fails none of them and leaves nothing behind', async () => {
     const app = await open();
     for (let round = 0; round < 6; round++) {
       const email = `racer-${round}@example.com`;
@@ -237,7 +237,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
     await app.close();
   }, 60_000);
 
-  test('deleting twice at once deletes once and sends one mail', async () => {
+  test('parallel deletions delete once and send one mail', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     const answers = await Promise.all(Array.from({ length: 4 }, () => deleteOwn(app, tokens)));
@@ -247,20 +247,20 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 });
 
-onBothDatabases('what is held about a person', (open, dialect) => {
-  test('is shown from every table that holds any of it, without anything that lets one in', async () => {
+onBothDatabases('exporting personal data', (open, dialect) => {
+  test('an export covers every table that holds personal data, and contains no credential', async () => {
     const app = await open();
-    const { texts } = await livedIn(app);
-    const shown = await exportPersonalData(app.ctx, 'ada@new.example');
+    const { texts } = await fillTables(app);
+    const exported = await exportPersonalData(app.ctx, 'ada@new.example');
     const held = new Set((await rowsAbout(app, dialect, texts)).map(({ table }) => table));
-    // Memberships are shown with their organizations; the ends of a chain are numbers and seals; a window counts the
-    // notices that are shown.
+    // Memberships are exported with their organizations; chains hold only numbers and seals; windows only count the
+    // exported notices.
     for (const table of ['memberships', 'event_chains', 'notice_windows']) held.delete(table);
-    expect(Object.keys(shown).sort()).toEqual([...held].sort());
-    for (const [table, rows] of Object.entries(shown)) {
+    expect(Object.keys(exported).sort()).toEqual([...held].sort());
+    for (const [table, rows] of Object.entries(exported)) {
       expect([table, (rows as unknown[]).length > 0]).toEqual([table, true]);
     }
-    const text = JSON.stringify(shown);
+    const text = JSON.stringify(exported);
     expect(text).not.toContain('lk_');
     expect(text).not.toMatch(/user_code_hash|idempotency_hash/);
     expect(text).toContain('acme');

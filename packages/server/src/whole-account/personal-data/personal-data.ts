@@ -1,20 +1,43 @@
-import { findAccountByEmail, lockAccount } from '../../identity/account/account.ts';
+import { deleteUser, exportUser, findAccountByEmail, lockAccount } from '../../identity/account/account.ts';
+import {
+  emailChangeMails,
+  exportEmailChanges,
+  listReservedEmailKeys,
+} from '../../identity/email-change/email-change.ts';
+import {
+  deletePersonalOrganization,
+  exportMemberships,
+  requireOtherOwners,
+} from '../../identity/organizations/organizations.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
-import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { requireActiveSession } from '../../sessions/sessions.ts';
+import {
+  deleteMails,
+  deleteMailsTo,
+  enqueueMail,
+  exportMails,
+  type MailKeys,
+} from '../../platform/mail/outbox.ts';
+import { exportEventsOf } from '../../security-log/events/events.ts';
+import { exportNotices, noticeMails } from '../../security-log/notices/notices.ts';
+import { exportSessions, requireActiveSession } from '../../sessions/sessions.ts';
+import { exportDeviceAuthorizations } from '../../sign-in/device/device.ts';
+import { deleteMagicLinksTo, exportMagicLinks } from '../../sign-in/magic-links/magic-links.ts';
+import { exportPasskeys } from '../../sign-in/passkeys/passkeys.ts';
 import { accountDeletedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
-/** How long the last mail to a deleted account is tried. */
-const goodbyeTtlMs = 86_400_000;
+/** How long delivery of the last mail to a deleted account is attempted. */
+const lastMailTtlMs = 86_400_000;
 
-/** How often an account is locked anew whose address changed meanwhile. */
-const lockTries = 5;
+/** How often a deletion starts over because the account's address changed before the account was locked. */
+const maxLockAttempts = 5;
+
+type Account = Awaited<ReturnType<typeof lockAccount>>;
 
 /**
- * Deletes the account of whoever is logged in, with everything of it.
+ * Deletes the caller's account and everything that belongs to it.
  * @throws {AuthError} `conflict` for the only owner of an organization
  */
 export async function deleteOwnAccount(ctx: Context, caller: Caller): Promise<void> {
@@ -22,104 +45,103 @@ export async function deleteOwnAccount(ctx: Context, caller: Caller): Promise<vo
     await requireActiveSession(ctx, tx, caller);
     await erase(ctx, tx, account);
   });
-  noteDeletion(ctx, caller.userId);
+  afterDeletion(ctx, caller.userId);
 }
 
 /**
- * Deletes the account of an address, with everything of it, for the operator.
+ * Deletes the account with an address and everything that belongs to it, for the operator.
  * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
  */
 export async function deleteAccount(ctx: Context, email: string): Promise<void> {
   const userId = await findAccountByEmail(ctx, email);
   await withLocks(ctx, userId, (tx, account) => erase(ctx, tx, account));
-  noteDeletion(ctx, userId);
+  afterDeletion(ctx, userId);
 }
 
 /**
- * Runs `work` with an account and its address locked. The address has to be locked first and may change until the account
- * is: then all of it begins again.
+ * Runs `work` with an account and its addresses locked. Addresses are locked before their account, so they may change
+ * until the account is locked; then the transaction starts over.
  */
 async function withLocks(
   ctx: Context,
   userId: string,
-  work: (tx: Executor, account: Awaited<ReturnType<typeof lockAccount>>) => Promise<void>,
+  work: (tx: Executor, account: Account) => Promise<void>,
 ): Promise<void> {
-  for (let tries = 0; tries < lockTries; tries++) {
+  for (let attempt = 0; attempt < maxLockAttempts; attempt++) {
     const isDone = await ctx.db.transaction(async (tx) => {
-      const locked = await store.lockAddresses(tx, { user_id: userId });
+      const addresses = await store.lockAddresses(tx, { user_id: userId });
       const account = await lockAccount(tx, userId);
-      if (!locked.some(({ email_key }) => email_key === account.email_key)) return false;
+      if (!addresses.some(({ email_key }) => email_key === account.email_key)) return false;
       await work(tx, account);
       return true;
     });
     if (isDone) return;
   }
-  throw temporarilyUnavailable(new Error('the address of an account changed again and again'));
+  throw temporarilyUnavailable(
+    new Error('the address of an account kept changing while it was being locked'),
+  );
 }
 
-function noteDeletion(ctx: Context, userId: string): void {
+function afterDeletion(ctx: Context, userId: string): void {
   ctx.wakeMailWorker();
   ctx.log.info({ user: userId }, 'account deleted');
 }
 
-/** Deletes a locked account and writes its last mail. */
-async function erase(
-  ctx: Context,
-  tx: Executor,
-  account: { readonly id: string; readonly email: string; readonly email_key: string },
-): Promise<void> {
-  const user = { user_id: account.id };
-  const now = ctx.clock();
-  await store.lockOwnedOrganizations(tx, user);
-  const owned = await store.listSolelyOwned(tx, user);
-  if (owned.length > 0) {
-    const slugs = owned.map(({ slug }) => slug).join(', ');
-    throw new AuthError(
-      'conflict',
-      `The account is the only owner of ${slugs}. Make somebody else an owner first.`,
-    );
+/**
+ * Deletes a locked account through the owners of its tables, and enqueues its last mail. Deleting the user deletes every
+ * row that references it; what comes before finds the rows that do not.
+ */
+async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key }: Account): Promise<void> {
+  await requireOtherOwners(tx, userId);
+  const reserved = await listReservedEmailKeys(ctx, tx, userId);
+  await deleteMails(tx, await mailsAbout(tx, userId));
+  for (const emailKey of new Set([email_key, ...reserved])) {
+    await deleteMailsTo(tx, emailKey);
+    await deleteMagicLinksTo(tx, emailKey);
   }
-  const former = await store.listReservedEmails(tx, { ...user, now });
-  await store.deleteMailsOf(tx, user);
-  for (const email_key of new Set([account.email_key, ...former.map((row) => row.old_email_key!)])) {
-    await store.deleteMailsTo(tx, { email_key });
-    await store.deleteMagicLinks(tx, { email_key });
-  }
-  await store.deletePersonalOrganization(tx, user);
-  await store.deleteUser(tx, user);
+  await deletePersonalOrganization(tx, userId);
+  await deleteUser(tx, userId);
   await enqueueMail(ctx, tx, {
     template: accountDeletedTemplate,
-    recipient: account.email,
+    recipient: email,
     reference: '',
-    expiresAt: now + goodbyeTtlMs,
+    expiresAt: ctx.clock() + lastMailTtlMs,
   });
 }
 
+/** The mails about an account's notices and changes of address, whichever address they went to. */
+async function mailsAbout(on: Executor, userId: string): Promise<MailKeys> {
+  const notices = await noticeMails(on, userId);
+  const changes = await emailChangeMails(on, userId);
+  return { ids: notices.ids, references: [...notices.references, ...changes.references] };
+}
+
 /**
- * Everything that is held about the person with an address, by table, for the operator. Hashes of tokens and codes
- * are left out; they say nothing about the person. Times are RFC 3339.
+ * Everything stored about the person with an address, by table, for the operator. Leaves out hashes of tokens and codes,
+ * which say nothing about the person. Times are RFC 3339.
  * @throws {AuthError} `not_found`
  */
 export async function exportPersonalData(ctx: Context, email: string): Promise<Record<string, unknown>> {
-  const user = { user_id: await findAccountByEmail(ctx, email) };
+  const userId = await findAccountByEmail(ctx, email);
   const on = ctx.db.read;
-  const [account] = await store.exportUser(on, user);
+  const account = await exportUser(on, userId);
   if (!account) throw new AuthError('not_found', 'There is no account with this address.');
   const { email_key } = account;
   return readable({
     users: [account],
-    sessions: await store.exportSessions(on, user),
-    passkeys: await store.exportPasskeys(on, user),
-    device_authorizations: await store.exportDeviceAuthorizations(on, user),
-    magic_links: await store.exportMagicLinks(on, { email_key }),
-    organizations: await store.exportMemberships(on, user),
-    events: await store.exportEvents(on, user),
-    email_changes: await store.exportEmailChanges(on, user),
-    notices: await store.exportNotices(on, user),
-    outbox: await store.exportMails(on, { ...user, email_key }),
+    sessions: await exportSessions(on, userId),
+    passkeys: await exportPasskeys(on, userId),
+    device_authorizations: await exportDeviceAuthorizations(on, userId),
+    magic_links: await exportMagicLinks(on, email_key),
+    organizations: await exportMemberships(on, userId),
+    events: await exportEventsOf(on, userId),
+    email_changes: await exportEmailChanges(on, userId),
+    notices: await exportNotices(on, userId),
+    outbox: await exportMails(on, email_key, await mailsAbout(on, userId)),
   });
 }
 
+/** The rows with every moment as RFC 3339 instead of milliseconds since 1970. */
 const readable = (tables: Record<string, readonly object[]>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(tables).map(([table, rows]) => [
