@@ -17,7 +17,8 @@ import {
   replaceEmail,
   requireAllowedDomain,
 } from '../account/account.ts';
-import { emailChangeTemplate, emailRestoredTemplate } from './mail.ts';
+import { formerAddressTtlSeconds, returnsFrom, withoutReturns } from './former-addresses.ts';
+import { emailChangeTemplate, emailRestoredTemplate, emailReturnedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /**
@@ -150,21 +151,48 @@ export async function verifyEmailChange(
     if (!profile) throw emailTaken();
     if (account.email === change.new_email) return profile;
     const { user_id: userId, session_id: sessionId } = change;
-    await notify(ctx, tx, {
-      kind: 'email_changed',
-      userId,
-      sessionId,
-      client,
-      emailChange: { id, newEmail: change.new_email },
-      at: now,
-      recipient: account.email,
-    });
+    await notifyOldAddress(ctx, tx, change, account, now, client);
     await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, client });
     return profile;
   });
   // What was counted is committed before the refusal leaves.
   if (typeof result === 'string') throw refused(result);
   return { profile: result, headers };
+}
+
+/** Longer than a change can be undone after the last change that it is compared with. */
+const madeSince = (now: number) => now - (formerAddressTtlSeconds + noticeTtlSeconds) * 1000;
+
+/**
+ * Tells the old address of a locked account that it was changed. The mail has an undo link unless the change goes back
+ * to an address that the account had before: then links mailed in between stop working, too.
+ */
+async function notifyOldAddress(
+  ctx: Context,
+  tx: Executor,
+  change: ChangeRow,
+  old: { readonly email: string; readonly email_key: string },
+  /** When it was changed: notices from later on do not tell of the change. */
+  now: number,
+  client: ClientInfo,
+): Promise<void> {
+  const { id, user_id: userId, session_id: sessionId } = change;
+  const made = await store.listMade(tx, { user_id: userId, since: madeSince(now) });
+  const earlier = made.filter((other) => other.id !== id);
+  const leftAt = returnsFrom({ ...change, old_email_key: old.email_key }, earlier, now);
+  if (leftAt === undefined) {
+    const emailChange = { id, newEmail: change.new_email };
+    const kind = 'email_changed';
+    await notify(ctx, tx, { kind, userId, sessionId, client, emailChange, at: now, recipient: old.email });
+    return;
+  }
+  await store.deleteNoticesSince(tx, { user_id: userId, after: leftAt, except_id: '' });
+  await enqueueMail(ctx, tx, {
+    template: emailReturnedTemplate,
+    recipient: old.email,
+    reference: id,
+    expiresAt: now + noticeTtlSeconds * 1000,
+  });
 }
 
 const emailTaken = () => new AuthError('conflict', 'Another account has this address.');
@@ -183,8 +211,11 @@ export async function voidEmailChanges(
 }
 
 /** The changes of address of an account that can still be undone, oldest first. */
-export const listUndoableChanges = (ctx: Context, tx: Executor, userId: string) =>
-  store.listReversible(tx, { user_id: userId, now: ctx.clock() });
+export async function listUndoableChanges(ctx: Context, tx: Executor, userId: string) {
+  const now = ctx.clock();
+  const made = await store.listMade(tx, { user_id: userId, since: madeSince(now) });
+  return withoutReturns(made).filter((change) => change.expires_at > now);
+}
 
 type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 

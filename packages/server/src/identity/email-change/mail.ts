@@ -6,6 +6,7 @@ import * as store from './store.ts';
 
 export const emailChangeTemplate = 'email_change';
 export const emailRestoredTemplate = 'email_restored';
+export const emailReturnedTemplate = 'email_returned';
 
 /**
  * The mail to a new address. It looks only now whether another account has the address, so that asking takes as
@@ -37,4 +38,11 @@ export const emailRestoredMail: Template = async () =>
   composeMessage('This address was removed from a Latchkey account', [
     'The owner of the former address said that changing it to this one was not them. The former address is back, and every login of the account has ended.',
     'If you are the owner, sign in with the former address, and change it again if you want to.',
+  ]);
+
+/** The mail to an address that the account left for an earlier one of its own. It has no undo link. */
+export const emailReturnedMail: Template = async () =>
+  composeMessage('This address is no longer that of a Latchkey account', [
+    'The account uses an address again that it had before this one. Sign-in mails and notices no longer come to this address.',
+    'If you are the owner, sign in with the earlier address, and change it again if you want to.',
   ]);

@@ -103,15 +103,14 @@ export const voidChangesOf = statement<{ user_id: string; session_ids: string; n
       .where('voided_at', 'is', null),
 );
 
-/** The changes of an account that were made and can still be undone, oldest first. */
-export const listReversible = statement<{ user_id: string; now: number }>()((db, p) =>
+/** The changes of an account that were made since a moment and not undone, oldest first. */
+export const listMade = statement<{ user_id: string; since: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
     .selectAll()
     .where('user_id', '=', p.user_id)
-    .where('changed_at', 'is not', null)
+    .where('changed_at', '>', p.since)
     .where('undone_at', 'is', null)
-    .where('expires_at', '>', p.now)
     .orderBy('changed_at')
     .orderBy('id'),
 );
@@ -137,17 +136,22 @@ export const deleteNoticesSince = statement<{ user_id: string; after: number; ex
       .where('id', '<>', p.except_id),
 );
 
-/** Deletes some changes whose link, or whose undo, ended before a moment. */
-export const sweepEmailChanges = statement<{ before: number; limit: number }>()((db, p, dialect) =>
-  db
-    .deleteFrom('email_changes')
-    .where('id', 'in', (e) =>
-      e
-        .selectFrom('email_changes')
-        .select('id')
-        .where('expires_at', '<', p.before)
-        .limit(p.limit)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-    )
-    .returning('id'),
+/**
+ * Deletes some changes whose link ended before a moment, and of those that were made only what was changed before
+ * another one: they tell which address the account had first.
+ */
+export const sweepEmailChanges = statement<{ before: number; changed_before: number; limit: number }>()(
+  (db, p, dialect) =>
+    db
+      .deleteFrom('email_changes')
+      .where('id', 'in', (e) =>
+        e
+          .selectFrom('email_changes')
+          .select('id')
+          .where('expires_at', '<', p.before)
+          .where((w) => w.or([w('changed_at', 'is', null), w('changed_at', '<', p.changed_before)]))
+          .limit(p.limit)
+          .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+      )
+      .returning('id'),
 );
