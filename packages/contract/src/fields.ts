@@ -57,8 +57,8 @@ export const nextCursor = z.string().nullable().meta({ description: 'Null on the
 
 /**
  * A mail address as typed: one @, no space, control or separator character, the local part at most 64
- * characters, the whole at most 254. Letters outside ASCII are taken as they are and never folded; a domain that
- * IDNA mapping would change is refused, since the mail would go to another domain.
+ * characters, the whole at most 254. Letters outside ASCII are taken as they are in the local part, and never folded. A
+ * domain that IDNA mapping would change is refused, so that one mailbox has one spelling.
  */
 export const emailAddress = z
   .string()
@@ -74,7 +74,7 @@ export const emailAddress = z
   )
   .refine(
     (address) => isMappedToItself(address.slice(address.lastIndexOf('@') + 1)),
-    'must spell its domain as it is looked up: in lower case, composed and without compatibility characters',
+    'must have a domain name in ASCII letters: write an international domain in its xn-- form',
   )
   .meta({
     description: 'A mail address. ASCII letter case does not matter.',

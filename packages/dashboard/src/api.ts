@@ -10,6 +10,11 @@ import { isDifferentUser, shownUser } from './shown-user.ts';
 /** The service that this page comes from. It answers nothing about anybody but the one whom the page shows. */
 export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
 const apiForAnybody = createApi({ server: location.origin });
+/** Sends no cookie: whoever is signed in here does not count. */
+const apiWithoutCookie = createApi({
+  server: location.origin,
+  fetch: (url, init) => fetch(url, { ...init, credentials: 'omit' }),
+});
 
 /**
  * Why something did not succeed. With `unreachable` no answer that can be understood came back, and it is unknown
@@ -120,9 +125,9 @@ export const previewEmailChange = (token: string) =>
 /** Change the address, once, by the token of the link. Needs a session of the account, or its current address. */
 export const verifyEmailChange = (token: string, currentEmail?: string) =>
   outcomeOf(
-    api.call('verifyEmailChange', {
-      body: { token, ...(currentEmail === undefined ? {} : { current_email: currentEmail }) },
-    }),
+    currentEmail === undefined
+      ? api.call('verifyEmailChange', { body: { token } })
+      : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
   );
 
 /** End the login that a notice tells of. Needs no login. */

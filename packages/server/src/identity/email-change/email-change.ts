@@ -129,7 +129,7 @@ export async function verifyEmailChange(
     if (!change || !isOpen(change, now)) return 'over';
     const account = await lockAccount(tx, change.user_id);
     if (caller?.userId === change.user_id) await requireActiveSession(ctx, tx, caller);
-    else if (link.current_email === undefined) return 'unproven';
+    else if (caller !== undefined || link.current_email === undefined) return 'unproven';
     else if (emailKeyOf(link.current_email) !== account.email_key) {
       await store.countWrongAddress(tx, { id, max_wrong_addresses: maxWrongAddresses, now });
       return 'wrong_address';

@@ -333,19 +333,16 @@ test('whatever address is taken reaches one mailbox: envelope and header name it
   await t.close();
 });
 
-test('a domain outside ASCII is delivered to under the one name that it looks up as', async () => {
+test('a mailbox has one spelling of an international domain: the one that mail is delivered to', async () => {
   const smtp = await smtpServer();
   const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
-  for (const email of ['a@b\u00fccher.example', 'b@fa\u00df.example', 'c@xn--bcher-kva.example'])
-    expect((await request(t, email)).status).toBe(202);
+  for (const email of ['c@b\u00fccher.example', 'b@fa\u00df.example', 'v@\uff47mail.com', 'a@127.0.0.1'])
+    expect((await request(t, email)).body.error).toBe('invalid_request');
+  expect((await request(t, 'c@xn--bcher-kva.example')).status).toBe(202);
   work(t, smtp.url);
-  const mails = await smtp.received(3);
+  const mails = await smtp.received(1);
   // The test's server shows the encoded names of the envelope decoded.
-  expect(mails.flatMap((mail) => mail.to).sort()).toEqual([
-    'a@b\u00fccher.example',
-    'b@fa\u00df.example',
-    'c@b\u00fccher.example',
-  ]);
+  expect(mails.flatMap((mail) => mail.to)).toEqual(['c@b\u00fccher.example']);
   await t.close();
 });
 
