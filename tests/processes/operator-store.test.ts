@@ -93,8 +93,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect((await runOperator(env, 'services', 'list')).code).toBe(0);
     expect((await runOperator(env, 'migrate')).code).toBe(0);
 
-    const forget = "DELETE FROM kysely_migration WHERE name = '0011-email-change-tries'";
-    const undo = 'ALTER TABLE email_changes DROP COLUMN wrong_addresses';
+    const forget = "DELETE FROM kysely_migration WHERE name = '0012-slow-mails'";
+    const undo = 'ALTER TABLE outbox DROP COLUMN slow_attempts';
     if (dialect === 'sqlite') {
       const connection = new Connection(sqlite);
       for (const text of [forget, undo]) connection.run(text);

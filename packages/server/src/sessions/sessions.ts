@@ -61,7 +61,8 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   const secret = session.secret ?? ctx.random(subjectBytes);
   const expiresAt = now + ctx.config.sessionTtlSeconds * 1000;
   const isNews = session.makesAccount ? false : await isFromNewPlace(tx, session);
-  const replaced = await endReplacedSession(ctx, tx, session);
+  const former = await findFormerSession(ctx, tx, session);
+  const replaced = former && (await endReplacedSession(ctx, tx, session, former));
   const [row] = await store.insertSession(tx, {
     id: sessionIdOf(secret),
     user_id: session.userId,
@@ -75,7 +76,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     now,
     idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
     expires_at: expiresAt,
-    parent_session_id: session.approvedBy ?? replaced ?? null,
+    parent_session_id: session.approvedBy ?? former ?? null,
     passkey_id: session.passkeyId ?? null,
     email_key: session.emailKey ?? null,
   });
@@ -123,19 +124,27 @@ async function isFromNewPlace(tx: Executor, { kind, userId, client }: NewSession
   return !isKnownPlace(client, earlier);
 }
 
-/** Ends the browser's former session if it is of the same user; its id. */
+/** The browser's former session, ended or not, if it is of the same user: the new one came of it. */
+async function findFormerSession(
+  ctx: Context,
+  tx: Executor,
+  { userId, replacesCookie }: NewSession,
+): Promise<string | undefined> {
+  const former = replacesCookie && readHandle(ctx.keys, 'browserSession', replacesCookie);
+  if (!former) return undefined;
+  const id = sessionIdOf(former.subject);
+  const [session] = await store.findSessionStatus(tx, { id });
+  return session?.user_id === userId ? id : undefined;
+}
+
+/** Ends the browser's former session if it is live; its id. */
 async function endReplacedSession(
   ctx: Context,
   tx: Executor,
-  session: NewSession,
+  { userId }: NewSession,
+  former: string,
 ): Promise<string | undefined> {
-  const former = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
-  if (!former) return undefined;
-  const [ended] = await store.revokeSession(tx, {
-    id: sessionIdOf(former.subject),
-    user_id: session.userId,
-    now: ctx.clock(),
-  });
+  const [ended] = await store.revokeSession(tx, { id: former, user_id: userId, now: ctx.clock() });
   return ended?.id;
 }
 

@@ -12,9 +12,9 @@ import { AuthError } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
-import { descentOf } from './lineage.ts';
 import { disownedTemplate } from './mail.ts';
 import { answerOf, merged, type Outcome, outcomeOf, type Undone } from './outcome.ts';
+import { descentWithPlaces } from './places.ts';
 import * as store from './store.ts';
 
 /** How many devices an answer names. */
@@ -116,7 +116,7 @@ async function undoLogin(
   const { id: userId } = account;
   const logins = await store.listLogins(tx, { user_id: userId });
   const changes = await listUndoableChanges(ctx, tx, userId);
-  const { sessionIds, firstChange: first } = descentOf(sessionId, logins, changes);
+  const { sessionIds, firstChange: first } = descentWithPlaces(sessionId, logins, changes, kind);
   const email = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, client));
   const isLive = (login: (typeof logins)[number]) =>
     login.revoked_at === null && login.session_epoch === account.session_epoch && login.idle_expires_at > now;

@@ -25,26 +25,25 @@ export interface Descent<Change> {
 }
 
 /**
- * What came of a login: devices it approved, its successors in its browser, logins by passkeys that it added or by
+ * What came of some logins: devices it approved, its successors in its browser, logins by passkeys that it added or by
  * mail to an address that it set, and what came of those. A login by mail to the address that is put back did not
  * come of it, even if one of these logins set that address again in between: it is the owner's.
- * Nothing came of no login. `changes` are those of the account that can still be undone, oldest first.
+ * `changes` are those of the account that can still be undone, oldest first.
  */
 export function descentOf<Change extends UndoableChange>(
-  rootId: string | null,
+  roots: readonly string[],
   logins: readonly LoginOrigin[],
   changes: readonly Change[],
 ): Descent<Change> {
-  if (rootId === null) return { sessionIds: new Set(), firstChange: undefined };
-  const all = sessionsFrom(rootId, logins, changes);
+  const all = sessionsFrom(roots, logins, changes);
   const firstChange = changes.find((change) => all.has(change.session_id));
   if (!firstChange) return { sessionIds: all, firstChange };
   const foreign = changes.filter((change) => change.new_email_key !== firstChange.old_email_key);
-  return { sessionIds: sessionsFrom(rootId, logins, foreign), firstChange };
+  return { sessionIds: sessionsFrom(roots, logins, foreign), firstChange };
 }
 
 function sessionsFrom(
-  rootId: string,
+  roots: readonly string[],
   logins: readonly LoginOrigin[],
   changes: readonly UndoableChange[],
 ): ReadonlySet<string> {
@@ -63,7 +62,7 @@ function sessionsFrom(
       else ledTo.set(origin, [login.id]);
     }
   }
-  const found = new Set([rootId]);
+  const found = new Set(roots);
   // A set also visits what is added during the iteration.
   for (const id of found) for (const next of ledTo.get(id) ?? []) found.add(next);
   return found;
