@@ -11,10 +11,7 @@ import { isDifferentUser, shownUser } from './shown-user.ts';
 export const api = createApi({ server: location.origin, userId: () => shownUser()?.id });
 const apiForAnybody = createApi({ server: location.origin });
 /** Sends no cookie: whoever is signed in here does not count. */
-const apiWithoutCookie = createApi({
-  server: location.origin,
-  fetch: (url, init) => fetch(url, { ...init, credentials: 'omit' }),
-});
+const apiWithoutCookie = createApi({ server: location.origin, credentials: 'omit' });
 
 /**
  * Why something did not succeed. With `unreachable` no answer that can be understood came back, and it is unknown

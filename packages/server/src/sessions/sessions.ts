@@ -14,6 +14,8 @@ import { sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
+export { programOf } from './known-places.ts';
+
 /** How often the use of a session is written down at most; more often where its idle life is short. */
 const touchIntervalMs = (ctx: Context): number =>
   Math.min(5 * 60 * 1000, ctx.config.refreshIdleTtlSeconds * 100);

@@ -1,6 +1,6 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { networkKey } from '../../platform/values/client-address.ts';
-import { programOf } from '../../sessions/known-places.ts';
+import { programOf } from '../../sessions/sessions.ts';
 import { type Descent, descentOf, type LoginOrigin, type UndoableChange } from './lineage.ts';
 
 /** A login, what it came of, and the place it came from. */
