@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { freePort } from '../support/free-port.ts';
 import { loginByMail } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
@@ -92,8 +93,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect((await runOperator(env, 'services', 'list')).code).toBe(0);
     expect((await runOperator(env, 'migrate')).code).toBe(0);
 
-    const forget = "DELETE FROM kysely_migration WHERE name = '0011-email-change-tries'";
-    const undo = 'ALTER TABLE email_changes DROP COLUMN wrong_addresses';
+    const forget = "DELETE FROM kysely_migration WHERE name = '0012-slow-mails'";
+    const undo = 'ALTER TABLE outbox DROP COLUMN slow_attempts';
     if (dialect === 'sqlite') {
       const connection = new Connection(sqlite);
       for (const text of [forget, undo]) connection.run(text);
@@ -110,6 +111,22 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect((await runOperator(env, 'services', 'list')).code).toBe(0);
   });
 }
+
+test.each([
+  ['LATCHKEY_RETIRED_KEYS', () => ({ LATCHKEY_RETIRED_KEYS: 'abc' })],
+  ['PORT', (port: number) => ({ PORT: String(port) })],
+])('a start that %s stops leaves no file behind', async (name, settingsOf) => {
+  const directory = temporaryDirectory();
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const free = freePort();
+  const settings = { PORT: String(free), HOST: '127.0.0.1', ...settingsOf(taken.port ?? 0) };
+  const env = { DATABASE_URL: `sqlite:${join(directory, 'latchkey.db')}`, ...settings };
+  const { code, stderr } = await runOperator(env, 'serve');
+  expect(code).toBe(1);
+  expect(stderr).toStartWith(`latchkey-server: ${name} `);
+  expect(readdirSync(directory)).toEqual([]);
+  await taken.stop(true);
+});
 
 test('a command makes no key where the key file is missing', async () => {
   const directory = temporaryDirectory();

@@ -3,6 +3,8 @@ import { type Answer, type Body, type OperationId, operations, type Query } from
 import { type Fetch, type ReceivedAnswer, receive, within } from './transport.ts';
 
 export interface ApiOptions {
+  /** In a browser: whether requests carry its cookies. Default: `same-origin`. */
+  readonly credentials?: 'same-origin' | 'omit';
   /** The origin of the service, like `https://login.example`. */
   readonly server: string;
   readonly fetch?: Fetch;
@@ -67,6 +69,7 @@ export function createApi({
   userAgent,
   userId,
   insecureHttp = false,
+  credentials = 'same-origin',
 }: ApiOptions): Api {
   const origin = serverOrigin(server);
   if (!insecureHttp) requireEncrypted(origin);
@@ -75,7 +78,7 @@ export function createApi({
     within(limit, init.signal ?? undefined, origin, async (signal) => {
       const response = await fetch(origin + path, {
         ...init,
-        credentials: 'same-origin',
+        credentials,
         redirect: 'manual',
         signal,
       });

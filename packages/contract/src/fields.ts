@@ -60,8 +60,8 @@ export const nextCursor = z
 
 /**
  * An email address, kept as typed: one @, no spaces, control or separator characters, up to 64 characters before the @
- * and 254 in total. Non-ASCII letters are accepted and never folded. A domain that IDNA mapping would change is
- * rejected, because the mail would go to a different domain.
+ * and 254 in total. Non-ASCII letters are accepted before the @ and never folded. A domain that IDNA mapping would change
+ * is rejected, so that one mailbox has one spelling.
  */
 export const emailAddress = z
   .string()
@@ -77,7 +77,7 @@ export const emailAddress = z
   )
   .refine(
     (address) => isMappedToItself(address.slice(address.lastIndexOf('@') + 1)),
-    'must have its domain in normalized form: lowercase, composed and without compatibility characters',
+    'must have its domain in ASCII: write an international domain in its xn-- form',
   )
   .meta({
     description: 'An email address. The case of ASCII letters is ignored.',

@@ -10,6 +10,11 @@ import { otherUserEmail, pageUser } from './page-user.ts';
 /** Client for the service that serves this page. Requests fail unless the signed-in user is the one the page shows. */
 export const api = createApi({ server: location.origin, userId: () => pageUser()?.id });
 const apiForAnyUser = createApi({ server: location.origin });
+/** Sends no cookie, so that it does not matter who is signed in here. */
+const apiWithoutCookie = createApi({
+  server: location.origin,
+  fetch: (url, init) => fetch(url, { ...init, credentials: 'omit' }),
+});
 
 /** Why a request failed. With `unreachable`, no usable response arrived and the request may have taken effect. */
 export interface Problem {
@@ -117,9 +122,9 @@ export const previewEmailChange = (token: string) =>
 /** Changes the email with the link's token, once. Requires a session of the account or its current email. */
 export const verifyEmailChange = (token: string, currentEmail?: string) =>
   resultOf(
-    api.call('verifyEmailChange', {
-      body: { token, ...(currentEmail === undefined ? {} : { current_email: currentEmail }) },
-    }),
+    currentEmail === undefined
+      ? api.call('verifyEmailChange', { body: { token } })
+      : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
   );
 
 /** Ends the session a security notice is about. Requires no session. */

@@ -1,11 +1,14 @@
 import manifest from '../package.json' with { type: 'json' };
 import { revokeAllSessions } from './identity/account/account.ts';
 import { accountRoutes } from './identity/account/routes.ts';
+import { formerAddressTtlSeconds } from './identity/email-change/former-addresses.ts';
 import {
   emailChangeMail,
   emailChangeTemplate,
   emailRestoredMail,
   emailRestoredTemplate,
+  emailReturnedMail,
+  emailReturnedTemplate,
 } from './identity/email-change/mail.ts';
 import { emailChangeRoutes } from './identity/email-change/routes.ts';
 import { sweepEmailChanges } from './identity/email-change/store.ts';
@@ -34,6 +37,7 @@ import { knownBrowserTtlSeconds } from './platform/values/lifetimes.ts';
 import { sweepEvents } from './security-log/events/events.ts';
 import { eventRoutes } from './security-log/events/routes.ts';
 import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';
+import { noticeTtlSeconds } from './security-log/notices/notices.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
 import { discoveryRoutes } from './services/discovery/routes.ts';
 import { introspectionRoutes } from './services/introspection/routes.ts';
@@ -63,6 +67,7 @@ export const templates: Templates = {
   [digestTemplate]: digestMail,
   [emailChangeTemplate]: emailChangeMail,
   [emailRestoredTemplate]: emailRestoredMail,
+  [emailReturnedTemplate]: emailReturnedMail,
   [disownedTemplate]: disownedMail,
   [accountDeletedTemplate]: accountDeletedMail,
 };
@@ -80,6 +85,8 @@ const keptMs = {
   // Longer than the clocks of two nodes may differ: a challenge must not expire here and be forgotten there.
   spentChallenges: hourMs,
   emailChanges: dayMs,
+  // Since the change: for its undo and for as long as the former address comes first.
+  madeEmailChanges: (formerAddressTtlSeconds + noticeTtlSeconds) * 1000 + dayMs,
   notices: dayMs,
   // Longer than the clocks of two nodes may differ: a window must not end here and go on there.
   noticeWindows: hourMs,
@@ -100,7 +107,12 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
   (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
   (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
-  (on, now, limit) => sweepEmailChanges(on, { before: now - keptMs.emailChanges, limit }),
+  (on, now, limit) =>
+    sweepEmailChanges(on, {
+      before: now - keptMs.emailChanges,
+      changed_before: now - keptMs.madeEmailChanges,
+      limit,
+    }),
   (on, now, limit) => sweepNotices(on, { before: now - keptMs.notices, limit }),
   (on, now, limit) => sweepNoticeWindows(on, { before: now - keptMs.noticeWindows, limit }),
   (on, now, limit) => sweepRateLimits(on, { before: now - keptMs.rateLimits, limit }),

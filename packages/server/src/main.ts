@@ -4,7 +4,7 @@ import { doctorCommand } from './operator/doctor.ts';
 import { eventCommands } from './operator/events.ts';
 import { organizationCommands } from './operator/organizations.ts';
 import { outboxCommand } from './operator/outbox.ts';
-import { serve } from './operator/serve.ts';
+import { requireFreePort, serve } from './operator/serve.ts';
 import { serviceCommands } from './operator/services.ts';
 import { userCommands } from './operator/users.ts';
 import {
@@ -113,7 +113,9 @@ program
   .command('serve')
   .description('run the service')
   .action(async () => {
-    const ctx = await openForService(readConfig());
+    const config = readConfig();
+    await requireFreePort(config);
+    const ctx = await openForService(config);
     await serve(ctx);
     await new Promise<void>((resolve) => ctx.log.flush(() => resolve()));
   });

@@ -95,6 +95,15 @@ function listen(config: Config, app: App): Server<undefined> {
 }
 
 /**
+ * Listens for a moment, before a key or a store is made that would stay behind when the start fails.
+ * @throws {ConfigError} when the address cannot be listened on
+ */
+export async function requireFreePort(config: Config): Promise<void> {
+  const starting = new Response(null, { status: 503, headers: { 'Retry-After': '1' } });
+  await listen(config, { fetch: async () => starting.clone() as Response }).stop(true);
+}
+
+/**
  * Asks the socket who is at its other end, at once where the request may change something: its client may be gone
  * before that is written down. Others mostly need not know, and asking costs as much as answering them.
  */

@@ -368,6 +368,7 @@ export function readKeys(
   try {
     if (!existsSync(path)) {
       if (!make) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
+      requireRetiredKeys(env);
       createKeyFile(path);
     }
     const text = readFileSync(path, 'utf8').trim();
@@ -387,6 +388,12 @@ export function readKeys(
 export function readLogKeys(ring: KeyRing, env: Environment = process.env): LogKeys {
   const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
   return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
+}
+
+/** Refuses keys that nothing could read, before a key is made that would stay behind when the start fails. */
+function requireRetiredKeys(env: Environment): void {
+  const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
+  if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
 }
 
 const checkedKeys = <Keys>(name: string, parse: () => Keys): Keys => {

@@ -10,7 +10,8 @@ import { AuthError, accountDisabled, invalidCredential } from '../platform/error
 import { recordUse } from './last-use.ts';
 import { loggedStatus, sessionStatus } from './session-status.ts';
 import {
-  endReplacedSession,
+  endPreviousSession,
+  findPreviousSession,
   insertSession,
   type NewSession,
   needsNotice,
@@ -29,11 +30,12 @@ import { readToken, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
   // Before the insert, which would make its own place known.
   const isNoticeDue = await needsNotice(tx, session);
-  const replacedId = await endReplacedSession(ctx, tx, session);
-  const started = await insertSession(ctx, tx, session, replacedId);
+  const previousId = await findPreviousSession(ctx, tx, session);
+  const isReplaced = previousId !== undefined && (await endPreviousSession(ctx, tx, session, previousId));
+  const started = await insertSession(ctx, tx, session, previousId);
   if (isNoticeDue) await sendSignInNotice(ctx, tx, session, started.id);
   await recordSignIn(ctx, tx, session, started.id);
-  if (replacedId !== undefined) await recordReplacement(ctx, tx, session, replacedId, started.id);
+  if (isReplaced) await recordReplacement(ctx, tx, session, previousId, started.id);
   return started;
 }
 

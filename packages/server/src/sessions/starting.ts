@@ -55,21 +55,33 @@ export async function needsNotice(tx: Executor, session: NewSession): Promise<bo
   return !isKnownPlace(session.client, earlier);
 }
 
-/** Ends the browser's previous session if it belongs to the same user; returns its id. */
-export async function endReplacedSession(
+/** The browser's previous session, ended or not, if it belongs to the same user: the new one came from it. */
+export async function findPreviousSession(
   ctx: Context,
   tx: Executor,
-  session: NewSession,
+  { userId, replacesCookie }: NewSession,
 ): Promise<string | undefined> {
-  const previous = session.replacesCookie && readHandle(ctx.keys, 'browserSession', session.replacesCookie);
+  const previous = replacesCookie && readHandle(ctx.keys, 'browserSession', replacesCookie);
   if (!previous) return undefined;
+  const id = sessionIdOf(previous.subject);
+  const [session] = await store.findSessionStatus(tx, { id });
+  return session?.user_id === userId ? id : undefined;
+}
+
+/** Ends the browser's previous session; returns whether it was still active. */
+export async function endPreviousSession(
+  ctx: Context,
+  tx: Executor,
+  { userId }: NewSession,
+  previousId: string,
+): Promise<boolean> {
   const [ended] = await store.endSession(tx, {
-    id: sessionIdOf(previous.subject),
-    user_id: session.userId,
+    id: previousId,
+    user_id: userId,
     distrusted_as: null,
     now: ctx.clock(),
   });
-  return ended?.id;
+  return ended !== undefined;
 }
 
 /**
@@ -80,7 +92,7 @@ export async function insertSession(
   ctx: Context,
   tx: Executor,
   session: NewSession,
-  replacedId: string | undefined,
+  previousId: string | undefined,
 ): Promise<StartedSession> {
   const now = ctx.clock();
   const secret = session.secret ?? ctx.random(subjectBytes);
@@ -98,7 +110,7 @@ export async function insertSession(
     now,
     idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
     expires_at: expiresAt,
-    parent_session_id: session.approvedBy ?? replacedId ?? null,
+    parent_session_id: session.approvedBy ?? previousId ?? null,
     passkey_id: session.passkeyId ?? null,
     email_key: session.emailKey ?? null,
   });

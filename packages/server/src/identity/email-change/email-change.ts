@@ -17,7 +17,8 @@ import {
   replaceEmail,
   requireAllowedDomain,
 } from '../account/account.ts';
-import { emailChangeTemplate, emailRestoredTemplate } from './mail.ts';
+import { formerAddressTtlSeconds, returnsFrom, withoutReturns } from './former-addresses.ts';
+import { emailChangeTemplate, emailRestoredTemplate, emailReturnedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /**
@@ -153,6 +154,40 @@ export async function verifyEmailChange(
 
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
 
+/** Goes back further than any change that can still be undone, so that earlier addresses are seen. */
+const madeSince = (now: number) => now - (formerAddressTtlSeconds + noticeTtlSeconds) * 1000;
+
+/**
+ * Tells the old address of a locked account that it was changed. The mail has an undo link, unless the change returns to
+ * an address that the account had before: then the links mailed in between stop working too.
+ */
+async function notifyOldAddress(
+  ctx: Context,
+  tx: Executor,
+  change: ChangeRow,
+  old: { readonly email: string; readonly email_key: string },
+  now: number,
+  client: ClientInfo,
+): Promise<void> {
+  const { id, user_id: userId, session_id: sessionId } = change;
+  const made = await store.listMade(tx, { user_id: userId, since: madeSince(now) });
+  const earlier = made.filter((other) => other.id !== id);
+  const leftAt = returnsFrom({ ...change, old_email_key: old.email_key }, earlier, now);
+  if (leftAt === undefined) {
+    const emailChange = { id, newEmail: change.new_email };
+    const kind = 'email_changed';
+    await notify(ctx, tx, { kind, userId, sessionId, client, emailChange, at: now, recipient: old.email });
+    return;
+  }
+  await withdrawNotices(tx, { userId, after: leftAt });
+  await enqueueMail(ctx, tx, {
+    template: emailReturnedTemplate,
+    recipient: old.email,
+    reference: id,
+    expiresAt: now + noticeTtlSeconds * 1000,
+  });
+}
+
 /** Why a link may not be used, if so. Counts a wrong address. */
 async function checkProof(
   ctx: Context,
@@ -175,7 +210,8 @@ async function checkProof(
     await requireActiveSession(ctx, tx, caller);
     return undefined;
   }
-  if (link.current_email === undefined) return 'unproven';
+  // The credential of another account never counts as a missing one.
+  if (caller !== undefined || link.current_email === undefined) return 'unproven';
   if (emailKeyOf(link.current_email) === account.email_key) return undefined;
   await store.countWrongAddress(tx, { id: change.id, max_wrong_addresses: maxWrongAddresses, now });
   return 'wrong_address';
@@ -206,15 +242,7 @@ async function applyChange(
   const profile = await replaceEmail(ctx, tx, userId, newEmail);
   if (!profile) throw emailTaken();
   if (account.email === newEmail) return profile;
-  await notify(ctx, tx, {
-    kind: 'email_changed',
-    userId,
-    sessionId,
-    client,
-    emailChange: { id, newEmail },
-    at: now,
-    recipient: account.email,
-  });
+  await notifyOldAddress(ctx, tx, change, account, now, client);
   await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, client });
   return profile;
 }
@@ -235,8 +263,11 @@ export async function voidEmailChanges(
 }
 
 /** The address changes of an account that can still be undone, oldest first. */
-export const listUndoableChanges = (ctx: Context, tx: Executor, userId: string) =>
-  store.listReversible(tx, { user_id: userId, now: ctx.clock() });
+export async function listUndoableChanges(ctx: Context, tx: Executor, userId: string) {
+  const now = ctx.clock();
+  const made = await store.listMade(tx, { user_id: userId, since: madeSince(now) });
+  return withoutReturns(made).filter((change) => change.expires_at > now);
+}
 
 type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 

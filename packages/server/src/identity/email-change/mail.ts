@@ -6,6 +6,7 @@ import * as store from './store.ts';
 
 export const emailChangeTemplate = 'email_change';
 export const emailRestoredTemplate = 'email_restored';
+export const emailReturnedTemplate = 'email_returned';
 
 /**
  * The mail to a new address. Whether another account has the address is checked only here, so that the response to the
@@ -37,4 +38,11 @@ export const emailRestoredMail: Template = async () =>
   composeMessage('This address was removed from a Latchkey account', [
     "The owner of the previous address told us that they didn't change it to this one. The account has its previous address again, and all its sessions have ended.",
     'If you are the owner, sign in with the previous address. You can change it again from there.',
+  ]);
+
+/** The mail to an address that the account left for an earlier one of its own. It has no undo link. */
+export const emailReturnedMail: Template = async () =>
+  composeMessage('This address is no longer that of a Latchkey account', [
+    'The account uses an address again that it had before this one. Sign-in mails and notices no longer come to this address.',
+    'If you are the owner, sign in with the earlier address, and change it again if you want to.',
   ]);

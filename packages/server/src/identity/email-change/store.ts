@@ -104,15 +104,14 @@ export const voidChangesOf = statement<{ user_id: string; session_ids: string; n
       .where('voided_at', 'is', null),
 );
 
-/** The changes of an account that can still be undone, oldest first. */
-export const listReversible = statement<{ user_id: string; now: number }>()((db, p) =>
+/** The changes of an account that were confirmed since a moment and not undone, oldest first. */
+export const listMade = statement<{ user_id: string; since: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
     .selectAll()
     .where('user_id', '=', p.user_id)
-    .where('changed_at', 'is not', null)
+    .where('changed_at', '>', p.since)
     .where('undone_at', 'is', null)
-    .where('expires_at', '>', p.now)
     .orderBy('changed_at')
     .orderBy('id'),
 );
@@ -128,9 +127,18 @@ export const markUndone = statement<{ user_id: string; changed_since: number; no
     .returning(['id', 'new_email', 'new_email_key']),
 );
 
-/** Deletes a batch of changes whose link, or whose time to undo, expired before a moment. */
-export const sweepEmailChanges = sweepStatement()('email_changes', 'id', (e, p) =>
-  e('expires_at', '<', p.before),
+/**
+ * Deletes a batch of changes whose link, or whose time to undo, expired before a moment. Confirmed ones are kept until
+ * `changed_before`, because they tell which address the account had first.
+ */
+export const sweepEmailChanges = sweepStatement<{ before: number; changed_before: number }>()(
+  'email_changes',
+  'id',
+  (e, p) =>
+    e.and([
+      e('expires_at', '<', p.before),
+      e.or([e('changed_at', 'is', null), e('changed_at', '<', p.changed_before)]),
+    ]),
 );
 
 /** The former addresses of an account that are still reserved for it. */

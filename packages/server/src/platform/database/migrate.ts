@@ -10,6 +10,7 @@ import { up as lineage } from './migrations/0008-lineage.ts';
 import { up as mailLimits } from './migrations/0009-mail-limits.ts';
 import { up as refreshOrigin } from './migrations/0010-refresh-origin.ts';
 import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts';
+import { up as slowMails } from './migrations/0012-slow-mails.ts';
 
 /** Numbered and append-only: a migration that has been released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -24,6 +25,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0009-mail-limits': { up: mailLimits },
   '0010-refresh-origin': { up: refreshOrigin },
   '0011-email-change-tries': { up: emailChangeTries },
+  '0012-slow-mails': { up: slowMails },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -130,6 +130,7 @@ export interface Tables {
     last_error: string | null;
     priority: number;
     refusals: number;
+    slow_attempts: number;
   };
   events: {
     id: string;

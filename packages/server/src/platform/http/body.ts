@@ -1,9 +1,15 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
 import { AuthError } from '../errors.ts';
+import { fieldError } from './field-errors.ts';
 import { duplicateMember } from './json.ts';
 
 export type BodyDialect = 'json' | 'form';
+
+const mediaTypes: Readonly<Record<BodyDialect, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+};
 
 const tooLarge = () =>
   new AuthError('payload_too_large', `The body must be at most ${fieldLimits.bodyBytes} bytes.`, {
@@ -64,7 +70,8 @@ export function parseBody(
   if (received.length === 0) return undefined;
   const dialect = dialectOf(request);
   if (!dialect || !dialects.includes(dialect)) {
-    throw new AuthError('unsupported_media_type', 'The Content-Type must be application/json.');
+    const types = dialects.map((one) => mediaTypes[one]).join(' or ');
+    throw new AuthError('unsupported_media_type', `The Content-Type must be ${types}.`);
   }
   let text: string;
   try {
@@ -136,7 +143,7 @@ export function readQuery(url: string): Record<string, string> {
 export function check<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = closestAlternative(schema, value).safeParse(value).error?.issues[0];
+  const issue = closestAlternative(schema, value).safeParse(value, { error: fieldError }).error?.issues[0];
   if (!issue) throw new Error('validation failed without an issue');
   const field = issue.path.map((part) => printable(String(part))).join('.') || what;
   throw new AuthError('invalid_request', `${field}: ${issue.message}`);

@@ -42,7 +42,7 @@ describe('the OpenAPI document', () => {
   test.each(['/magic_link', '/me/email'])('accepts every email address that %s accepts', (path) => {
     const { pattern } = bodyOf(path, 'post')['application/json'].schema.properties.email;
     const longest = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`;
-    for (const address of ['ada@example.com', 'ädä+x@bücher.example', 'a@b', longest])
+    for (const address of ['ada@example.com', 'ädä+x@xn--bcher-kva.example', 'a@b', longest])
       expect(address).toMatch(new RegExp(pattern));
     for (const wrong of ['ada', '@example.com', 'ada@', 'a da@example.com'])
       expect(wrong).not.toMatch(new RegExp(pattern));

@@ -33,12 +33,18 @@ export const insertMail = statement<{
       attempts: 0,
       priority: p.priority,
       refusals: 0,
+      slow_attempts: 0,
     })
     .onConflict((c) => c.column('id').doNothing()),
 );
 
-/** Claims mails of one priority that are due until the lease ends; of many workers one gets each. */
-export const claimMails = statement<{ now: number; lease_until: number; limit: number; priority: number }>()(
+/** Which mails a worker takes: those of one priority, and of these the ones that were slow before or the others. */
+export type Lane = { priority: number; slow: 0 | 1 };
+
+const wasSlow = sql<number>`case when slow_attempts > 0 then 1 else 0 end`;
+
+/** Claims mails of one lane that are due until the lease ends; of many workers one gets each. */
+export const claimMails = statement<Lane & { now: number; lease_until: number; limit: number }>()(
   (db, p, dialect) =>
     db
       .updateTable('outbox')
@@ -50,6 +56,7 @@ export const claimMails = statement<{ now: number; lease_until: number; limit: n
           .where('sent_at', 'is', null)
           .where('dead_at', 'is', null)
           .where('priority', '=', p.priority)
+          .where(wasSlow, '=', p.slow)
           .where('next_attempt_at', '<=', p.now)
           .orderBy('next_attempt_at')
           .limit(p.limit)
@@ -78,10 +85,16 @@ export const markFailed = statement<{
   next_attempt_at: number;
   last_error: string;
   refusals: number;
+  slow_attempts: number;
 }>()((db, p) =>
   db
     .updateTable('outbox')
-    .set({ next_attempt_at: p.next_attempt_at, last_error: p.last_error, refusals: p.refusals })
+    .set({
+      next_attempt_at: p.next_attempt_at,
+      last_error: p.last_error,
+      refusals: p.refusals,
+      slow_attempts: p.slow_attempts,
+    })
     .where('id', '=', p.id)
     .where('sent_at', 'is', null),
 );
@@ -105,14 +118,15 @@ export const markRefused = statement<{ id: string; now: number; last_error: stri
       .where('sent_at', 'is', null),
 );
 
-/** When the next waiting mail of a priority is due; null when none waits. */
-export const findNextDue = statement<{ priority: number }>()((db, p) =>
+/** When the next waiting mail of a lane is due; null when none waits. */
+export const findNextDue = statement<Lane>()((db, p) =>
   db
     .selectFrom('outbox')
     .select((e) => e.fn.min('next_attempt_at').as('due'))
     .where('sent_at', 'is', null)
     .where('dead_at', 'is', null)
-    .where('priority', '=', p.priority),
+    .where('priority', '=', p.priority)
+    .where(wasSlow, '=', p.slow),
 );
 
 /** How many mails wait, counted up to a limit; answered from the index of those that do. */

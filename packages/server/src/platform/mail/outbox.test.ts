@@ -61,6 +61,7 @@ onBothDatabases('outbox', (open) => {
       lease_until: now + 8_000,
       limit: 8,
       priority: urgentPriority,
+      slow: 0,
     });
     expect(claimed).toHaveLength(1);
     const transport = recording();
@@ -83,7 +84,13 @@ onBothDatabases('outbox', (open) => {
     const now = t.ctx.clock();
     const claims = await Promise.all(
       Array.from({ length: 10 }, () =>
-        claimMails(t.ctx.db.single, { now, lease_until: now + 1000, limit: 8, priority: urgentPriority }),
+        claimMails(t.ctx.db.single, {
+          now,
+          lease_until: now + 1000,
+          limit: 8,
+          priority: urgentPriority,
+          slow: 0,
+        }),
       ),
     );
     const ids = claims.flat().map((mail) => mail.id);
@@ -94,6 +101,7 @@ onBothDatabases('outbox', (open) => {
       lease_until: now + 9000,
       limit: 100,
       priority: urgentPriority,
+      slow: 0,
     });
     expect(rest.map((mail) => mail.id).filter((id) => ids.includes(id))).toEqual([]);
     expect(rest.length + ids.length).toBe(20);

@@ -7,7 +7,7 @@ const connectionTimeoutMs = 5_000;
 const greetingTimeoutMs = 5_000;
 const socketTimeoutMs = 20_000;
 /** How many mails are handed over at once, each on a connection of its own. */
-export const maxConnections = 8;
+export const maxConnections = 12;
 
 /** Hands a mail over; resolves when the other side has taken responsibility for it. */
 export interface Transport {

@@ -9,8 +9,15 @@ import { maxConnections, type Transport } from './transport.ts';
 const leaseMs = 8_000;
 const leaseRenewalMs = 2_500;
 /** How many mails a worker has in hand at once, and how many of them may be mails that are not urgent. */
-const slots = maxConnections;
+const slots = 8;
 export const ordinarySlots = 6;
+
+/** An attempt that takes this long is slow. */
+const slowAfterMs = 3_000;
+/** How many of the slots mails may have that failed slowly before, so that they never keep out the others. */
+export const slowSlots = 4;
+/** How many urgent mails, slow for the first time, may be in hand beyond the slots. */
+const extraSlots = maxConnections - slots;
 
 /** How often the outbox is looked at when nobody wakes the worker: another node may have died with a mail. */
 const idlePollMs = 2_000;
@@ -66,7 +73,7 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
       };
     });
 
-  const noteFailure = async (mail: Tables['outbox'], error: unknown): Promise<void> => {
+  const noteFailure = async (mail: Tables['outbox'], error: unknown, isSlow: boolean): Promise<void> => {
     const reason = redact(error instanceof Error ? error.message : 'unknown').slice(0, 300);
     const refusals = mail.refusals + (isPermanentRefusal(error) ? 1 : 0);
     const failed = { id: mail.id, last_error: reason, refusals };
@@ -77,7 +84,11 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
       return;
     }
     const pause = retryPauseMs(mail.attempts);
-    await store.markFailed(ctx.db.single, { ...failed, next_attempt_at: ctx.clock() + pause });
+    await store.markFailed(ctx.db.single, {
+      ...failed,
+      slow_attempts: mail.slow_attempts + (isSlow ? 1 : 0),
+      next_attempt_at: ctx.clock() + pause,
+    });
     ctx.metrics.mails.inc({ outcome: 'failed' });
     ctx.log.warn(
       { mail: mail.id, attempts: mail.attempts, retry_in_ms: pause, reason },
@@ -99,10 +110,11 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
         .extendLease(ctx.db.single, { id: mail.id, lease_until: ctx.clock() + leaseMs })
         .catch(() => ctx.log.warn({ mail: mail.id }, 'the lease of a mail could not be renewed'));
     }, leaseRenewalMs);
+    const started = performance.now();
     try {
       await transport.deliver(mail.id, mail.recipient, message);
     } catch (error) {
-      await noteFailure(mail, error);
+      await noteFailure(mail, error, performance.now() - started >= slowAfterMs);
       return;
     } finally {
       clearInterval(renewal);
@@ -114,39 +126,69 @@ export function startMailWorker(ctx: Context, templates: Templates, transport: T
 
   const inHand = new Set<Promise<void>>();
   let ordinaryInHand = 0;
+  let slowInHand = 0;
+  let extraInHand = 0;
 
   const take = (mail: Tables['outbox']): void => {
     const isOrdinary = mail.priority !== store.urgentPriority;
+    const wasSlow = mail.slow_attempts > 0;
+    let isExtra = false;
     if (isOrdinary) ordinaryInHand += 1;
+    if (wasSlow) slowInHand += 1;
+    const freeSlot = () => {
+      if (isOrdinary || wasSlow || extraInHand >= extraSlots) return;
+      isExtra = true;
+      extraInHand += 1;
+      wake();
+    };
+    const timer = setTimeout(freeSlot, slowAfterMs);
     const sending = send(mail)
       .catch(() => ctx.log.warn({ mail: mail.id }, 'what became of a mail could not be stored'))
       .finally(() => {
+        clearTimeout(timer);
         inHand.delete(sending);
         if (isOrdinary) ordinaryInHand -= 1;
+        if (wasSlow) slowInHand -= 1;
+        if (isExtra) extraInHand -= 1;
         wake();
       });
     inHand.add(sending);
   };
 
-  /** Fills free slots with mails of one priority; milliseconds until the next of them is due. */
-  const fill = async (priority: number, free: number): Promise<number> => {
+  /** Fills free slots with mails of one lane; milliseconds until the next of them is due. */
+  const fill = async (lane: store.Lane, free: number): Promise<number> => {
     if (free <= 0) return idlePollMs;
     const now = ctx.clock();
-    const claim = { now, lease_until: now + leaseMs, limit: free, priority };
-    const mails = await store.claimMails(ctx.db.single, claim);
+    const mails = await store.claimMails(ctx.db.single, {
+      ...lane,
+      now,
+      lease_until: now + leaseMs,
+      limit: free,
+    });
     for (const mail of mails) take(mail);
     if (mails.length > 0) return 0;
-    const [next] = await store.findNextDue(ctx.db.read, { priority });
+    const [next] = await store.findNextDue(ctx.db.read, lane);
     const due = next?.due === null || next?.due === undefined ? idlePollMs : Number(next.due) - ctx.clock();
     return Math.min(Math.max(due, 1), idlePollMs);
+  };
+
+  const freeSlots = () => slots - (inHand.size - extraInHand);
+
+  /** Fills free slots with mails of one priority: those that were slow before come last. */
+  const fillPriority = async (priority: number, free: () => number): Promise<number> => {
+    const due = await fill({ priority, slow: 0 }, free());
+    const slowDue = await fill({ priority, slow: 1 }, Math.min(free(), slowSlots - slowInHand));
+    return Math.min(due, slowDue);
   };
 
   /** Hands what is due to the free slots; says how long to rest before looking again. */
   const round = async (): Promise<number> => {
     awake = false;
-    const urgent = await fill(store.urgentPriority, slots - inHand.size);
-    const free = Math.min(slots - inHand.size, ordinarySlots - ordinaryInHand);
-    return Math.min(urgent, await fill(store.ordinaryPriority, free));
+    const urgent = await fillPriority(store.urgentPriority, freeSlots);
+    const ordinary = await fillPriority(store.ordinaryPriority, () =>
+      Math.min(freeSlots(), ordinarySlots - ordinaryInHand),
+    );
+    return Math.min(urgent, ordinary);
   };
 
   const run = async (): Promise<void> => {

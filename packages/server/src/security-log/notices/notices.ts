@@ -116,12 +116,12 @@ export async function storeOutcome(
 /** Deletes the notices of an account from after a moment, except one: they went to an address that it should not have had. */
 export async function withdrawNotices(
   tx: Executor,
-  since: { readonly userId: string; readonly after: number; readonly exceptId: string },
+  since: { readonly userId: string; readonly after: number; readonly exceptId?: string },
 ): Promise<void> {
   await store.deleteNoticesSince(tx, {
     user_id: since.userId,
     after: since.after,
-    except_id: since.exceptId,
+    except_id: since.exceptId ?? '',
   });
 }
 

@@ -21,9 +21,9 @@ import {
 import { disownSessions } from '../../sessions/sessions.ts';
 import { denyApprovedBy } from '../../sign-in/device/device.ts';
 import { removePasskeysAddedBy } from '../../sign-in/passkeys/passkeys.ts';
-import { descentOf } from './lineage.ts';
 import { disownedTemplate } from './mail.ts';
 import { mergeUndone, type Outcome, outcomeOf, responseOf, type Undone } from './outcome.ts';
+import { descentWithPlaces } from './places.ts';
 import * as store from './store.ts';
 
 /** How many device names a response lists at most. */
@@ -125,7 +125,7 @@ async function undoSession(
   const { id: userId } = account;
   const sessions = await store.listSessionOrigins(tx, { user_id: userId });
   const changes = await listUndoableChanges(ctx, tx, userId);
-  const { sessionIds, firstChange: first } = descentOf(sessionId, sessions, changes);
+  const { sessionIds, firstChange: first } = descentWithPlaces(sessionId, sessions, changes, kind);
   const email = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, client));
   const now = ctx.clock();
   const isActive = (session: (typeof sessions)[number]) =>

@@ -25,26 +25,25 @@ export interface Descent<Change> {
 }
 
 /**
- * Everything that came from a session: devices it approved, its successors in its browser, sessions started with passkeys
- * it added or by mail to an address it set, and what came from those. A session started by mail to the address that will
- * be restored is the owner's, even if a disowned session set that address again in between. Without a session, nothing.
+ * Everything that came from some sessions: devices they approved, their successors in the browser, sessions started with
+ * passkeys they added or by mail to an address they set, and what came from those. A session started by mail to the address that will
+ * be restored is the owner's, even if a disowned session set that address again in between.
  * `changes` are the account's changes of address that can still be undone, oldest first.
  */
 export function descentOf<Change extends UndoableChange>(
-  rootId: string | null,
+  rootIds: readonly string[],
   sessions: readonly SessionOrigin[],
   changes: readonly Change[],
 ): Descent<Change> {
-  if (rootId === null) return { sessionIds: new Set(), firstChange: undefined };
-  const all = sessionsFrom(rootId, sessions, changes);
+  const all = sessionsFrom(rootIds, sessions, changes);
   const firstChange = changes.find((change) => all.has(change.session_id));
   if (!firstChange) return { sessionIds: all, firstChange };
   const foreign = changes.filter((change) => change.new_email_key !== firstChange.old_email_key);
-  return { sessionIds: sessionsFrom(rootId, sessions, foreign), firstChange };
+  return { sessionIds: sessionsFrom(rootIds, sessions, foreign), firstChange };
 }
 
 function sessionsFrom(
-  rootId: string,
+  rootIds: readonly string[],
   sessions: readonly SessionOrigin[],
   changes: readonly UndoableChange[],
 ): ReadonlySet<string> {
@@ -63,7 +62,7 @@ function sessionsFrom(
       else childrenOf.set(origin, [session.id]);
     }
   }
-  const found = new Set([rootId]);
+  const found = new Set(rootIds);
   // Iterating over a set also visits what is added during the iteration.
   for (const id of found) for (const child of childrenOf.get(id) ?? []) found.add(child);
   return found;

@@ -11,6 +11,10 @@ export const listSessionOrigins = statement<{ user_id: string }>()((db, p) =>
     .select((e) => [
       's.id',
       's.kind',
+      's.ip_address',
+      's.user_agent',
+      's.created_at',
+      's.distrusted_as',
       's.client_name',
       's.device_name',
       's.revoked_at',

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  addPasskey,
+  askForAddress,
+  mailsTo,
+  newAuthenticator,
+  outcome,
+  passkeyLogin,
+  subjects,
+  tokenIn,
+  verifyAddress,
+} from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { formerAddressTtlSeconds, type MadeChange, returnsFrom, withoutReturns } from './former-addresses.ts';
+
+const day = 86_400;
+const own = 'v@example.com';
+const evil = 'e2@evil.example';
+
+/** The changes of an account that had these addresses in turn, one a second from 1 on. */
+const changesThrough = (...addresses: string[]): MadeChange[] =>
+  addresses.slice(1).map((to, index) => ({
+    old_email_key: addresses[index]!,
+    new_email_key: to,
+    changed_at: (index + 1) * 1000,
+  }));
+
+const lastOf = (...addresses: string[]) => {
+  const made = changesThrough(...addresses);
+  return returnsFrom(made.at(-1)!, made.slice(0, -1), made.length * 1000);
+};
+
+describe('which address comes first', () => {
+  test('a change to an address that the account never had can be undone', () => {
+    expect(lastOf('v', 'e')).toBeUndefined();
+    expect(lastOf('v', 'w', 'e')).toBeUndefined();
+  });
+
+  test('a change back to an earlier address is a return from when the account last left it', () => {
+    expect(lastOf('v', 'e', 'v')).toBe(1000);
+    expect(lastOf('v', 'e2', 'e3', 'v')).toBe(1000);
+    expect(lastOf('v', 'e2', 'v', 'e3', 'v')).toBe(3000);
+    expect(lastOf('v', 'w', 'e', 'w')).toBe(2000);
+  });
+
+  test('to and fro, the change away from the first address can be undone each time', () => {
+    expect(lastOf('v', 'e', 'v', 'e')).toBeUndefined();
+    expect(lastOf('v', 'e', 'v', 'e', 'v', 'e')).toBeUndefined();
+    expect(
+      withoutReturns(changesThrough('v', 'e', 'v', 'e', 'v')).map(({ changed_at }) => changed_at),
+    ).toEqual([1000, 3000]);
+  });
+
+  test('after 30 days no earlier address comes first', () => {
+    const made = changesThrough('v', 'e', 'v');
+    const back = (now: number) => returnsFrom(made[1]!, made.slice(0, 1), now);
+    expect(back(1000 + formerAddressTtlSeconds * 1000 - 1)).toBe(1000);
+    expect(back(1000 + formerAddressTtlSeconds * 1000)).toBeUndefined();
+  });
+});
+
+/** Signs in by mail, from a strange place. */
+async function strangeLogin(app: TestApp, email: string): Promise<Tokens> {
+  await app.ask('POST', '/magic_link', { json: { email } });
+  const mail = (await app.mails()).find(({ to, token }) => to === email && token);
+  const strange = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
+  const answer = await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, ...strange });
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+const change = async (app: TestApp, login: Tokens, email: string) =>
+  expect((await verifyAddress(app, await askForAddress(app, login, email))).status).toBe(200);
+
+/** Every link of a notice that was mailed to an address. */
+const undoLinks = async (app: TestApp, to: string): Promise<string[]> =>
+  (await app.mails())
+    .filter((mail) => mail.to === to && mail.text.includes('/not-me#'))
+    .map((mail) => tokenIn(mail));
+
+const use = (app: TestApp, token: string) => app.ask('POST', '/notices/disown', { json: { token } });
+
+const emailOf = async (app: TestApp, { access_token: token }: Tokens) =>
+  (await app.ask('GET', '/me', { token })).body.email;
+
+onBothDatabases('a change back to an earlier address', (open) => {
+  /** A thief changes the address, and the owner changes it back with a passkey some days later. */
+  async function takenAndReturned(days: number) {
+    const app = await open();
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, await app.login(own), authenticator);
+    await change(app, await strangeLogin(app, own), evil);
+    app.pass(days * day);
+    const owner: Tokens = (await passkeyLogin(app, authenticator)).body;
+    await change(app, owner, own);
+    return { app, authenticator, owner };
+  }
+
+  test('mails no undo link to the address it leaves, and voids the links mailed there', async () => {
+    const { app, authenticator } = await takenAndReturned(5);
+    expect(await mailsTo(app, evil, subjects.emailChanged)).toEqual([]);
+    const [told] = await mailsTo(app, evil, 'This address is no longer that of a Latchkey account');
+    expect(told?.text).not.toContain('lk_');
+    const links = await undoLinks(app, evil);
+    for (const days of [0, 3, 3]) {
+      app.pass(days * day);
+      for (const link of links) expect(outcome(await use(app, link))).toBe('400 invalid_grant');
+    }
+    expect(await emailOf(app, (await passkeyLogin(app, authenticator)).body)).toBe(own);
+    await app.close();
+  });
+
+  test('does so too when the undo of the first change has ended and been swept', async () => {
+    const { app } = await takenAndReturned(9);
+    await app.sweep();
+    for (const link of await undoLinks(app, evil))
+      expect(outcome(await use(app, link))).toBe('400 invalid_grant');
+    expect(await mailsTo(app, evil, subjects.emailChanged)).toEqual([]);
+    await app.close();
+  });
+
+  test('leaves the earlier notice to the owner in force: it ends what the thief has', async () => {
+    const { app, owner } = await takenAndReturned(5);
+    const token = tokenIn((await mailsTo(app, own, subjects.emailChanged)).at(0));
+    const { status, body } = await use(app, token);
+    expect([status, body.email]).toEqual([200, own]);
+    expect((await app.ask('GET', '/me', { token: owner.access_token })).status).toBe(401);
+    await app.close();
+  });
+
+  test('is not undone with the login that made it', async () => {
+    const app = await open();
+    await app.login(own);
+    const second = await strangeLogin(app, own);
+    const [link] = await undoLinks(app, own);
+    await change(app, await app.login(own), evil);
+    app.pass(1);
+    await change(app, second, own);
+    expect((await use(app, link!)).body.email).toBeNull();
+    expect(await emailOf(app, await app.login(own))).toBe(own);
+    await app.close();
+  });
+
+  test('by the thief gives the thief nothing: each change away from the first address can be undone', async () => {
+    const app = await open();
+    await app.login(own);
+    const thief = await strangeLogin(app, own);
+    for (const address of [evil, own, 'e3@evil.example', own, evil]) {
+      await change(app, thief, address);
+      app.pass(1);
+    }
+    expect(await undoLinks(app, 'e3@evil.example')).toEqual([]);
+    expect(await undoLinks(app, evil)).toEqual([]);
+    app.pass(6 * day);
+    const token = tokenIn((await mailsTo(app, own, subjects.emailChanged)).at(0));
+    expect((await use(app, token)).body.email).toBe(own);
+    await app.close();
+  });
+
+  test('after a change by the owner, the undo of a thief’s change puts back the owner’s new address', async () => {
+    const app = await open();
+    await change(app, await app.login(own), 'w@example.com');
+    app.pass(day);
+    await change(app, await strangeLogin(app, 'w@example.com'), evil);
+    const token = tokenIn((await mailsTo(app, 'w@example.com', subjects.emailChanged)).at(0));
+    expect((await use(app, token)).body.email).toBe('w@example.com');
+    await app.close();
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * How long an account's earlier addresses come before its later ones. Longer than the undo of a change (7 days): the
+ * owner may notice late.
+ */
+export const formerAddressTtlSeconds = 30 * 86_400;
+
+/** A change of address that was made and not undone. */
+export interface MadeChange {
+  readonly old_email_key: string | null;
+  readonly new_email_key: string;
+  /** Milliseconds since 1970; null only while the change has not been made. */
+  readonly changed_at: number | null;
+}
+
+type NewChange = Pick<MadeChange, 'old_email_key' | 'new_email_key'>;
+
+/**
+ * When the account last left the address that a change goes back to; undefined where the change does not go back.
+ *
+ * Of two addresses that an account had within 30 days, the one it had first comes first. A change to the later one
+ * can be undone from the earlier one. A change back to the earlier one is a return: the address it leaves gets no
+ * undo link, and links that were mailed since the account left the earlier address no longer work. So whoever holds an
+ * address only briefly cannot take the account back, however often it goes to and fro.
+ * `earlier` are the changes made before it, oldest first.
+ */
+export function returnsFrom(
+  change: NewChange,
+  earlier: readonly MadeChange[],
+  now: number,
+): number | undefined {
+  const recent = earlier.filter(({ changed_at }) => (changed_at ?? 0) > now - formerAddressTtlSeconds * 1000);
+  const held = recent.flatMap(({ old_email_key, new_email_key }) => [old_email_key, new_email_key]);
+  const [left, taken] = [held.indexOf(change.old_email_key), held.indexOf(change.new_email_key)];
+  if (taken < 0 || (left >= 0 && left <= taken)) return undefined;
+  return (
+    recent.findLast(({ old_email_key }) => old_email_key === change.new_email_key)?.changed_at ?? undefined
+  );
+}
+
+/** The changes that do not return to an earlier address, oldest first: only these can be undone. */
+export const withoutReturns = <Change extends MadeChange>(changes: readonly Change[]): readonly Change[] =>
+  changes.filter(
+    (change, index) => returnsFrom(change, changes.slice(0, index), change.changed_at ?? 0) === undefined,
+  );

@@ -1,0 +1,101 @@
+import { expect, test } from 'bun:test';
+import { z } from 'zod';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { AuthError } from '../errors.ts';
+import { check } from './body.ts';
+
+const schema = z.object({
+  name: z.string().min(1).max(5),
+  size: z.int().min(2).max(9).optional(),
+  flag: z.boolean().optional(),
+  kind: z.enum(['a', 'b']).optional(),
+  only: z.literal('x').optional(),
+  list: z.array(z.string()).min(1).max(2).optional(),
+  part: z.object({ id: z.string() }).optional(),
+  url: z.url().optional(),
+  own: z.string().regex(/^x/, 'must start with x').optional(),
+  either: z.union([z.string(), z.boolean()]).optional(),
+});
+
+const refusalOf = (value: unknown): string => {
+  try {
+    check(schema, value, 'the body');
+  } catch (error) {
+    if (error instanceof AuthError) return error.message;
+  }
+  return 'accepted';
+};
+
+const withName = (more: object) => ({ name: 'n', ...more });
+
+test.each([
+  [undefined, 'the body: is required'],
+  [[], 'the body: must be an object'],
+  ['x', 'the body: must be an object'],
+  [{}, 'name: is required'],
+  [{ name: '' }, 'name: must not be empty'],
+  [{ name: 'abcdef' }, 'name: must be at most 5 characters'],
+  [{ name: 1 }, 'name: must be a string'],
+  [{ name: null }, 'name: must be a string'],
+  [withName({ size: '1' }), 'size: must be a number'],
+  [withName({ size: 2.5 }), 'size: must be a whole number'],
+  [withName({ size: 1 }), 'size: must be at least 2'],
+  [withName({ size: 10 }), 'size: must be at most 9'],
+  [withName({ flag: 'yes' }), 'flag: must be true or false'],
+  [withName({ kind: 'c' }), 'kind: must be one of "a", "b"'],
+  [withName({ only: 'y' }), 'only: must be "x"'],
+  [withName({ list: {} }), 'list: must be an array'],
+  [withName({ list: [] }), 'list: must not be empty'],
+  [withName({ list: ['1', '2', '3'] }), 'list: must have at most 2 entries'],
+  [withName({ list: [1] }), 'list.0: must be a string'],
+  [withName({ part: {} }), 'part.id: is required'],
+  [withName({ url: 'x' }), 'url: is not valid'],
+  [withName({ own: 'y' }), 'own: must start with x'],
+  [withName({ either: 1 }), 'either: is not valid'],
+])('%j is refused in plain words: %s', (value, words) => {
+  expect(refusalOf(value)).toBe(words);
+});
+
+test('no endpoint answers with the words of the library that checks fields', async () => {
+  const app = await openApp('sqlite');
+  const bodies = [
+    {},
+    [],
+    null,
+    1,
+    { device_code: 1 },
+    { device_code: '' },
+    { device_code: 'x'.repeat(2000) },
+  ];
+  const said = [];
+  for (const path of [
+    '/token',
+    '/refresh',
+    '/magic_link',
+    '/magic_link/verify',
+    '/notices/disown',
+    '/device',
+  ]) {
+    for (const json of bodies) {
+      const { body, status } = await app.ask('POST', path, { json });
+      if (status === 400) said.push(body.error_description);
+    }
+  }
+  expect(said).toContain('device_code: is required');
+  expect(said).toContain('device_code: must not be empty');
+  expect(said).toContain('device_code: must be at most 1024 characters');
+  expect(said).toContain('device_code: must be a string');
+  expect(said.join()).not.toMatch(/Invalid|expected|received|Too /);
+  await app.close();
+});
+
+test('the refusal of a media type names every type that the endpoint takes', async () => {
+  const app = await openApp('sqlite');
+  const plain = { raw: 'x', headers: { 'Content-Type': 'text/plain' } };
+  const said = async (path: string) => (await app.ask('POST', path, plain)).body.error_description;
+  expect(await said('/token')).toBe(
+    'The Content-Type must be application/json or application/x-www-form-urlencoded.',
+  );
+  expect(await said('/magic_link')).toBe('The Content-Type must be application/json.');
+  await app.close();
+});
