@@ -116,7 +116,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
       const anew = await loginByMail(service.url, ada);
       expect((await operator('users', 'sign-out', '--everybody')).stdout).toMatch(
-        /^Ended all logins of \d+ accounts\.\n$/,
+        /^Ended all sessions of \d+ accounts\.\n$/,
       );
       expect([await status(anew.access_token), await status(his.access_token)]).toEqual([401, 401]);
       const { access_token: token } = await loginByMail(service.url, bob);
