@@ -1,5 +1,5 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { corsHeaders } from './origin.ts';
 
 /** What surrounds a request. */

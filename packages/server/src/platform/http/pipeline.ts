@@ -2,7 +2,7 @@ import { type Endpoint, userHeader } from '@latchkey/contract/endpoints';
 import { type ErrorCode, errorStatus } from '@latchkey/contract/errors';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Caller, CallingService, Context } from '../context.ts';
 import { AuthError, resourceNotFound } from '../errors.ts';
 import { clientAddress } from '../values/client-address.ts';

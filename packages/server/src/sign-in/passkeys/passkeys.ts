@@ -7,7 +7,7 @@ import {
   type RequestOptions,
 } from '@latchkey/contract/passkeys';
 import { lockAccount } from '../../identity/account/account.ts';
-import type { Config } from '../../platform/config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
