@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { statement } from '../database/statement.ts';
 
-/** A person waits for the mail: it is claimed before all others. */
+/** Somebody is waiting for the mail, so it is claimed before ordinary ones. */
 export const urgentPriority = 0;
 export const ordinaryPriority = 1;
 
-/** Puts a mail into the outbox, in the transaction of what it tells of; nothing if its id is there already. */
+/** Adds a mail to the outbox. Has no effect if a mail with this id exists. */
 export const insertMail = statement<{
   id: string;
   template: string;
@@ -33,7 +33,7 @@ export const insertMail = statement<{
     .onConflict((c) => c.column('id').doNothing()),
 );
 
-/** Claims mails of one priority that are due until the lease ends; of many workers one gets each. */
+/** Claims due mails of one priority until the lease expires. Of several workers, exactly one gets each mail. */
 export const claimMails = statement<{ now: number; lease_until: number; limit: number; priority: number }>()(
   (db, p, dialect) =>
     db
@@ -82,7 +82,7 @@ export const markFailed = statement<{
     .where('sent_at', 'is', null),
 );
 
-/** Gives a mail up that is no longer of use. It stays in the outbox as a dead letter, with its last error. */
+/** Turns a mail that is no longer needed into a dead letter. Keeps its last error, if any. */
 export const markDead = statement<{ id: string; now: number; last_error: string }>()((db, p) =>
   db
     .updateTable('outbox')
@@ -91,7 +91,7 @@ export const markDead = statement<{ id: string; now: number; last_error: string 
     .where('sent_at', 'is', null),
 );
 
-/** Gives a mail up that the mail server refuses for good. It stays in the outbox as a dead letter. */
+/** Turns a mail that the mail server refuses permanently into a dead letter. */
 export const markRefused = statement<{ id: string; now: number; last_error: string; refusals: number }>()(
   (db, p) =>
     db
@@ -101,7 +101,7 @@ export const markRefused = statement<{ id: string; now: number; last_error: stri
       .where('sent_at', 'is', null),
 );
 
-/** When the next waiting mail of a priority is due; null when none waits. */
+/** When the next waiting mail of a priority is due. Null when none is waiting. */
 export const findNextDue = statement<{ priority: number }>()((db, p) =>
   db
     .selectFrom('outbox')
@@ -111,7 +111,7 @@ export const findNextDue = statement<{ priority: number }>()((db, p) =>
     .where('priority', '=', p.priority),
 );
 
-/** How many mails wait, counted up to a limit; answered from the index of those that do. */
+/** The number of waiting mails up to a limit, read from their index alone. */
 export const countWaiting = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom((e) =>
@@ -126,7 +126,7 @@ export const countWaiting = statement<{ limit: number }>()((db, p) =>
     .select((e) => e.fn.countAll<number>().as('count')),
 );
 
-/** The mails that were delivered, newest first. */
+/** Lists delivered mails, newest first. */
 export const listSent = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('outbox')
@@ -137,7 +137,7 @@ export const listSent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** The mails that wait or were given up, newest first. */
+/** Lists waiting mails and dead letters, newest first. */
 export const listUnsent = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('outbox')
@@ -156,7 +156,7 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** Deletes some mails that were sent, or of no more use, before a moment. */
+/** Deletes mails that were sent or expired long ago, at most `limit`. */
 export const sweepOutbox = statement<{ sent_before: number; dead_before: number; limit: number }>()(
   (db, p, dialect) =>
     db
