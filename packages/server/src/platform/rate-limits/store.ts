@@ -2,7 +2,7 @@ import { statement } from '../database/statement.ts';
 
 export const rateLimitTable = 'rate_limits';
 
-/** Takes one point back from the window that ends in this span; another window of the key is left alone. */
+/** Subtracts one point from the window that ends in this span. Other windows of the key are not changed. */
 export const refundPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>
   db
     .updateTable(rateLimitTable)
@@ -13,7 +13,7 @@ export const refundPoint = statement<{ key: string; ends_after: number; ends_bef
     .where('expire', '<', p.ends_before),
 );
 
-/** Deletes some windows that ended before a moment. */
+/** Deletes windows that ended before a time, at most `limit`. */
 export const sweepRateLimits = statement<{ before: number; limit: number }>()((db, p, dialect) =>
   db
     .deleteFrom(rateLimitTable)
