@@ -35,7 +35,7 @@ const optional = <T>(format: format.Format<T>, description: string): Setting<T |
 });
 
 /** Every setting except the key rings and the rate limits. */
-export const settings = {
+const settings = {
   PORT: setting(format.port, 8787, 'TCP port to listen on.'),
   HOST: setting(format.anyText, '127.0.0.1', 'Address to listen on.'),
   DATABASE_URL: setting(
