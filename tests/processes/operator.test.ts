@@ -185,7 +185,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       asking = false;
       await asked;
       expect(code).toBe(0);
-      expect(stderr).toMatch(/^Waiting \d s, until all nodes/m);
+      expect(stderr).toMatch(/^Waiting \d s until all nodes/m);
       expect(after).toHaveLength(1);
       expect(before).not.toContain(after[0]!);
       expect(await signedBy()).toBe(after[0]!);
