@@ -1,5 +1,5 @@
-// `npm run bench -- [figure …]`: measures what is promised in figures, all of it unless some are named, and says
-// whether the promises are kept. Ends with 1 unless every one of them is.
+// `npm run bench -- [figure …]`: measures the promised figures, or only the named ones, and reports whether each promise
+// is kept. Exits with 1 unless all of them are.
 
 import { costs } from './figures/costs.ts';
 import { forged } from './figures/forged.ts';
@@ -26,7 +26,7 @@ const figures: readonly Figure[] = [
   knownAddresses,
 ];
 
-/** Promises nothing: it is measured only where it is named. */
+/** Figures without a promise. They are measured only by name. */
 const unpromised: readonly Figure[] = [costs];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -36,7 +36,7 @@ function chosenFigures(names: readonly string[]): readonly Figure[] {
   const unknown = names.filter((name) => !all.some((figure) => figure.name === name));
   if (unknown.length > 0) {
     const known = all.map(({ name }) => name).join(', ');
-    process.stderr.write(`bench: there is no ${unknown.join(', ')}; there is ${known}\n`);
+    process.stderr.write(`bench: unknown figure ${unknown.join(', ')}; choose from ${known}\n`);
     process.exit(2);
   }
   return names.length === 0 ? figures : all.filter(({ name }) => names.includes(name));

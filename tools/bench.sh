@@ -1,5 +1,5 @@
 #!/bin/sh
-# `npm run bench`: measures what is promised in figures, or with arguments (`npm run bench -- me start`) some of it.
+# `npm run bench`: measures all promised figures, or the named ones (`npm run bench -- me start`).
 cd "$(dirname "$0")/.." || exit 1
 needs=everything
 . tools/install.sh
@@ -9,7 +9,7 @@ for program in wrk taskset; do
   command -v $program >/dev/null || missing="$missing $program"
 done
 if [ -n "$missing" ] || [ ! -r /proc/self/stat ]; then
-  echo "latchkey: the figures are measured on Linux, with${missing:- /proc}; on Debian: apt-get install wrk util-linux" >&2
+  echo "latchkey: benchmarks need Linux with${missing:- /proc}; on Debian: apt-get install wrk util-linux" >&2
   exit 1
 fi
 exec node_modules/.bin/bun bench/bench.ts "$@"

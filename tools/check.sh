@@ -1,5 +1,5 @@
 #!/bin/sh
-# `npm run check`: everything that can be said without running the tests. Runs all checks, then tells.
+# `npm run check`: all checks except the tests. Runs every check before it reports the failed ones.
 cd "$(dirname "$0")/.." || exit 1
 needs=everything
 . tools/install.sh
@@ -12,7 +12,7 @@ check() {
   "$@" || failed="$failed $name"
 }
 
-# An address in the lock file would tie every install to the registry it was made with.
+# A resolved URL in the lock file would tie every install to one registry.
 lock_is_portable() {
   ! grep -n '"resolved": "http' package-lock.json
 }

@@ -1,4 +1,4 @@
-# Installs Debian's packages where that is possible and permitted. The other scripts source it.
+# Defines install_debian, which installs Debian packages if run as root on Debian. Sourced by the other scripts.
 install_debian() {
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "latchkey: installing $* ..." >&2

@@ -1,6 +1,6 @@
-// Renews the names of authenticators from the public community list, which a person has looked at or fetched:
-// `bun tools/renew-aaguids.ts FILE_OR_URL [TARGET]`. The list is `aaguid.json` of
-// https://github.com/passkeydeveloper/passkey-authenticator-aaguids: names and icons by AAGUID; icons stay out.
+// Updates the names of authenticators from the public community list: `bun tools/renew-aaguids.ts FILE_OR_URL [TARGET]`.
+// The list is `aaguid.json` of https://github.com/passkeydeveloper/passkey-authenticator-aaguids. It has a name and icons
+// for each AAGUID; icons are left out. Review the list before you use it.
 
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -8,10 +8,10 @@ import { z } from 'zod';
 const shipped = join(import.meta.dir, '../packages/server/src/sign-in/passkeys/aaguids.json');
 const maxNameLength = 100;
 const aaguid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-// The list says of itself that it will be emptied when it is given up: that is no reason to lose the names.
+// Its maintainers will empty the list when they abandon it. Do not lose the names then.
 const communityList = z
   .record(aaguid, z.object({ name: z.string().min(1).max(maxNameLength) }))
-  .refine((names) => Object.keys(names).length > 0, 'the list is empty; nothing was changed');
+  .refine((names) => Object.keys(names).length > 0, 'the list is empty; nothing was written');
 
 const [source, target = shipped] = process.argv.slice(2);
 if (!source) {
@@ -20,8 +20,8 @@ if (!source) {
 }
 
 const isUrl = /^https:/.test(source);
-const given = isUrl ? await (await fetch(source)).json() : await Bun.file(source).json();
-const entries = Object.entries(communityList.parse(given)).sort(([a], [b]) => (a < b ? -1 : 1));
+const downloaded = isUrl ? await (await fetch(source)).json() : await Bun.file(source).json();
+const entries = Object.entries(communityList.parse(downloaded)).sort(([a], [b]) => (a < b ? -1 : 1));
 const renewed = {
   source: isUrl ? source : 'https://github.com/passkeydeveloper/passkey-authenticator-aaguids',
   date: new Date().toISOString().slice(0, 10),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `npm run screenshots`: installs and builds what is missing, then takes the pictures.
+# `npm run screenshots`: takes screenshots of the web pages.
 cd "$(dirname "$0")/.." || exit 1
 needs=everything
 . tools/install.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `npm test`: everything, or with arguments (`npm test -- tests/x.test.ts`) what `bun test` makes of them.
-# The last line is always `N passed, N failed`.
+# `npm test`: runs all tests, or passes its arguments to `bun test` (`npm test -- tests/x.test.ts`).
+# The last line of output is always `N passed, N failed`.
 cd "$(dirname "$0")/.." || exit 1
 
 finish() {
@@ -26,7 +26,7 @@ if [ -z "$CHROMIUM_PATH" ]; then
   finish 0 1
 fi
 export CHROMIUM_PATH
-# Without a keychain its tests are skipped.
+# The keychain tests are skipped without these.
 { command -v gnome-keyring-daemon && command -v dbus-daemon; } >/dev/null || install_debian gnome-keyring dbus
 
 [ $# -gt 0 ] || set -- ./packages ./tests
@@ -35,9 +35,9 @@ mkdir -p artifacts
 rm -f artifacts/junit.xml artifacts/status
 log=artifacts/tests.log
 
-# Two files at a time: most of a test is waiting, for a browser, a mail or a disk.
-# Bun's own summary counts files that do not load; its JUnit report does not. Reading to the end of the pipe
-# also waits until everything that the tests started is gone.
+# Two files at a time, because tests mostly wait for a browser, a mail or the disk. The counts come from Bun's summary:
+# its JUnit report omits files that fail to load. Reading to the end of the pipe also waits for every process that the
+# tests started.
 {
   node_modules/.bin/bun test --parallel=2 --no-isolate --timeout 30000 --reporter=junit --reporter-outfile=artifacts/junit.xml "$@" 2>&1
   echo $? >artifacts/status
@@ -45,7 +45,7 @@ log=artifacts/tests.log
 status=$(cat artifacts/status)
 rm -f artifacts/status
 
-# The last `N pass` and the `N fail` after it; none when Bun itself broke down.
+# The last `N pass` and `N fail` of the summary. Empty if Bun crashed.
 escape=$(printf '\033')
 counts=$(sed "s/$escape\[[0-9;]*m//g" "$log" |
   awk 'NF == 2 && $2 == "pass" { pass = $1 } NF == 2 && $2 == "fail" { fail = $1 }

@@ -1,5 +1,5 @@
-// What the capacity model in docs/capacity.md is made from: bytes of each kind of row with its indexes, CPU time of
-// each kind of request, and what writes write. The rows are real: people sign up, add a passkey, log in a device.
+// The inputs of the capacity model in docs/capacity.md: bytes of each kind of row with its indexes, and CPU time and bytes
+// written for each kind of request. The rows come from real requests: people sign up, add a passkey, log in a device.
 
 import { Database as Connection } from 'bun:sqlite';
 import postgres from 'postgres';
@@ -9,7 +9,7 @@ import { startPostgres } from '../../tests/support/postgres.ts';
 import { runOperator } from '../../tests/support/service.ts';
 import { capacityLines, type RequestCost } from '../support/capacity.ts';
 import { concurrently } from '../support/concurrently.ts';
-import { journeyOf, meNotingTheUse } from '../support/journey.ts';
+import { journeyOf, meStoringTheUse } from '../support/journey.ts';
 import { connections } from '../support/load.ts';
 import { bytesWritten, cpuSeconds, cpuSecondsOfFamily, parentOf } from '../support/processes.ts';
 import type { Figure, Measurement } from '../support/report.ts';
@@ -26,16 +26,16 @@ interface TableSize {
   readonly bytes: number;
 }
 
-/** What is asked of a database besides being one. */
-interface Bookkeeper {
+/** Reads the resource usage of a database. */
+interface UsageReader {
   sizes(): Promise<TableSize[]>;
-  /** CPU seconds of a database that is a process of its own, so far. */
+  /** CPU seconds used so far by a database with its own processes; 0 on SQLite. */
   cpuSeconds(): number;
-  /** Bytes written to disk, or to the database's log, so far. */
+  /** Bytes written so far to disk, or on PostgreSQL to the write-ahead log. */
   bytesWritten(): Promise<number>;
-  /** Mails that wait to be sent. */
+  /** Mails waiting to be sent. */
   waitingMails(): Promise<number>;
-  /** Lets all sessions have been used last ten minutes earlier. */
+  /** Moves the last use of all sessions back by ten minutes. */
   age(): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ interface Bookkeeper {
 const waiting = 'SELECT count(*) AS mails FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL';
 const aging = 'UPDATE sessions SET last_used_at = last_used_at - 600000';
 
-function keepSqlite(databaseUrl: string, service: number): Bookkeeper {
+function sqliteUsage(databaseUrl: string, service: number): UsageReader {
   const open = () => new Connection(databaseUrl.slice('sqlite:'.length), { readonly: true });
   return {
     sizes: async () => {
@@ -79,7 +79,7 @@ function keepSqlite(databaseUrl: string, service: number): Bookkeeper {
   };
 }
 
-async function keepPostgres(databaseUrl: string): Promise<Bookkeeper> {
+async function postgresUsage(databaseUrl: string): Promise<UsageReader> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
   const postmaster = parentOf((await sql`SELECT pg_backend_pid() AS pid`)[0]!['pid']);
   return {
@@ -102,34 +102,35 @@ async function keepPostgres(databaseUrl: string): Promise<Bookkeeper> {
 async function measure(databaseUrl: string, dialect: Dialect): Promise<Measurement> {
   const ring = generateKey();
   const server = await startService({ databaseUrl, keys: ring });
-  const keeper = dialect === 'sqlite' ? keepSqlite(databaseUrl, server.pid) : await keepPostgres(databaseUrl);
+  const usage =
+    dialect === 'sqlite' ? sqliteUsage(databaseUrl, server.pid) : await postgresUsage(databaseUrl);
   const settings = { DATABASE_URL: databaseUrl, LATCHKEY_KEYS: ring };
   const { stdout } = await runOperator(settings, 'services', 'create', 'bench');
   const service = `Basic ${btoa(stdout.trim().split('\n').at(-1)!)}`;
 
   const spent = async (): Promise<RequestCost> => ({
     service: cpuSeconds(server.pid),
-    database: keeper.cpuSeconds(),
-    written: await keeper.bytesWritten(),
+    database: usage.cpuSeconds(),
+    written: await usage.bytesWritten(),
   });
   const requests = new Map<string, RequestCost>();
   let sizes: TableSize[] = [];
   for (const { name, run } of journeyOf({ url: server.url, keys: parseKeyRing(ring), service }, people)) {
-    if (name === meNotingTheUse) {
-      // From here on no row is added, and PostgreSQL keeps what aging leaves behind.
-      sizes = await keeper.sizes();
-      await keeper.age();
+    if (name === meStoringTheUse) {
+      // Later steps add no rows, and on PostgreSQL the dead rows of `age` would count.
+      sizes = await usage.sizes();
+      await usage.age();
     }
     const before = await spent();
     await concurrently(connections, people, run);
-    // What a request leaves to be done is part of its cost.
-    while ((await keeper.waitingMails()) > 0) await Bun.sleep(mailPollMs);
+    // Background work of a request is part of its cost.
+    while ((await usage.waitingMails()) > 0) await Bun.sleep(mailPollMs);
     const after = await spent();
     const each = (of: keyof RequestCost) => (after[of] - before[of]) / people;
     requests.set(name, { service: each('service'), database: each('database'), written: each('written') });
   }
   await server.stop();
-  await keeper.close();
+  await usage.close();
 
   const rows = new Map(
     sizes.filter(({ rows }) => rows >= people).map(({ name, rows, bytes }) => [name, bytes / rows]),
@@ -146,8 +147,8 @@ async function measure(databaseUrl: string, dialect: Dialect): Promise<Measureme
 
 function costLine(name: string, { service, database, written }: RequestCost): string {
   const micros = (seconds: number) => `${(seconds * 1e6).toFixed(0)} us`;
-  const ofDatabase = database > 0 ? ` and ${micros(database)} of the database` : '';
-  return `${name}: ${micros(service)} CPU${ofDatabase}, ${written.toFixed(0)} bytes written`;
+  const databaseCost = database > 0 ? ` and ${micros(database)} of the database` : '';
+  return `${name}: ${micros(service)} CPU${databaseCost}, ${written.toFixed(0)} bytes written`;
 }
 
 export const costs: Figure = {

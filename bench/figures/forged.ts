@@ -1,5 +1,5 @@
-// Access tokens of the right shape, under a key of the ring, with another MAC: refused as fast as a bare server
-// answers the same bytes. That no statement runs is held by tests/no-statement.test.ts.
+// Access tokens with the right format and key id but a wrong MAC, against a bare server that answers the same bytes.
+// tests/invariants/no-statement.test.ts checks that they cause no database statement.
 
 import { randomBytes } from 'node:crypto';
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
@@ -10,8 +10,8 @@ import { compare, roundSeconds } from '../support/rounds.ts';
 import { startBareServer, startService } from '../support/service.ts';
 import { bearer, sqliteUrl, tokensInTurn } from '../support/stand.ts';
 
-/** The MAC is the last 32 of a handle's bytes: a little less than its last 43 letters. */
-const macLetters = 42;
+/** The MAC is the last 32 bytes of a handle: slightly less than its last 43 characters. */
+const macCharacters = 42;
 
 export const forged: Figure = {
   name: 'forged',
@@ -23,11 +23,12 @@ export const forged: Figure = {
       const value = Date.now() + 3_600_000;
       const genuine = mintHandle(keys, 'accessToken', { subject: randomBytes(subjectBytes), value });
       return (
-        genuine.slice(0, -macLetters) + randomBytes(macLetters).toString('base64url').slice(0, macLetters)
+        genuine.slice(0, -macCharacters) +
+        randomBytes(macCharacters).toString('base64url').slice(0, macCharacters)
       );
     });
     const answer = await recordAnswer(service.url + mePath, bearer(tokens[0]!));
-    if (answer.status !== 401) throw new Error(`a forged token was answered with ${answer.status}`);
+    if (answer.status !== 401) throw new Error(`a forged token got status ${answer.status}`);
     const bare = await startBareServer(answer);
     const load = { path: mePath, tokens, seconds: roundSeconds, expected: answer };
     const comparison = await compare(

@@ -1,5 +1,5 @@
-// Whether the answer to a mail request tells by its time if the account exists: requests in turn for an address with
-// an account and for one without, inside this process, so that nothing but the service takes time.
+// Whether the response time of a mail request reveals if the account exists. Alternates between an address with an account
+// and one without, in this process, so that no network or client adds noise.
 
 import { openApp } from '../../tests/support/app.ts';
 import type { Figure, Finding } from '../support/report.ts';
@@ -24,7 +24,7 @@ async function measure(dialect: 'sqlite' | 'postgres'): Promise<Finding> {
   await app.close();
   const [known, unknown] = [median(times.known), median(times.unknown)];
   return {
-    what: `Asking for a mail to a known address takes longer or shorter than to an unknown one, ${dialect}`,
+    what: `Time difference between mail requests for known and unknown addresses, ${dialect}`,
     value: Math.abs(known / unknown - 1) * 100,
     unit: '%',
     promise: { atMost: 10 },

@@ -1,4 +1,4 @@
-// What the service holds in memory after it has been busy.
+// Memory use of the service after load.
 
 import { memoryOf } from '../support/processes.ts';
 import type { Figure } from '../support/report.ts';
@@ -32,8 +32,8 @@ export const memory: Figure = {
         unit: 'MB',
         promise: { atMost: 120 },
         details: [
-          `when it was ready: ${inMegabytes(started.resident)}, of which anonymous ${inMegabytes(started.anonymous)}`,
-          `after ${requests.toLocaleString('en')} requests: ${inMegabytes(busy.resident)}, of which anonymous ${inMegabytes(busy.anonymous)}; at most ${inMegabytes(busy.peak)}`,
+          `when ready: ${inMegabytes(started.resident)}, of which anonymous ${inMegabytes(started.anonymous)}`,
+          `after ${requests.toLocaleString('en')} requests: ${inMegabytes(busy.resident)}, of which anonymous ${inMegabytes(busy.anonymous)}; peak ${inMegabytes(busy.peak)}`,
         ],
       },
     ];

@@ -1,5 +1,5 @@
-// POST /passkey/login, against a bare loop around the library that verifies it. Both are given signatures of the
-// same key, and as many at a time.
+// POST /passkey/login, against a bare loop around the library that verifies assertions. Both get signatures of the same
+// key, with the same concurrency.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ interface Signed {
   readonly assertions: Assertion[];
 }
 
-/** Responses to as many challenges; the service answers asking for one with no more than such a handle. */
+/** Signs challenges that are created here instead of requested: the service does nothing else to create one. */
 function sign(keys: KeyRing, authenticator: Authenticator): Signed {
   const challenges = Array.from({ length: loginsPerRound }, () =>
     mintChallenge(keys, 'passkeyLogin', {

@@ -1,5 +1,5 @@
-// POST /refresh on PostgreSQL, against pgbench running the very statement. pgbench stands where the service stands,
-// on the server's core; PostgreSQL, and what asks the service, are on the other.
+// POST /refresh on PostgreSQL, against pgbench running the same statement. pgbench and the service run on the server core;
+// PostgreSQL and the load generator run on the other one.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,17 +16,17 @@ import { fillStore, refreshIdleTtlMs } from '../support/store.ts';
 
 const sessions = 100_000;
 
-/** It connects anew in each round, which takes of its time and of PostgreSQL's. */
+/** Longer than a round of the service, because pgbench connects again in each round. */
 const pgbenchSeconds = 2;
 
-/** The sessions that pgbench updates, each round its own, are numbered; their ids lie in no order, as a hash does. */
+/** pgbench updates numbered sessions, different ones in each round. Their ids are hashes, in no order. */
 const idOfSlot = "('ses_' || left(md5(cast(:slot as text)), 22))";
 const slotsPerClient = Math.floor(tokensInTurn / connections);
 const slotsPerRound = slotsPerClient * connections;
 
 /**
- * Each client goes through its own sessions again and again: in the first turn they are in generation 1, in the
- * second in generation 2, so every update finds its row.
+ * Each client cycles through its own sessions. In its first cycle they are in generation 1, in the second in generation 2,
+ * so every update finds its row.
  */
 async function pgbenchScript(): Promise<string> {
   const { text, placeholders } = await rotateStatement('postgres');
@@ -49,7 +49,7 @@ async function pgbenchScript(): Promise<string> {
   ].join('\n');
 }
 
-/** As many more sessions, of the same accounts, as pgbench needs in all rounds: at most twice those there are. */
+/** Adds the sessions that pgbench needs in all rounds to the existing accounts: at most twice the existing number. */
 const addNumberedSessions = (sql: postgres.Sql) =>
   sql.unsafe(`INSERT INTO sessions
     SELECT 'ses_' || left(md5(cast(number - 1 AS text)), 22), user_id, session_epoch, kind, method, generation,
@@ -88,7 +88,7 @@ async function pgbenchRounds(databaseUrl: string, sql: postgres.Sql): Promise<()
   };
 }
 
-/** Rounds, and what the database used in them for each request, in CPU microseconds. */
+/** Runs rounds and measures the CPU time of the database for each request. */
 function watchDatabase(postmaster: number, run: () => Promise<Sample>) {
   const samples: Sample[] = [];
   return {

@@ -1,4 +1,5 @@
-// POST /refresh on SQLite, where every answer is on disk, against a bare loop of the same statement, a commit each.
+// POST /refresh on SQLite, where every response waits for the disk, against a bare loop of the same statement with one
+// commit each.
 
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// GET /me and POST /refresh with a store a hundred times as large as another.
+// GET /me and POST /refresh on a database a hundred times as large as another.
 
 import { connections } from '../support/load.ts';
 import { type Figure, ratioFinding } from '../support/report.ts';

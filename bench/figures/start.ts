@@ -1,4 +1,4 @@
-// From the start of the program to its first 200 on /readyz.
+// Time from the start of the program to its first 200 on /readyz.
 
 import { join } from 'node:path';
 import { watchOthers } from '../support/others.ts';
@@ -15,11 +15,11 @@ const npmStart = ['npm', '--prefix', root, 'start'];
 
 interface Start {
   readonly ms: number;
-  /** Of the process that was started and its children. */
+  /** CPU time of the started process and its children. */
   readonly cpuMs: number;
 }
 
-/** Several starts, each in an empty directory, unless there is a store. */
+/** Starts the service several times, on the given database or each time in an empty directory. */
 async function startsOf(command: string[], databaseUrl?: string): Promise<Start[]> {
   const done = [];
   for (let start = 0; start < starts; start++) {
@@ -45,14 +45,14 @@ export const start: Figure = {
     const again = await startsOf(serveCommand, databaseUrl);
     const fresh = await startsOf(serveCommand);
     const details = [
-      line('bun main.ts serve, with a store', again),
+      line('bun main.ts serve, with an existing database', again),
       line('bun main.ts serve, in an empty directory', fresh),
       line('latchkey-server serve, in an empty directory', await startsOf(operatorProgram)),
       line('npm start, in an empty directory', await startsOf(npmStart)),
     ];
     return [
       {
-        what: 'Start to the first 200 on /readyz, with a store',
+        what: 'Start to the first 200 on /readyz, with an existing database',
         value: median(again.map(({ ms }) => ms)),
         unit: 'ms',
         promise: { atMost: 300 },

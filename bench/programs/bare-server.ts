@@ -1,4 +1,4 @@
-// The least that a server on Bun can do: it answers every request with the same status, headers and body.
+// A minimal Bun server: answers every request with the same status, headers and body.
 
 const { status, headers, body } = JSON.parse(process.env['ANSWER'] ?? '{}');
 

@@ -1,5 +1,5 @@
-// A bare loop of one statement on SQLite, a commit each: what a service would do that shares no commit. Tells what
-// it did in a line of JSON.
+// A bare loop of one statement on SQLite with one commit each, like a service without group commit. Prints its result as a
+// line of JSON.
 
 import { Database } from 'bun:sqlite';
 import { bytesWritten } from '../support/processes.ts';
@@ -10,9 +10,9 @@ export interface CommitLoop {
   readonly path: string;
   readonly statement: RotateStatement;
   readonly seconds: number;
-  /** Every how manyth session takes turns. */
+  /** Uses every `step`th session. */
   readonly step: number;
-  /** By how much each update extends the session's idle life, from now. */
+  /** The idle timeout that each update sets, in milliseconds from now. */
   readonly idleTtlMs: number;
 }
 

@@ -1,5 +1,5 @@
-// A bare loop around the library that verifies passkey logins: the same assertions again and again, some at a time.
-// Tells what it did in a line of JSON.
+// A bare loop around the library that verifies assertions: repeats the same assertions concurrently. Prints its result as a
+// line of JSON.
 
 import { readFileSync } from 'node:fs';
 import { verifyAuthenticationResponse } from '@simplewebauthn/server';

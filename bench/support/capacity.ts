@@ -1,14 +1,14 @@
-// The capacity model: what some numbers of accounts cost, from measured unit costs and stated assumptions.
+// The capacity model: the cost of a number of accounts, from measured unit costs and the assumptions below.
 
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 
-/** What one request takes. */
+/** The cost of one request. */
 export interface RequestCost {
   /** CPU seconds of the service. */
   readonly service: number;
-  /** CPU seconds of the database, where it is a process of its own. */
+  /** CPU seconds of a database with its own processes; 0 on SQLite. */
   readonly database: number;
-  /** What is written to disk, in bytes: by the service itself, or to the database's log. */
+  /** Bytes written to disk by the service, or on PostgreSQL to the write-ahead log. */
   readonly written: number;
 }
 
@@ -18,32 +18,32 @@ export interface UnitCosts {
   readonly rows: ReadonlyMap<string, number>;
 }
 
-/** What is worth telling of: SQLite is one file on one machine. */
+/** The numbers of accounts to report. SQLite is one file on one machine. */
 const accountsOn = { sqlite: [10_000, 1_000_000], postgres: [10_000, 1_000_000, 100_000_000] } as const;
 
-/** How much more there is to do at the busiest hour than on average. */
+/** Load of the busiest hour relative to the average. */
 const peakFactor = 3;
 const secondsOfDay = 86_400;
 const eventRetentionDays = 400;
 const daysOfMonth = 30;
 
-/** Logins of an account in a month. */
+/** Sign-ins of an account in a month. */
 const mailLogins = 2;
 const passkeyLogins = 1;
 const deviceLogins = 2;
 const pollsOfDeviceLogin = 6;
 
-/** A session's row goes 31 days after its idle end, which comes 30 days after its last use. */
+/** A session is deleted 31 days after its idle timeout of 30 days. */
 const sessionRowDays = 75;
-/** That of a browser login by passkey goes 31 days after its longest possible end, 180 days after its start. */
+/** A browser session by passkey is deleted 31 days after its absolute lifetime of 180 days. */
 const passkeySessionRowDays = 211;
 const logins = mailLogins + passkeyLogins + deviceLogins;
-/** One of each login, one of each approval, and one of anything else. */
+/** One for each sign-in, one for each approval, and one other. */
 const eventsOfMonth = logins + deviceLogins + 1;
 
-/** Of all accounts, those in use on a day, and what they ask for on it. */
+/** The share of accounts in use on a day, and their requests on that day. */
 const activeShare = 0.3;
-const activeDay = { calls: 100, callsThatNoteTheUse: 40, refreshes: 4 };
+const activeDay = { calls: 100, callsThatStoreTheUse: 40, refreshes: 4 };
 
 const rowsOfAccount: Readonly<Record<string, number>> = {
   users: 1,
@@ -57,11 +57,11 @@ const rowsOfAccount: Readonly<Record<string, number>> = {
 
 /** Requests of an account on an average day, by the names of the steps that were measured. */
 const requestsOfDay: Readonly<Record<string, number>> = {
-  'GET /me': activeShare * (activeDay.calls - activeDay.callsThatNoteTheUse),
-  'GET /me, noting the use': activeShare * activeDay.callsThatNoteTheUse,
+  'GET /me': activeShare * (activeDay.calls - activeDay.callsThatStoreTheUse),
+  'GET /me, storing the use': activeShare * activeDay.callsThatStoreTheUse,
   'POST /refresh': activeShare * activeDay.refreshes,
   'POST /magic_link': mailLogins / daysOfMonth,
-  // Dearer than for an account that is there already.
+  // More expensive than for an existing account.
   'POST /magic_link/verify, a new account': mailLogins / daysOfMonth,
   'POST /passkey/login/challenge': passkeyLogins / daysOfMonth,
   'POST /passkey/login': passkeyLogins / daysOfMonth,
@@ -76,7 +76,7 @@ const reads = new Set(['GET /me', 'POST /passkey/login/challenge']);
 const round = (value: number): string =>
   value >= 10 ? Math.round(value).toLocaleString('en') : value.toPrecision(2);
 
-/** The model, a line for each number of accounts. */
+/** The results of the model, one line for each number of accounts. */
 export function capacityLines(costs: UnitCosts, dialect: Dialect): string[] {
   const perSecond = Object.entries(requestsOfDay).map(([name, count]) => {
     const cost = costs.requests.get(name);

@@ -1,17 +1,17 @@
 /**
- * Does pieces of work, numbered from 0, so many at a time, each worker taking the next one as soon as it is done:
- * a number of them, or as long as `goesOn` says. Answers with how many were done.
+ * Runs `work` with the numbers 0, 1, 2 and so on, `concurrency` at a time: `limit` times, or as long as `limit` returns
+ * true. Resolves with the number of runs.
  */
 export async function concurrently(
-  atATime: number,
-  goesOn: number | (() => boolean),
+  concurrency: number,
+  limit: number | (() => boolean),
   work: (index: number) => Promise<unknown>,
 ): Promise<number> {
   let next = 0;
-  const more = typeof goesOn === 'number' ? () => next < goesOn : goesOn;
+  const more = typeof limit === 'number' ? () => next < limit : limit;
   const worker = async () => {
     while (more()) await work(next++);
   };
-  await Promise.all(Array.from({ length: atATime }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   return next;
 }

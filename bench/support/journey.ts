@@ -1,4 +1,4 @@
-// Everything that a person does with the service, step by step, each step by many people before the next one.
+// Everything that a person does with the service, as a sequence of steps. Many people finish a step before the next one.
 
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
@@ -10,22 +10,22 @@ interface Person {
   readonly authenticator: Authenticator;
   accessToken: string;
   refreshToken: string;
-  /** What the last answer brought that the next step needs. */
-  // biome-ignore lint/suspicious/noExplicitAny: it is different at every step
+  /** The body of the last response, which the next step needs. */
+  // biome-ignore lint/suspicious/noExplicitAny: it differs in every step
   answer: any;
 }
 
 export interface JourneySettings {
   readonly url: string;
   readonly keys: KeyRing;
-  /** The `Authorization` of a sibling service. */
+  /** The `Authorization` header of a service. */
   readonly service: string;
 }
 
-/** The step whose sessions were last used so long ago that their use is written down again. */
-export const meNotingTheUse = 'GET /me, noting the use';
+/** The step whose sessions were last used so long ago that the service stores their use again. */
+export const meStoringTheUse = 'GET /me, storing the use';
 
-/** A request of one kind; it comes after those before it. */
+/** One kind of request. Depends on the steps before it. */
 export interface Step {
   readonly name: string;
   run(person: number): Promise<void>;
@@ -41,11 +41,14 @@ export function journeyOf({ url, keys, service }: JourneySettings, count: number
     answer: undefined,
   }));
 
-  const ask = async (person: Person, method: string, path: string, asked: HttpAsk = {}): Promise<void> => {
+  const ask = async (person: Person, method: string, path: string, options: HttpAsk = {}): Promise<void> => {
     const headers = {
       'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     };
-    const answer = await request(url, method, path, { ...asked, headers: { ...headers, ...asked.headers } });
+    const answer = await request(url, method, path, {
+      ...options,
+      headers: { ...headers, ...options.headers },
+    });
     if (answer.status >= 300)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     person.answer = answer.body;
@@ -54,7 +57,7 @@ export function journeyOf({ url, keys, service }: JourneySettings, count: number
     person.accessToken = person.answer.access_token;
     person.refreshToken = person.answer.refresh_token;
   };
-  /** The mail's token is a function of the request handle and the keys, which the mail worker has, too. */
+  /** Computes the token in the mail from the request handle and the keys, as the mail worker does. */
   const mailedToken = (person: Person): string =>
     mintHandle(keys, 'magicLink', readHandle(keys, 'magicLinkRequest', person.answer.request)!);
 
@@ -93,7 +96,7 @@ export function journeyOf({ url, keys, service }: JourneySettings, count: number
       keepTokens(person);
     },
     'GET /me': (person) => ask(person, 'GET', '/me', { token: person.accessToken }),
-    [meNotingTheUse]: (person) => ask(person, 'GET', '/me', { token: person.accessToken }),
+    [meStoringTheUse]: (person) => ask(person, 'GET', '/me', { token: person.accessToken }),
     'GET /organizations': (person) => ask(person, 'GET', '/organizations', { token: person.accessToken }),
     'POST /introspect': (person) =>
       ask(person, 'POST', '/introspect', {

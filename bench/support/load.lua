@@ -1,12 +1,12 @@
--- For wrk: `wrk -s load.lua URL -- FILE [refresh]`. FILE holds a token a line. Each request takes the next one, in
--- turn; with `refresh` it is spent, and the successor in the answer is the last in line. Ends with a line of JSON.
+-- A script for wrk: `wrk -s load.lua URL -- FILE [refresh]`. FILE has one token per line; requests use them in turn. With
+-- `refresh` each token is exchanged, and its successor goes to the end of the queue. Prints its result as a line of JSON.
 
 local requests, tokens, first, last = {}, {}, 1, 0
 local refreshes = false
 
 local function refresh()
   local token = tokens[first]
-  if not token then error('more requests at once than tokens') end
+  if not token then error('more concurrent requests than tokens') end
   tokens[first] = nil
   first = first + 1
   return wrk.format('POST', nil, nil, '{"refresh_token":"' .. token .. '"}')

@@ -1,4 +1,4 @@
-// Requests as fast as they are answered, by wrk on the load's core, and proof that they were answered as expected.
+// Generates load with wrk on the load core, and verifies that all responses were the expected ones.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,10 +11,10 @@ import type { RecordedAnswer, RunningServer } from './service.ts';
 
 export const connections = 32;
 
-/** What takes longer has failed. */
-const answerTimeoutSeconds = 10;
+/** A request that takes longer counts as failed. */
+const responseTimeoutSeconds = 10;
 
-/** How many bytes an answer may differ from the expected ones on average: what is cut off at the end of a round. */
+/** How far the average size of responses may differ from the expected one, in bytes: wrk cuts off the last responses. */
 const maxSizeDifference = 2;
 
 export const mePath = '/api/v1/auth/me';
@@ -23,15 +23,15 @@ export const refreshPath = '/api/v1/auth/refresh';
 export interface Load {
   readonly server: RunningServer;
   readonly path: string;
-  /** Presented in turn; with `refreshes` each is exchanged for its successor, which comes last in the line. */
+  /** Used in turn. With `refreshes` each is exchanged for its successor, which goes to the end of the queue. */
   readonly tokens: readonly string[];
   readonly refreshes?: boolean;
   readonly seconds: number;
-  /** What every answer must be. */
+  /** Every response must have this status and size. */
   readonly expected: { readonly status: number; readonly bytes: number };
 }
 
-/** What wrk tells of a load; `refused` are answers with a status of 400 or more, `failed` what got no answer. */
+/** The result of wrk. `refused` counts responses with status 400 or above, `failed` requests without a response. */
 interface WrkResult {
   readonly requests: number;
   readonly seconds: number;
@@ -43,15 +43,15 @@ interface WrkResult {
 }
 
 /**
- * Keeps all connections busy for some seconds.
- * @throws {Error} when answers failed, were of another kind of status, or of another size than expected
+ * Sends requests over all connections for some seconds.
+ * @throws {Error} when a request failed, or responses had an unexpected status or size
  */
 export async function putUnderLoad(load: Load): Promise<Sample> {
   const tokenFile = join(temporaryDirectory(), 'tokens');
   writeFileSync(tokenFile, load.tokens.join('\n'));
   const command = [
     ...['wrk', '--threads', '1', '--connections', `${connections}`, '--duration', `${load.seconds}s`],
-    ...['--timeout', `${answerTimeoutSeconds}s`],
+    ...['--timeout', `${responseTimeoutSeconds}s`],
     ...['--script', join(import.meta.dir, 'load.lua'), load.server.url + load.path, '--', tokenFile],
     ...(load.refreshes ? ['refresh'] : []),
   ];
@@ -72,8 +72,8 @@ export async function putUnderLoad(load: Load): Promise<Sample> {
 }
 
 /**
- * Refuses a load whose answers were not what was to be measured: errors are quick.
- * @throws {Error} that tells both
+ * Refuses a load whose responses were not the expected ones, because errors are faster.
+ * @throws {Error} with the expected and the actual result
  */
 export function requireExpected(
   { path, expected }: Pick<Load, 'path' | 'expected'>,
@@ -88,14 +88,14 @@ export function requireExpected(
   if (asExpected) return;
   const { status, bytes } = expected;
   throw new Error(
-    `${path} was not answered with ${status} and ${bytes} bytes: ${JSON.stringify({ ...result, bytesEach })}`,
+    `${path} did not respond with ${status} and ${bytes} bytes: ${JSON.stringify({ ...result, bytesEach })}`,
   );
 }
 
-/** Headers that belong to one connection or moment; every server makes its own. */
+/** Headers that depend on the connection or the time. Every server sends its own. */
 const ownHeaders = new Set(['date', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']);
 
-/** One answer of a server, and how many bytes it takes on the wire. */
+/** Records one response of a server, with its size on the wire. */
 export async function recordAnswer(
   url: string,
   request: RequestInit,

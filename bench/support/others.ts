@@ -1,10 +1,10 @@
-// What else the machine does: on a busy one a rate says little.
+// CPU time that other processes take: on a busy machine a rate means little.
 
 import { readFileSync } from 'node:fs';
 import { loadCore, serverCore } from './cores.ts';
 import { cpuSecondsOfFamily, ticksPerSecond } from './processes.ts';
 
-/** CPU seconds that one core has spent on anything so far. @see proc_stat(5) */
+/** CPU seconds that a core has been busy so far. @see proc_stat(5) */
 function busySecondsOf(core: number): number {
   const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'utf8'))?.[1] ?? '';
   const [user, nice, system, , , irq, softirq, steal] = line.split(' ').map(Number);
@@ -12,8 +12,8 @@ function busySecondsOf(core: number): number {
 }
 
 /**
- * Watches both cores from now on. The answer gives the share of them, 0 to 1, that went to others than this process,
- * its children, and the families of `ours`.
+ * Starts watching both cores. The returned function gives the share of their time, 0 to 1, that went to processes other
+ * than this one, the processes in `ours`, and the children of all of these.
  */
 export function watchOthers(ours: readonly number[] = []): () => number {
   const families = [process.pid, ...ours];

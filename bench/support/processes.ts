@@ -1,11 +1,11 @@
-// Programs on the server's core, and what a process has used, by /proc.
+// Runs programs on the server core, and reads the resource usage of processes from /proc.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
 import { onCore, serverCore } from './cores.ts';
 
-/** Runs a program on the server's core to its end: what it wrote on standard output and used of the CPU. */
+/** Runs a program on the server core. Resolves with its standard output and its CPU time when it has ended. */
 export async function runProgram(
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -27,29 +27,29 @@ export async function runProgram(
   return { out, cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 };
 }
 
-/** Linux tells times to programs in these, whatever the kernel counts in. @see proc(5) */
+/** The unit of times in /proc, whatever the kernel uses internally. @see proc(5) */
 export const ticksPerSecond = 100;
 
-/** The fields of /proc/<pid>/stat from the third on: what stands before may hold anything. */
+/** The fields of /proc/<pid>/stat from the third on. The second is the program name, which may contain spaces. */
 function statOf(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** The fields that proc(5) counts as 4, 14 to 17, of those from the third on. */
+/** Fields 4 and 14 to 17 of proc(5). */
 const parentOfStat = (stat: readonly string[]): number => Number(stat[1]);
 const ownSecondsOfStat = (stat: readonly string[]): number =>
   (Number(stat[11]) + Number(stat[12])) / ticksPerSecond;
 const endedChildrenSecondsOfStat = (stat: readonly string[]): number =>
   (Number(stat[13]) + Number(stat[14])) / ticksPerSecond;
 
-/** CPU seconds of a process so far, in user and kernel mode, all threads. */
+/** CPU seconds of a process so far: user and kernel time of all threads. */
 export const cpuSeconds = (pid: number): number => ownSecondsOfStat(statOf(pid));
 
-/** The process that started this one. */
+/** The id of the parent process. */
 export const parentOf = (pid: number): number => parentOfStat(statOf(pid));
 
-/** CPU seconds so far of a process and all its children, also of those that have ended. */
+/** CPU seconds so far of a process and all its children, including those that have ended. */
 export function cpuSecondsOfFamily(pid: number): number {
   const stat = statOf(pid);
   const children = readdirSync('/proc')
@@ -62,7 +62,7 @@ export function cpuSecondsOfFamily(pid: number): number {
   );
 }
 
-/** Any process may end while one looks around. */
+/** Undefined if the process has ended in the meantime. */
 function statIfAlive(pid: number): string[] | undefined {
   try {
     return statOf(pid);
@@ -71,11 +71,11 @@ function statIfAlive(pid: number): string[] | undefined {
   }
 }
 
-/** Bytes that a process has had written to disk so far. */
+/** Bytes that a process has written to disk so far. */
 export const bytesWritten = (pid: number): number =>
   Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 
-/** Bytes in memory; `anonymous` without the pages of files, which the kernel may take back. */
+/** Memory in bytes. `anonymous` excludes file pages, which the kernel can reclaim. */
 export interface Memory {
   readonly resident: number;
   readonly anonymous: number;

@@ -1,27 +1,27 @@
-// How figures are told: the raw rates of both sides, the ratio, and whether the promise is kept.
+// Reports figures: the rates of both sides, their ratio, and whether the promise is kept.
 
 import { type Comparison, cpuMicros, median, rateOf, type Sample } from './rounds.ts';
 
-/** With more of the cores than this in other hands, a time or a rate is no proof. */
+/** If other processes take a larger share of the cores, a measurement proves nothing. */
 const maxOthersShare = 0.1;
 
-/** Something that was measured. */
+/** A measurement without a promise. */
 export interface Measurement {
   readonly what: string;
-  /** What was seen, or what the value comes from, a line each. */
+  /** Observations that explain the value, one per line. */
   readonly details: readonly string[];
 }
 
-/** Something that was measured and is promised. */
+/** A measurement with a promise. */
 export interface Finding extends Measurement {
   readonly value: number;
   readonly unit?: 'MB' | 'ms' | '%';
   readonly promise: { readonly atLeast: number } | { readonly atMost: number };
-  /** The share of both cores that others took meanwhile, where that matters. */
+  /** The share of both cores that other processes took during the measurement. Not set where it does not matter. */
   readonly othersShare?: number;
 }
 
-/** One line of the table of figures: measured by `npm run bench -- <its name>`. */
+/** What `npm run bench -- <name>` measures. */
 export interface Figure {
   readonly name: string;
   run(): Promise<(Finding | Measurement)[]>;
@@ -39,14 +39,16 @@ export function verdictOf({ value, promise, othersShare = 0 }: Finding): Verdict
 const number = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
 
-/** The value, what was promised, and what came of it. */
+/** The value, the promise and the verdict, in one line. */
 export function resultOf(finding: Finding): string {
   const { value, promise, othersShare = 0 } = finding;
   const unit = finding.unit ? ` ${finding.unit}` : '';
   const bound = 'atLeast' in promise ? `at least ${promise.atLeast}` : `at most ${promise.atMost}`;
   const verdict = verdictOf(finding);
   const busy =
-    verdict === 'UNSETTLED' ? `, as others took ${Math.round(othersShare * 100)}% of both cores` : '';
+    verdict === 'UNSETTLED'
+      ? `, because other processes took ${Math.round(othersShare * 100)}% of both cores`
+      : '';
   return `${number(value)}${unit}, promised ${bound}${unit}: ${verdict}${busy}`;
 }
 
@@ -57,7 +59,7 @@ export const textOf = (measured: Finding | Measurement): string =>
     ...(isFinding(measured) ? [`  = ${resultOf(measured)}`] : []),
   ].join('\n');
 
-/** Medians of the rounds of one side, in a line. */
+/** The medians of one side, in one line. */
 function sampleLine(name: string, samples: readonly Sample[]): string {
   const of = (value: (sample: Sample) => number) => median(samples.map(value));
   const busy = of((sample) => sample.cpuSeconds / sample.seconds);
@@ -69,7 +71,7 @@ function sampleLine(name: string, samples: readonly Sample[]): string {
   return `${name}: ${number(of(rateOf))}/s, ${number(of(cpuMicros))} us CPU each, ${Math.round(busy * 100)}% of a core${latency}${disk}`;
 }
 
-/** A promise about the ratio of two rates; the ratio of CPU times stands beside it. */
+/** A finding about the ratio of two rates. Its details also show the ratio of CPU times. */
 export function ratioFinding(what: string, comparison: Comparison, atLeast: number): Finding {
   const { subject, baseline, ratios, cpuRatios } = comparison;
   const list = (values: readonly number[]) => values.map((value) => value.toFixed(2)).join(' ');

@@ -1,4 +1,4 @@
-// The statement that a refresh runs, as the service itself builds it, for others to run it bare.
+// The statement of a refresh as the service builds it, for baselines that run it without the service.
 
 import type { Dialect, Value } from '../../packages/server/src/platform/database/executor.ts';
 import { rotate } from '../../packages/server/src/sessions/store.ts';
@@ -6,7 +6,7 @@ import { rotate } from '../../packages/server/src/sessions/store.ts';
 const parameters = ['id', 'generation', 'idempotency_hash', 'now', 'idle_expires_at'] as const;
 export type RotateParameter = (typeof parameters)[number];
 
-/** Its text, and what goes into each placeholder of it: a parameter, or a number that is always the same. */
+/** The text, and the content of each placeholder: a parameter or a constant number. */
 export interface RotateStatement {
   readonly text: string;
   readonly placeholders: readonly (RotateParameter | number)[];

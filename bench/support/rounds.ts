@@ -1,14 +1,14 @@
-// Two sides in turn, many short rounds: whatever else the machine does meets both.
+// Compares two sides in many short, alternating rounds, so that other activity on the machine affects both.
 
 import { watchOthers } from './others.ts';
 
-/** What one side did in one round. */
+/** The result of one side in one round. */
 export interface Sample {
   readonly count: number;
   readonly seconds: number;
-  /** Of the measured process alone. */
+  /** CPU seconds of the measured process alone. */
   readonly cpuSeconds: number;
-  /** Bytes that the measured process had written to disk. */
+  /** Bytes that the measured process wrote to disk. */
   readonly bytesWritten?: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
@@ -16,13 +16,13 @@ export interface Sample {
 
 export interface Side {
   readonly name: string;
-  /** One round. The first one only warms up. */
+  /** Runs one round. The first one is for warming up and does not count. */
   run(): Promise<Sample>;
 }
 
-/** How many rounds count, unless a figure says otherwise. */
+/** The default number of rounds that count. */
 const rounds = 9;
-/** Seconds of one side in one round. */
+/** Duration of one side in one round. */
 export const roundSeconds = 1;
 
 export const median = (values: readonly number[]): number => {
@@ -39,25 +39,25 @@ export const cpuMicros = ({ count, cpuSeconds }: Sample): number => (cpuSeconds 
 export interface Comparison {
   readonly subject: { readonly name: string; readonly samples: readonly Sample[] };
   readonly baseline: { readonly name: string; readonly samples: readonly Sample[] };
-  /** The subject's rate for each of the baseline's, round by round. */
+  /** The rate of the subject divided by that of the baseline, for each round. */
   readonly ratios: readonly number[];
-  /** How much of the baseline's CPU a request of the subject's takes, turned over: 0.5 is twice as much. */
+  /** The CPU time of a baseline request divided by that of a subject request: 0.5 means the subject takes twice as much. */
   readonly cpuRatios: readonly number[];
-  /** The share of both cores that others took meanwhile. */
+  /** The share of both cores that other processes took. */
   readonly othersShare: number;
 }
 
 export interface CompareOptions {
   /** How many rounds count. */
   readonly counted?: number;
-  /** Processes that belong to what is measured, though this process did not start them. */
+  /** Processes that belong to the measurement although this process did not start them. */
   readonly ours?: readonly number[];
 }
 
-/** How often a round is done again at most, all in all, where one side was not let do anything. */
+/** The maximum number of repeated rounds in which one side got no CPU time at all. */
 const maxRepeats = 5;
 
-/** How many rounds there are at most, the one to warm up included. */
+/** The maximum number of rounds, including the one for warming up. */
 export const maxRounds = rounds + maxRepeats + 1;
 
 export async function compare(

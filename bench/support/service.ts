@@ -1,4 +1,4 @@
-// The programs that are measured, each a process on the server's core.
+// Starts the measured programs, each as a process on the server core.
 
 import { join } from 'node:path';
 import { type Subprocess, spawn } from 'bun';
@@ -13,23 +13,23 @@ const startPollMs = 1;
 export interface RunningServer {
   readonly url: string;
   readonly pid: number;
-  /** From the call to the first 200. */
+  /** Time from the call to the first 200. */
   readonly startedAfterMs: number;
   stop(): Promise<void>;
 }
 
 const mainFile = join(import.meta.dir, '../../packages/server/src/main.ts');
 
-/** What `serve` of the operator's program is without the shell around it. */
+/** `latchkey-server serve` without its shell wrapper. */
 export const serveCommand = [process.execPath, mainFile, 'serve'];
 
 export interface ServiceSettings {
   readonly databaseUrl: string;
-  /** The key ring. Default: the service makes its own. */
+  /** The key ring. By default the service creates its own. */
   readonly keys?: string;
 }
 
-/** Starts the service as in production but without limits, its log going nowhere; resolves when it is ready. */
+/** Starts the service as in production, but without rate limits and with its log discarded. Resolves when it is ready. */
 export function startService(settings: ServiceSettings, command = serveCommand): Promise<RunningServer> {
   const port = freePort();
   const env = {
@@ -43,14 +43,14 @@ export function startService(settings: ServiceSettings, command = serveCommand):
   return startServer(command, env, `http://127.0.0.1:${port}`, '/readyz');
 }
 
-/** An answer as it was received, to be given again. */
+/** A recorded response, for a bare server to repeat. */
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Starts a bare `Bun.serve` that answers every request alike. */
+/** Starts a bare `Bun.serve` that answers every request with the same response. */
 export function startBareServer(answer: RecordedAnswer): Promise<RunningServer> {
   const port = freePort();
   const program = join(import.meta.dir, '../programs/bare-server.ts');
@@ -66,7 +66,7 @@ async function startServer(
 ): Promise<RunningServer> {
   const started = performance.now();
   const child = spawn(onCore(serverCore, command), {
-    // No .env file of a developer's is read there.
+    // A directory without a developer's .env file.
     cwd: temporaryDirectory(),
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
     stdin: 'ignore',
@@ -87,7 +87,7 @@ async function startServer(
   };
 }
 
-/** Waits until a server answers, whatever the status of a bare one; a service that is not ready answers 503. */
+/** Waits for a response other than 503, which a service sends until it is ready. A bare server may send any other. */
 async function firstAnswer(
   address: string,
   child: Subprocess<'ignore', 'ignore', 'pipe'>,
@@ -103,5 +103,5 @@ async function firstAnswer(
     }
   }
   child.kill('SIGKILL');
-  throw new Error(`a server did not start: ${await new Response(child.stderr).text()}`);
+  throw new Error(`the server did not start: ${await new Response(child.stderr).text()}`);
 }

@@ -1,4 +1,4 @@
-// A service on a full store of its own, ready to be asked.
+// A running service on a filled database of its own.
 
 import { join } from 'node:path';
 import {
@@ -13,10 +13,10 @@ import { roundSeconds, type Sample } from './rounds.ts';
 import { type RecordedAnswer, type RunningServer, startService } from './service.ts';
 import { accessTokenOf, fillStore, unspentTokenOf } from './store.ts';
 
-/** How many tokens take turns. */
+/** How many tokens a load uses in turn. */
 export const tokensInTurn = 10_000;
 
-/** The requests that a round cut off are still at work; they are over when nothing changes for so long. */
+/** Requests cut off at the end of a round have finished when nothing changes for this long. */
 const settleMs = 100;
 
 export interface Stand {
@@ -26,24 +26,24 @@ export interface Stand {
   readonly sessions: number;
 }
 
-/** A fresh place for a SQLite database. */
+/** The URL of a SQLite database that does not exist yet. */
 export const sqliteUrl = (): string => `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`;
 
-/** Fills a store and starts the service on it. */
+/** Fills a database and starts the service on it. */
 export async function openStand(sessions: number): Promise<Stand> {
   const databaseUrl = sqliteUrl();
   await fillStore(databaseUrl, sessions);
   return standOn(databaseUrl, sessions);
 }
 
-/** Starts the service on a store that holds so many sessions. */
+/** Starts the service on a database with this number of sessions. */
 export async function standOn(databaseUrl: string, sessions: number): Promise<Stand> {
   const keys = generateKey();
   const server = await startService({ databaseUrl, keys });
   return { server, keys: parseKeyRing(keys), databaseUrl, sessions };
 }
 
-/** The access tokens that take turns: of sessions from all over the store. */
+/** The access tokens that a load uses in turn, of sessions spread over the whole database. */
 export function accessTokens({ keys, sessions }: Stand): string[] {
   const step = sessions / tokensInTurn;
   return Array.from({ length: tokensInTurn }, (_, index) => accessTokenOf(keys, Math.floor(index * step)));
@@ -51,21 +51,21 @@ export function accessTokens({ keys, sessions }: Stand): string[] {
 
 export const bearer = (token: string): RequestInit => ({ headers: { Authorization: `Bearer ${token}` } });
 
-/** What `GET /me` answers to one of the tokens. All profiles are of one size. */
+/** Records the response of `GET /me` to one of the tokens. All profiles have the same size. */
 export const recordMe = (
   { server }: Stand,
   token: string,
 ): Promise<RecordedAnswer & { readonly bytes: number }> => recordAnswer(server.url + mePath, bearer(token));
 
-/** A round of `GET /me`. */
+/** Runs a round of `GET /me`. */
 export async function askMe(stand: Stand, tokens: readonly string[], bytes: number): Promise<Sample> {
   const expected = { status: 200, bytes };
   return putUnderLoad({ server: stand.server, path: mePath, tokens, seconds: roundSeconds, expected });
 }
 
 /**
- * Rounds of `POST /refresh`. In a round each of the sessions in turn is refreshed again and again, always by the
- * token of the last answer; the next round goes on from what is in the store.
+ * Prepares rounds of `POST /refresh`. A round refreshes the sessions in turn, each with the token of its last response. The
+ * next round continues from the state of the database.
  */
 export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>> {
   const { server, keys, sessions } = stand;

@@ -1,4 +1,4 @@
-// A store full of sessions, written by the service's own statements, and the tokens of those sessions.
+// Fills a database with sessions, using the service's own statements, and creates the tokens of those sessions.
 
 import { Database as Connection } from 'bun:sqlite';
 import { insertUser } from '../../packages/server/src/identity/account/store.ts';
@@ -17,10 +17,10 @@ const sessionTtlMs = 180 * dayMs;
 const batchSize = 5000;
 const fillCacheKiB = 2 * 1024 * 1024;
 
-/** How many logins an account has. */
+/** How many sessions an account has. */
 const sessionsPerUser = 4;
 
-/** Ids in the order of a hash, as random ones are. */
+/** Ids in no order, like random ones. */
 const idOf = (prefix: string, index: number): string =>
   prefix + sha256(prefix, `${index}`).subarray(0, 16).toString('base64url');
 
@@ -28,7 +28,7 @@ const secretOf = (index: number): Buffer => sha256('bench session', `${index}`).
 
 const userIdOf = (index: number): string => idOf('usr_', index);
 
-/** An account; every one of them has as many bytes as any other. */
+/** Adds an account. All accounts have the same size. */
 async function addUser(tx: Executor, index: number, now: number): Promise<void> {
   const name = `person-${String(index).padStart(8, '0')}`;
   await insertUser(tx, {
@@ -61,7 +61,7 @@ async function addSession(tx: Executor, index: number, now: number): Promise<voi
   });
 }
 
-/** Adds sessions, numbered from 0, and their accounts. Brings an empty database to the newest schema first. */
+/** Migrates a database and adds sessions, numbered from 0, with their accounts. */
 export async function fillStore(databaseUrl: string, sessions: number): Promise<void> {
   const db = await openDatabase(databaseUrl, { log: { warn: () => undefined } });
   if (db.dialect === 'sqlite') {
@@ -73,7 +73,7 @@ export async function fillStore(databaseUrl: string, sessions: number): Promise<
   await db.close();
 }
 
-/** All at once and without a thought for a loss of power: the file is of no use to anybody before it is full. */
+/** Fills the file in one transaction, without protection against a power failure: a partial file would be useless anyway. */
 async function fillFile(path: string, sessions: number): Promise<void> {
   const connection = new Connection(path, { strict: true });
   for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', `cache_size = -${fillCacheKiB}`]) {
@@ -108,7 +108,7 @@ async function addBatch(tx: Executor, sessions: readonly number[]): Promise<void
 export const accessTokenOf = (keys: KeyRing, index: number): string =>
   mintHandle(keys, 'accessToken', { subject: secretOf(index), value: Date.now() + accessTokenTtlMs });
 
-/** The refresh token of a session that nobody has used yet. */
+/** The unspent refresh token of a session. */
 export async function unspentTokenOf(on: Executor, keys: KeyRing, index: number): Promise<string> {
   const subject = secretOf(index);
   const [session] = await findSession(on, { id: sessionIdOf(subject) });

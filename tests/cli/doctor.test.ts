@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
 
-test('finds a sound service sound, and an untrusted proxy and an open key file wrong', async () => {
+test('doctor reports a sound service as ok, an untrusted proxy as a warning and a readable key file as failed', async () => {
   const service = await startService();
   const sound = await runOperator(service.env, 'doctor');
   expect(sound).toMatchObject({ code: 0, stderr: '' });
   for (const line of [
-    /^ok +the settings can be used$/m,
+    /^ok +the settings are valid$/m,
     /^ok +all migrations are applied$/m,
-    /^ok +only its owner may read the key file /m,
-    /^ok +the service runs$/m,
-    /^ok +no forwarding headers came from untrusted peers$/m,
+    /^ok +the key file .* is readable by its owner only$/m,
+    /^ok +the service is running$/m,
+    /^ok +no forwarding headers from untrusted proxies$/m,
     /^warning +LATCHKEY_RATE_LIMITS is off/m,
   ]) {
     expect(sound.stdout).toMatch(line);
@@ -25,21 +25,19 @@ test('finds a sound service sound, and an untrusted proxy and an open key file w
   const wrong = await runOperator(service.env, 'doctor');
   expect(wrong.code).toBe(1);
   expect(wrong.stderr).toBe('latchkey-server: 1 check failed.\n');
-  expect(wrong.stdout).toMatch(
-    /^warning +1 requests came with forwarding headers .*LATCHKEY_TRUSTED_PROXIES/m,
-  );
-  expect(wrong.stdout).toMatch(/^failed +others may read the key file .*mode 644/m);
+  expect(wrong.stdout).toMatch(/^warning +1 request had forwarding headers .*LATCHKEY_TRUSTED_PROXIES/m);
+  expect(wrong.stdout).toMatch(/^failed +the key file .* is readable by others .*mode 644/m);
   await service.stop();
 });
 
-test('prints its findings as one JSON object with --json, also where a setting is wrong', async () => {
+test('doctor --json prints one JSON object, even if a setting is invalid', async () => {
   const service = await startService();
   const sound = await runOperator(service.env, 'doctor', '--json');
   expect(sound).toMatchObject({ code: 0, stderr: '' });
   const report = JSON.parse(sound.stdout);
   expect(report.failed).toBe(0);
   expect(report.findings).toContainEqual({ state: 'ok', text: 'all migrations are applied' });
-  expect(report.findings).toContainEqual({ state: 'ok', text: 'the service runs' });
+  expect(report.findings).toContainEqual({ state: 'ok', text: 'the service is running' });
   chmodSync(join(service.directory, 'latchkey.keys'), 0o644);
   const wrong = await runOperator(service.env, 'doctor', '--json');
   expect([wrong.code, JSON.parse(wrong.stdout).failed]).toEqual([1, 1]);
@@ -51,30 +49,30 @@ test('prints its findings as one JSON object with --json, also where a setting i
   expect([code, JSON.parse(stdout)]).toEqual([1, { failed: 1, findings: [{ state: 'failed', text }] }]);
 });
 
-test('changes nothing, and says what is out of reach', async () => {
+test('doctor reports an unreachable database, mail server and service, and creates no file', async () => {
   const directory = temporaryDirectory();
   const database = join(directory, 'latchkey.db');
   const env = { DATABASE_URL: `sqlite:${database}`, LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1', PORT: '1' };
   const { code, stdout } = await runOperator(env, 'doctor');
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^failed +the store cannot be read/m);
+  expect(stdout).toMatch(/^failed +the database cannot be read/m);
   expect(stdout).toMatch(/^failed +LATCHKEY_SMTP_URL: /m);
-  expect(stdout).toMatch(/^warning +no service answers/m);
+  expect(stdout).toMatch(/^warning +no service is running/m);
   expect([database, join(directory, 'latchkey.keys')].filter(existsSync)).toEqual([]);
 });
 
-test('compares the clocks of this machine and of PostgreSQL', async () => {
+test('doctor compares the clocks of this machine and of PostgreSQL', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   const service = await startService({ databaseUrl, env: { LATCHKEY_METRICS_TOKEN: 'the-operators-token' } });
   const { code, stdout } = await runOperator(service.env, 'doctor');
   expect(stdout).toMatch(/^ok +the clocks of this machine and of the database differ by \d+ ms$/m);
   expect(stdout).toMatch(/^ok +LATCHKEY_KEYS is set$/m);
-  expect(stdout).toMatch(/^ok +the service runs$/m);
+  expect(stdout).toMatch(/^ok +the service is running$/m);
   expect(code).toBe(0);
   await service.stop();
 });
 
-test('a public address without trusted proxies is warned of at the start', async () => {
+test('a public base URL without trusted proxies is a warning in the log at start', async () => {
   const service = await startService({ env: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
   expect(service.logs().filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES is not set'))).toHaveLength(
     1,

@@ -41,7 +41,7 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['crypto', 'telemetry'],
     ['database'],
     ['rate-limits'],
-    ['config.ts'],
+    ['config'],
     ['context.ts'],
     ['http'],
     ['mail'],
@@ -207,10 +207,12 @@ const rules: Rule[] = [
     bad: { [`${server}sign-in/device/routes.ts`]: "import { Hono } from 'hono';" },
   },
   {
-    name: 'only config.ts reads the environment',
+    name: 'only config/environment.ts of the server and config.ts of the command line read the environment',
     complaints: (files) =>
       productOf(files, 'packages/')
-        .filter(({ path }) => !path.endsWith('/config.ts'))
+        .filter(
+          ({ path }) => path !== `${server}platform/config/environment.ts` && path !== `${cli}config.ts`,
+        )
         .filter(({ text, imports }) => {
           const code = withoutComments(text);
           return (

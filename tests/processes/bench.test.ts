@@ -1,4 +1,4 @@
-// The bench must not flatter: what it measured was answered, and what was disturbed is no proof.
+// The benchmarks must not flatter: unexpected responses and a busy machine invalidate a measurement.
 
 import { describe, expect, test } from 'bun:test';
 import { requireExpected } from '../../bench/support/load.ts';
@@ -13,22 +13,22 @@ describe('a load', () => {
     return () => requireExpected({ ...load, expected }, { ...good, ...seen });
   };
 
-  test('counts when every answer was the expected one', () => {
+  test('a load counts if every response was the expected one', () => {
     expect(measured({})).not.toThrow();
     expect(measured({ refused: 1000 }, 401)).not.toThrow();
   });
 
-  test('counts also when it was not let do anything: the round is done again', () => {
+  test('a load without any response is accepted, because the round is repeated', () => {
     expect(measured({ requests: 0, bytes: 0 })).not.toThrow();
   });
 
-  test('with one error, or one answer too few refused, is no measurement', () => {
-    expect(measured({ refused: 1 })).toThrow('not answered with 200');
+  test('a load with a failed request or an unexpected status is not a measurement', () => {
+    expect(measured({ refused: 1 })).toThrow('did not respond with 200');
     expect(measured({ failed: 1 })).toThrow();
-    expect(measured({ refused: 999 }, 401)).toThrow('not answered with 401');
+    expect(measured({ refused: 999 }, 401)).toThrow('did not respond with 401');
   });
 
-  test('with answers of another size is no measurement', () => {
+  test('a load with responses of another size is not a measurement', () => {
     expect(measured({ bytes: 610_000 })).toThrow();
     expect(measured({ bytes: 590_000 })).toThrow();
   });
@@ -40,21 +40,21 @@ describe('a promise', () => {
     ...(othersShare === undefined ? {} : { othersShare }),
   });
 
-  test('is kept at its bound and missed beyond it', () => {
+  test('a promise is kept at its bound and missed beyond it', () => {
     expect(verdictOf(finding(0.5, { atLeast: 0.5 }))).toBe('kept');
     expect(verdictOf(finding(0.49, { atLeast: 0.5 }))).toBe('MISSED');
     expect(verdictOf(finding(300, { atMost: 300 }))).toBe('kept');
     expect(verdictOf(finding(301, { atMost: 300 }))).toBe('MISSED');
   });
 
-  test('is neither kept nor missed by what others disturbed; a value that is no number is missed', () => {
+  test('a promise is unsettled on a busy machine, and missed if the value is not a number', () => {
     expect(verdictOf(finding(9, { atLeast: 0.5 }, 0.4))).toBe('UNSETTLED');
     expect(verdictOf(finding(9, { atLeast: 0.5 }, 0.05))).toBe('kept');
     expect(verdictOf(finding(Number.NaN, { atLeast: 0.5 }))).toBe('MISSED');
   });
 });
 
-test('the median of an even number of rounds lies between the two in the middle', () => {
+test('the median of an even number of rounds is the mean of the two in the middle', () => {
   expect(median([4, 1, 3])).toBe(3);
   expect(median([4, 1, 3, 2])).toBe(2.5);
 });

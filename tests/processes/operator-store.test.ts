@@ -157,7 +157,7 @@ test('--env-file names another file than .env, before or after the command; the 
     const { code, stdout, stderr } = await run(elsewhere, args);
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
-      stdout: 'Ended all logins of ada@example.com.\n',
+      stdout: 'Ended all sessions of ada@example.com.\n',
       stderr: `Store: sqlite:${join(service.directory, 'latchkey.db')}\n`,
     });
   }

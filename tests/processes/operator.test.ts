@@ -116,7 +116,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
       const anew = await loginByMail(service.url, ada);
       expect((await operator('users', 'sign-out', '--everybody')).stdout).toMatch(
-        /^Ended all logins of \d+ accounts\.\n$/,
+        /^Ended all sessions of \d+ accounts\.\n$/,
       );
       expect([await status(anew.access_token), await status(his.access_token)]).toEqual([401, 401]);
       const { access_token: token } = await loginByMail(service.url, bob);
@@ -185,7 +185,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       asking = false;
       await asked;
       expect(code).toBe(0);
-      expect(stderr).toMatch(/^Waiting \d s, until every node/m);
+      expect(stderr).toMatch(/^Waiting \d s until all nodes/m);
       expect(after).toHaveLength(1);
       expect(before).not.toContain(after[0]!);
       expect(await signedBy()).toBe(after[0]!);

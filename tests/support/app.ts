@@ -3,7 +3,8 @@
 import { describe } from 'bun:test';
 import { join } from 'node:path';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
-import { type Config, readConfig, readLogKeys } from '../../packages/server/src/platform/config.ts';
+import { type Config, readConfig } from '../../packages/server/src/platform/config/config.ts';
+import { readLogKeys } from '../../packages/server/src/platform/config/keys.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';

@@ -60,7 +60,7 @@ import { disowningRoutes } from './whole-account/disowning/routes.ts';
 import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
 import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
 
-/** What each mail is filled in by. */
+/** The template of each mail in the outbox. */
 export const templates: Templates = {
   [signInTemplate]: signInMail,
   [noticeTemplate]: noticeMail,
@@ -75,20 +75,20 @@ export const templates: Templates = {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** How long rows are kept after they have ended: long enough to answer for them, and for mails to be looked at. */
-const keptMs = {
+/** How long rows are kept after they expire. Until then requests get a precise error, and operators can look at mails. */
+const retentionMs = {
   sessions: 31 * dayMs,
-  // Since their beginning. A day longer than their browsers are known for.
+  // Since they started. A day longer than their browsers stay known.
   distrustedLogins: knownBrowserTtlSeconds * 1000 + dayMs,
   deviceAuthorizations: hourMs,
   magicLinks: dayMs,
-  // Longer than the clocks of two nodes may differ: a challenge must not expire here and be forgotten there.
+  // Longer than the clocks of two nodes may differ: while one node accepts a challenge, no other may delete its row.
   spentChallenges: hourMs,
   emailChanges: dayMs,
-  // Since the change: for its undo and for as long as the former address comes first.
+  // Counted from the change: until it cannot be undone and its former address no longer takes precedence.
   madeEmailChanges: (formerAddressTtlSeconds + noticeTtlSeconds) * 1000 + dayMs,
   notices: dayMs,
-  // Longer than the clocks of two nodes may differ: a window must not end here and go on there.
+  // Longer than the clocks of two nodes may differ: while one node counts in a window, no other may delete it.
   noticeWindows: hourMs,
   // Longer than the clocks of two nodes may differ, as above.
   rateLimits: hourMs,
@@ -96,32 +96,36 @@ const keptMs = {
   deadMails: 30 * dayMs,
 };
 
-/** Every table that grows from requests of strangers, and what of it may go. */
+/** One sweep for each table that unauthenticated requests can grow. */
 export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) =>
     sweepSessions(on, {
-      before: now - keptMs.sessions,
-      distrusted_before: now - keptMs.distrustedLogins,
+      before: now - retentionMs.sessions,
+      distrusted_before: now - retentionMs.distrustedLogins,
       limit,
     }),
-  (on, now, limit) => sweepAuthorizations(on, { before: now - keptMs.deviceAuthorizations, limit }),
-  (on, now, limit) => sweepMagicLinks(on, { before: now - keptMs.magicLinks, limit }),
-  (on, now, limit) => sweepSpentChallenges(on, { before: now - keptMs.spentChallenges, limit }),
+  (on, now, limit) => sweepAuthorizations(on, { before: now - retentionMs.deviceAuthorizations, limit }),
+  (on, now, limit) => sweepMagicLinks(on, { before: now - retentionMs.magicLinks, limit }),
+  (on, now, limit) => sweepSpentChallenges(on, { before: now - retentionMs.spentChallenges, limit }),
   (on, now, limit) =>
     sweepEmailChanges(on, {
-      before: now - keptMs.emailChanges,
-      changed_before: now - keptMs.madeEmailChanges,
+      before: now - retentionMs.emailChanges,
+      changed_before: now - retentionMs.madeEmailChanges,
       limit,
     }),
-  (on, now, limit) => sweepNotices(on, { before: now - keptMs.notices, limit }),
-  (on, now, limit) => sweepNoticeWindows(on, { before: now - keptMs.noticeWindows, limit }),
-  (on, now, limit) => sweepRateLimits(on, { before: now - keptMs.rateLimits, limit }),
+  (on, now, limit) => sweepNotices(on, { before: now - retentionMs.notices, limit }),
+  (on, now, limit) => sweepNoticeWindows(on, { before: now - retentionMs.noticeWindows, limit }),
+  (on, now, limit) => sweepRateLimits(on, { before: now - retentionMs.rateLimits, limit }),
   (on, now, limit) =>
-    sweepOutbox(on, { sent_before: now - keptMs.sentMails, dead_before: now - keptMs.deadMails, limit }),
+    sweepOutbox(on, {
+      sent_before: now - retentionMs.sentMails,
+      dead_before: now - retentionMs.deadMails,
+      limit,
+    }),
   (_, now, limit) => sweepEvents(ctx, now - ctx.config.eventRetentionSeconds * 1000, limit),
 ];
 
-/** Puts the capabilities together: the one place that knows them all. */
+/** Connects all capabilities to their routes. The only place that knows all of them. */
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const routes = new Routes();
   const api = createApi(ctx, routes, {

@@ -7,16 +7,10 @@ import { outboxCommand } from './operator/outbox.ts';
 import { requireFreePort, serve } from './operator/serve.ts';
 import { serviceCommands } from './operator/services.ts';
 import { userCommands } from './operator/users.ts';
-import {
-  type Config,
-  ConfigError,
-  hasConfiguredKeys,
-  readConfig,
-  readEnvFile,
-  readKeys,
-  readLogKeys,
-  storeNameOf,
-} from './platform/config.ts';
+import { type Config, readConfig, storeNameOf } from './platform/config/config.ts';
+import { ConfigError } from './platform/config/config-error.ts';
+import { readEnvFile } from './platform/config/environment.ts';
+import { hasConfiguredKeys, readKeys, readLogKeys } from './platform/config/keys.ts';
 import type { Context } from './platform/context.ts';
 import { systemRandom } from './platform/crypto/random.ts';
 import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
@@ -28,116 +22,113 @@ import { createLogger, type Log } from './platform/telemetry/log.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
 import { redact } from './platform/telemetry/redact.ts';
 
-/** The exit status of a command that was not understood; of one that failed it is 1. */
-const wrongUsage = 2;
+/** The exit status of wrong usage. A command that fails exits with 1. */
+const usageExitStatus = 2;
 
-// What it makes is for nobody else on the machine: the store holds addresses.
+// Files that this process creates are readable by its own user only: the database holds email addresses.
 process.umask(0o077);
 
-const print = (text: string): void => void (text !== '' && process.stdout.write(`${text}\n`));
-
-async function opening(db: Promise<Database>): Promise<Database> {
-  return db.catch((error: Error) => {
-    throw new ConfigError(`DATABASE_URL cannot be opened: ${redact(error.message)}.`);
-  });
-}
-
-type Keys = Pick<Context, 'keys' | 'logKeys'>;
-
-function keysOf(config: Config, options: { make: boolean }): Keys {
-  const keys = readKeys(config, options);
-  return { keys, logKeys: readLogKeys(keys) };
-}
-
-function contextOf(config: Config, log: Log, db: Database, keys: Keys): Context {
-  const metrics = createMetrics(rateLimitNames);
-  const limiter = createRateLimiter({
-    quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
-    db,
-    metrics,
-  });
-  return {
-    config,
-    ...keys,
-    db,
-    log,
-    metrics,
-    limiter,
-    clock: Date.now,
-    random: systemRandom,
-    wakeMailWorker: () => undefined,
-  };
-}
-
-/** For the service: makes the key and the store where there are none, and brings an older store up to date. */
-async function openForService(config: Config): Promise<Context> {
-  const log = createLogger('info');
-  const keys = keysOf(config, { make: true });
-  return contextOf(config, log, await opening(openDatabase(config.databaseUrl, { log })), keys);
-}
-
-/** Runs one command of the operator on the store of the service, which must be there, while it runs or not. */
-async function run(work: (ctx: Context) => Promise<string>): Promise<void> {
-  const config = readConfig();
-  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
-  const log = createLogger('silent');
-  const db = await opening(openExistingDatabase(config.databaseUrl, { log }));
-  try {
-    print(await work(contextOf(config, log, db, keysOf(config, { make: false }))));
-  } finally {
-    await db.close();
-  }
-}
-
-/** Makes the store, or brings it up to date, without serving anybody. With SQLite the key belongs to it. */
-async function migrateStore(): Promise<void> {
-  const config = readConfig();
-  const log = createLogger('silent');
-  if (config.databaseUrl.startsWith('sqlite:')) readKeys(config, { make: true });
-  await (await opening(openDatabase(config.databaseUrl, { log }))).close();
-  print(`${storeNameOf(config)} is up to date.`);
-}
-
 const program = new Command('latchkey-server')
-  .description(
-    'The Latchkey service and its operator’s commands. Settings come from the environment and .env.',
-  )
+  .description('Runs the Latchkey service and manages it. Settings come from the environment and from .env.')
   .version(manifest.version)
-  .option('--env-file <file>', 'read the settings from this file instead of .env; the environment wins')
+  .option(
+    '--env-file <file>',
+    'read settings from this file instead of .env; environment variables take precedence',
+  )
   .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile))
   .showHelpAfterError()
-  // Every other end than help or version is wrong usage.
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : wrongUsage));
+  // Commander exits with 0 for help and version only; everything else is wrong usage.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : usageExitStatus));
 
-program
-  .command('serve')
-  .description('run the service')
-  .action(async () => {
-    const config = readConfig();
-    await requireFreePort(config);
-    const ctx = await openForService(config);
-    await serve(ctx);
-    await new Promise<void>((resolve) => ctx.log.flush(() => resolve()));
-  });
+program.command('serve').description('run the service').action(runService);
 program
   .command('migrate')
-  .description('make the store, or bring it up to date, without running the service')
+  .description('create the database or bring it up to date, without running the service')
   .action(migrateStore);
-userCommands(program, run);
-organizationCommands(program, run);
-outboxCommand(program, run);
-eventCommands(program, run);
+userCommands(program, runOnStore);
+organizationCommands(program, runOnStore);
+outboxCommand(program, runOnStore);
+eventCommands(program, runOnStore);
 doctorCommand(program, print, hasConfiguredKeys);
-serviceCommands(program, run);
+serviceCommands(program, runOnStore);
 
 try {
   if (process.argv.length === 2) program.help();
   await program.parseAsync();
   process.exit();
 } catch (error) {
-  const expected = error instanceof ConfigError || error instanceof AuthError;
-  process.stderr.write(
-    `latchkey-server: ${expected ? error.message : redact(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`,
-  );
+  process.stderr.write(`latchkey-server: ${messageOf(error)}\n`);
   process.exit(1);
+}
+
+/** `serve`: creates the keys and the database if they are missing, and brings an older database up to date. */
+async function runService(): Promise<void> {
+  const config = readConfig();
+  await requireFreePort(config);
+  const log = createLogger('info');
+  const keys = loadKeys(config, { create: true });
+  const db = await opened(openDatabase(config.databaseUrl, { log }));
+  await serve(createContext(config, log, db, keys));
+  await new Promise<void>((resolve) => log.flush(() => resolve()));
+}
+
+/** `migrate`: creates the database or brings it up to date. On SQLite the key file belongs to it. */
+async function migrateStore(): Promise<void> {
+  const config = readConfig();
+  if (config.databaseUrl.startsWith('sqlite:')) readKeys(config, { create: true });
+  const db = await opened(openDatabase(config.databaseUrl, { log: createLogger('silent') }));
+  await db.close();
+  print(`${storeNameOf(config)} is up to date.`);
+}
+
+/** Runs an operator's command on an existing database, whether or not the service is running. Prints its result. */
+async function runOnStore(work: (ctx: Context) => Promise<string>): Promise<void> {
+  const config = readConfig();
+  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
+  const log = createLogger('silent');
+  const db = await opened(openExistingDatabase(config.databaseUrl, { log }));
+  try {
+    print(await work(createContext(config, log, db, loadKeys(config, { create: false }))));
+  } finally {
+    await db.close();
+  }
+}
+
+type Keys = Pick<Context, 'keys' | 'logKeys'>;
+
+function loadKeys(config: Config, options: { create: boolean }): Keys {
+  const keys = readKeys(config, options);
+  return { keys, logKeys: readLogKeys(keys) };
+}
+
+function opened(db: Promise<Database>): Promise<Database> {
+  return db.catch((error: Error) => {
+    throw new ConfigError(`DATABASE_URL cannot be opened: ${redact(error.message)}.`);
+  });
+}
+
+function createContext(config: Config, log: Log, db: Database, keys: Keys): Context {
+  const metrics = createMetrics(rateLimitNames);
+  const quotas = config.rateLimitsEnabled ? config.rateLimitQuotas : undefined;
+  return {
+    config,
+    ...keys,
+    db,
+    log,
+    metrics,
+    limiter: createRateLimiter({ quotas, db, metrics }),
+    clock: Date.now,
+    random: systemRandom,
+    wakeMailWorker: () => undefined,
+  };
+}
+
+function print(text: string): void {
+  if (text !== '') process.stdout.write(`${text}\n`);
+}
+
+/** One sentence for an error that the operator can fix; for a defect, its stack without secrets. */
+function messageOf(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof AuthError) return error.message;
+  return redact(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }

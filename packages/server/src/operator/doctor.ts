@@ -1,11 +1,14 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type Config, ConfigError, keyFilePath, readConfig, unknownSettings } from '../platform/config.ts';
+import { type Config, readConfig, unknownSettings } from '../platform/config/config.ts';
+import { ConfigError } from '../platform/config/config-error.ts';
+import { keyFilePath } from '../platform/config/keys.ts';
 import { inspectDatabase } from '../platform/database/inspect.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { settingsWarnings } from './warnings.ts';
 
+/** One thing that `doctor` looked at, with its result. */
 interface Check {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly text: string;
@@ -15,75 +18,76 @@ const ok = (text: string): Check => ({ state: 'ok', text });
 const warning = (text: string): Check => ({ state: 'warning', text });
 const failed = (text: string): Check => ({ state: 'failed', text });
 
-/** Beyond this, codes and links end noticeably too soon or too late. */
+/** With a larger difference, codes and links expire noticeably too early or too late. */
 const maxClockDifferenceMs = 2_000;
 const serviceTimeoutMs = 2_000;
 
 const reason = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
 
-async function inspectStore(config: Config): Promise<Check[]> {
+async function checkStore(config: Config): Promise<Check[]> {
   try {
     const { pending, clockAheadMs } = await inspectDatabase(config.databaseUrl);
-    const clock = Math.round(Math.abs(clockAheadMs ?? 0));
     return [
-      ok('the store can be reached'),
+      ok('the database can be reached'),
       pending.length === 0
         ? ok('all migrations are applied')
-        : warning(`the next start will apply ${pending.join(', ')}`),
-      ...(clockAheadMs === null
-        ? []
-        : clock > maxClockDifferenceMs
-          ? [failed(`the clocks of this machine and of the database differ by ${clock} ms`)]
-          : [ok(`the clocks of this machine and of the database differ by ${clock} ms`)]),
+        : warning(`the next start will apply these migrations: ${pending.join(', ')}`),
+      ...(clockAheadMs === null ? [] : [checkClock(clockAheadMs)]),
     ];
   } catch (error) {
-    return [failed(`the store cannot be read, or was never started on: ${reason(error)}`)];
+    return [failed(`the database cannot be read: ${reason(error)}`)];
   }
 }
 
-function inspectKeys(config: Config, given: boolean): Check {
-  if (given) return ok('LATCHKEY_KEYS is set');
-  if (!config.databaseUrl.startsWith('sqlite:')) return failed('LATCHKEY_KEYS must be set with PostgreSQL');
-  const path = keyFilePath(config);
-  if (!existsSync(path)) return warning(`the key file ${path} is not there; the next start makes it`);
-  const mode = statSync(path).mode & 0o777;
-  return (mode & 0o077) === 0
-    ? ok(`only its owner may read the key file ${path}`)
-    : failed(`others may read the key file ${path} (mode ${mode.toString(8)}): chmod 600 it`);
+function checkClock(aheadMs: number): Check {
+  const differenceMs = Math.round(Math.abs(aheadMs));
+  const text = `the clocks of this machine and of the database differ by ${differenceMs} ms`;
+  return differenceMs > maxClockDifferenceMs ? failed(text) : ok(text);
 }
 
-async function inspectMail(config: Config): Promise<Check[]> {
+function checkKeys(config: Config, areConfigured: boolean): Check {
+  if (areConfigured) return ok('LATCHKEY_KEYS is set');
+  if (!config.databaseUrl.startsWith('sqlite:')) return failed('LATCHKEY_KEYS must be set with PostgreSQL');
+  const path = keyFilePath(config);
+  if (!existsSync(path)) return warning(`the key file ${path} does not exist; the next start creates it`);
+  const mode = statSync(path).mode & 0o777;
+  return (mode & 0o077) === 0
+    ? ok(`the key file ${path} is readable by its owner only`)
+    : failed(`the key file ${path} is readable by others (mode ${mode.toString(8)}); run: chmod 600 ${path}`);
+}
+
+async function checkMail(config: Config): Promise<Check[]> {
   if (!config.smtpUrl) return [];
   try {
     await reachSmtp(config.smtpUrl);
-    return [ok('the SMTP server answers')];
+    return [ok('the SMTP server accepts connections')];
   } catch (error) {
     return [failed(`LATCHKEY_SMTP_URL: ${reason(error)}`)];
   }
 }
 
-/** Asks the running service what only it has seen. */
-async function inspectService(config: Config): Promise<Check[]> {
+/** Reads the metrics of the running service, which show what only it can see. */
+async function checkService(config: Config): Promise<Check[]> {
   const host = ['0.0.0.0', '::'].includes(config.host) ? '127.0.0.1' : config.host;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${config.port}/metrics`;
   try {
     const headers = config.metricsToken ? { Authorization: `Bearer ${config.metricsToken}` } : {};
-    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(serviceTimeoutMs) });
-    if (!answer.ok) return [warning(`the service answers ${answer.status} at ${url}`)];
-    const count = /^latchkey_untrusted_forwards_total (\d+)$/m.exec(await answer.text())?.[1] ?? '0';
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(serviceTimeoutMs) });
+    if (!response.ok) return [warning(`${url} answers ${response.status}`)];
+    const count = /^latchkey_untrusted_forwards_total (\d+)$/m.exec(await response.text())?.[1] ?? '0';
     const forwards =
       count === '0'
-        ? ok('no forwarding headers came from untrusted peers')
+        ? ok('no forwarding headers from untrusted proxies')
         : warning(
-            `${count} requests came with forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name: its clients share one address and its limits`,
+            `${count} ${count === '1' ? 'request' : 'requests'} had forwarding headers from a proxy that is not in LATCHKEY_TRUSTED_PROXIES: its clients share one address and its rate limits`,
           );
-    return [ok('the service runs'), forwards];
+    return [ok('the service is running'), forwards];
   } catch {
-    return [warning(`no service answers at ${url}`)];
+    return [warning(`no service is running at ${url}`)];
   }
 }
 
-async function inspect(hasKeys: () => boolean): Promise<Check[]> {
+async function runChecks(hasKeys: () => boolean): Promise<Check[]> {
   let config: Config;
   try {
     config = readConfig();
@@ -92,26 +96,26 @@ async function inspect(hasKeys: () => boolean): Promise<Check[]> {
     throw error;
   }
   return [
-    ok('the settings can be used'),
+    ok('the settings are valid'),
     ...settingsWarnings(config, unknownSettings()).map(warning),
-    ...(await inspectStore(config)),
-    inspectKeys(config, hasKeys()),
-    ...(await inspectMail(config)),
-    ...(await inspectService(config)),
+    ...(await checkStore(config)),
+    checkKeys(config, hasKeys()),
+    ...(await checkMail(config)),
+    ...(await checkService(config)),
   ];
 }
 
-/** `doctor`: says what is wrong with settings and surroundings. Changes nothing. */
+/** `doctor`: checks the settings and everything the service depends on. Changes nothing. */
 export function doctorCommand(program: Command, print: (text: string) => void, hasKeys: () => boolean): void {
   program
     .command('doctor')
-    .description('check settings, store, keys, mail, proxies and clock; changes nothing')
-    .option('--json', 'print the findings as one JSON object')
+    .description('check settings, database, keys, mail, proxies and clock; changes nothing')
+    .option('--json', 'print the results as one JSON object')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const findings = await inspect(hasKeys);
-      const wrong = findings.filter(({ state }) => state === 'failed').length;
-      if (json) print(JSON.stringify({ failed: wrong, findings }, null, 2));
-      else for (const { state, text } of findings) print(`${state.padEnd(7)}  ${text}`);
-      if (wrong > 0) throw new ConfigError(`${wrong === 1 ? '1 check' : `${wrong} checks`} failed.`);
+      const checks = await runChecks(hasKeys);
+      const failures = checks.filter(({ state }) => state === 'failed').length;
+      if (json) print(JSON.stringify({ failed: failures, findings: checks }, null, 2));
+      else for (const { state, text } of checks) print(`${state.padEnd(7)}  ${text}`);
+      if (failures > 0) throw new ConfigError(`${failures === 1 ? '1 check' : `${failures} checks`} failed.`);
     });
 }

@@ -4,10 +4,10 @@ import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { auditLogs, exportEvents } from '../security-log/events/events.ts';
 
-/** Findings told of for each account. */
+/** How many findings are printed for each account. */
 const maxFindings = 20;
 
-/** Characters that are written at once. */
+/** How many characters are written to standard output at once. */
 const chunkLength = 64 * 1024;
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
@@ -19,20 +19,23 @@ export function eventCommands(program: Command, run: Run): void {
   events
     .command('verify')
     .description(
-      'say whether anyone changed, removed or added events; exit status 1 when someone did, or it cannot be told',
+      'check that no event was changed, removed or added; exits with 1 if one was, or if some cannot be checked',
     )
-    .option('--user <address>', 'one account only')
-    .option('--lenient', 'exit status 0 also where a key is not set and seals cannot be checked')
+    .option('--user <address>', 'only the account with this address')
+    .option(
+      '--lenient',
+      'exit with 0 even if some events cannot be checked, for example because a key is missing',
+    )
     .action((options: { user?: string; lenient?: true }) => run((ctx) => verify(ctx, options)));
 
   events
     .command('export')
-    .description('write the events as JSON lines, account by account, oldest first')
+    .description('print the events as JSON lines, account by account, oldest first')
     .option('--since <time>', 'only events since this RFC 3339 time or date')
-    .option('--user <address>', 'one account only')
+    .option('--user <address>', 'only the account with this address')
     .action((options: { since?: string; user?: string }) =>
       run(async (ctx) => {
-        const since = options.since === undefined ? 0 : momentOf(options.since);
+        const since = options.since === undefined ? 0 : parseTime(options.since);
         await writeLines(exportEvents(ctx, await userOf(ctx, options), since));
         return '';
       }),
@@ -42,56 +45,77 @@ export function eventCommands(program: Command, run: Run): void {
 const userOf = async (ctx: Context, { user }: { user?: string }): Promise<string | undefined> =>
   user === undefined ? undefined : findAccountByEmail(ctx, user);
 
-/** @throws {AuthError} `invalid_request` */
-function momentOf(text: string): number {
+/** @throws {AuthError} `invalid_request` unless the text is an RFC 3339 date or time */
+function parseTime(text: string): number {
   const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?$/.test(text)
     ? Date.parse(text)
     : NaN;
   if (Number.isNaN(time)) {
-    throw new AuthError('invalid_request', '--since must be like 2026-01-31 or 2026-01-31T12:00:00Z.');
+    throw new AuthError(
+      'invalid_request',
+      '--since must be a date or a time, like 2026-01-31 or 2026-01-31T12:00:00Z.',
+    );
   }
   return time;
 }
 
-/** Lists what is wrong, then sums up. */
+interface Totals {
+  accounts: number;
+  damaged: number;
+  events: number;
+  unsealed: number;
+  retired: number;
+  readonly retiredKeys: Set<string>;
+}
+
+/** Prints the findings of each account, and returns the summary. */
 async function verify(ctx: Context, options: { user?: string; lenient?: true }): Promise<string> {
-  const total = { accounts: 0, damaged: 0, events: 0, unsealed: 0, retired: 0 };
-  const retiredKeys = new Set<string>();
+  const total: Totals = {
+    accounts: 0,
+    damaged: 0,
+    events: 0,
+    unsealed: 0,
+    retired: 0,
+    retiredKeys: new Set(),
+  };
   for await (const { userId, audit } of auditLogs(ctx, await userOf(ctx, options))) {
     total.accounts += 1;
     total.events += audit.events;
     total.unsealed += audit.unsealed;
     total.retired += audit.retired;
-    for (const key of audit.retiredKeys) retiredKeys.add(key);
+    for (const key of audit.retiredKeys) total.retiredKeys.add(key);
     if (audit.findings.length === 0) continue;
     total.damaged += 1;
-    const told = audit.findings.slice(0, maxFindings);
-    const lines = told.map(({ problem, where }) => `${userId}: ${problem}: ${where}`);
-    const more = audit.findings.length - told.length;
+    const shown = audit.findings.slice(0, maxFindings);
+    const lines = shown.map(({ problem, where }) => `${userId}: ${problem}: ${where}`);
+    const more = audit.findings.length - shown.length;
     await write([...lines, ...(more > 0 ? [`${userId}: and ${more} more`] : [])].join('\n'));
   }
-  const unchecked = total.unsealed + total.retired;
-  if (total.damaged > 0 || (!options.lenient && unchecked > 0)) process.exitCode = 1;
-  const outcome =
-    total.damaged > 0
-      ? `${total.damaged} logs are not whole`
-      : `nothing was changed${unchecked > 0 ? ' in what can be checked' : ''}`;
-  return [
-    `Checked ${total.events} events of ${total.accounts} accounts: ${outcome}.`,
-    ...(total.unsealed > 0
-      ? [
-          `${total.unsealed} events have no seal, as from before logs were sealed: they cannot be checked. On a store that was never older, somebody took their seals away.`,
-        ]
-      : []),
-    ...(total.retired > 0
-      ? [
-          `${total.retired} seals are under keys that are not set (${[...retiredKeys].join(', ')}): they cannot be checked. With those keys in LATCHKEY_RETIRED_KEYS they can.`,
-        ]
-      : []),
-  ].join('\n');
+  const hasUnchecked = total.unsealed + total.retired > 0;
+  if (total.damaged > 0 || (hasUnchecked && !options.lenient)) process.exitCode = 1;
+  return summaryOf(total);
 }
 
-/** Resolves when the reader of standard output can take more: false when it has gone, as `head` does. */
+function summaryOf({ accounts, damaged, events, unsealed, retired, retiredKeys }: Totals): string {
+  const scope = unsealed + retired > 0 ? ' in the events that can be checked' : '';
+  const outcome = damaged > 0 ? `${counted(damaged, 'log')} not intact` : `no changes found${scope}`;
+  const lines = [`Checked ${counted(events, 'event')} of ${counted(accounts, 'account')}: ${outcome}.`];
+  if (unsealed > 0) {
+    lines.push(
+      `${counted(unsealed, 'event')} without a seal cannot be checked. They were written before logs were sealed; if this store never held such events, somebody removed the seals.`,
+    );
+  }
+  if (retired > 0) {
+    lines.push(
+      `${counted(retired, 'seal')} cannot be checked because these keys are not set: ${[...retiredKeys].join(', ')}. Add them to LATCHKEY_RETIRED_KEYS.`,
+    );
+  }
+  return lines.join('\n');
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does. */
 const write = (text: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
     process.stdout.write(`${text}\n`, (error) => {
@@ -102,7 +126,7 @@ const write = (text: string): Promise<boolean> =>
   });
 
 async function writeLines(lines: AsyncIterable<string>): Promise<void> {
-  // `write` is told of the same error, and decides.
+  // `write` gets the same error and handles it.
   process.stdout.on('error', () => undefined);
   let chunk: string[] = [];
   let length = 0;

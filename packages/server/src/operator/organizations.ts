@@ -11,33 +11,33 @@ export function organizationCommands(
   program: Command,
   run: (work: (ctx: Context) => Promise<string>) => Promise<void>,
 ): void {
-  const organizations = program.command('organizations').description('make organizations and fill them');
+  const organizations = program.command('organizations').description('create organizations and add members');
 
   organizations
     .command('create')
-    .description('make an organization')
-    .requiredOption('--slug <slug>', 'its name in addresses: lower-case letters, digits and hyphens')
-    .requiredOption('--name <name>', 'its name for people')
+    .description('create an organization')
+    .requiredOption('--slug <slug>', 'its name in URLs: lower-case letters, digits and hyphens')
+    .requiredOption('--name <name>', 'its display name')
     .action((options: { slug: string; name: string }) =>
       run(async (ctx) => {
         const id = await createOrganization(ctx, options.slug, options.name);
-        return `Made the organization ${options.slug} (${id}).`;
+        return `Created the organization ${options.slug} (${id}).`;
       }),
     );
 
   organizations
     .command('add-member')
-    .description('make someone a member, or change the role of a member')
-    .requiredOption('--slug <slug>', 'the organization')
-    .requiredOption('--email <address>', 'the address of an account')
+    .description('add an account to an organization, or change its role there')
+    .requiredOption('--slug <slug>', 'the slug of the organization')
+    .requiredOption('--email <address>', 'the email address of the account')
     .addOption(
-      new Option('--role <role>', 'what the member may do').choices(organizationRoles).makeOptionMandatory(),
+      new Option('--role <role>', 'the role of the member').choices(organizationRoles).makeOptionMandatory(),
     )
     .action((options: { slug: string; email: string; role: Role }) =>
       run(async (ctx) => {
         const userId = await findAccountByEmail(ctx, options.email);
         await addMember(ctx, options.slug, userId, options.role);
-        return `${options.email} is ${options.role} of ${options.slug}.`;
+        return `${options.email} now has the role ${options.role} in ${options.slug}.`;
       }),
     );
 }

@@ -15,21 +15,21 @@ const timeOrNull = (ms: number | null): string | null => (ms === null ? null : n
 export function serviceCommands(program: Command, run: Run): void {
   const services = program
     .command('services')
-    .description('keys by which sibling services ask whether a token is good');
+    .description('manage the keys that services introspect tokens with');
 
   services
     .command('create <name>')
-    .description('make a key; the last line is id:secret, shown this once')
+    .description('create a service key; the last line is id:secret and is shown only once')
     .action((name: string) =>
       run(async (ctx) => {
         const { id, secret } = await createServiceKey(ctx, name);
-        return `Made a service key for ${name}. Keep it now; only a hash of it is stored.\n${id}:${secret}`;
+        return `Created a service key for ${name}. Save it now: it is not shown again.\n${id}:${secret}`;
       }),
     );
 
   services
     .command('list')
-    .description('list the keys without their secrets, oldest first, as JSON lines')
+    .description('list the service keys without their secrets as JSON lines, oldest first')
     .action(() =>
       run(async (ctx) =>
         (await listServiceKeys(ctx))
@@ -48,7 +48,7 @@ export function serviceCommands(program: Command, run: Run): void {
 
   services
     .command('revoke <id>')
-    .description('end a key at once')
+    .description('revoke a service key at once')
     .action((id: string) =>
       run(async (ctx) => {
         await revokeServiceKey(ctx, id);
@@ -58,23 +58,23 @@ export function serviceCommands(program: Command, run: Run): void {
 
   program
     .command('signing-keys')
-    .description('the keys that sign introspections')
+    .description('manage the keys that sign introspection responses')
     .command('rotate')
-    .description('make the next key: published now, signing soon, the former one good for another day')
+    .description(
+      'create the next key: it is published now and signs soon; the previous key stays published for another day',
+    )
     .option(
       '--at-once',
-      'after a leak: sign with it at once and publish no other; waits until every node does',
+      'after a leak: sign with the new key at once and publish no other; waits until all nodes do',
     )
     .action(({ atOnce = false }: { atOnce?: boolean }) =>
       run(async (ctx) => {
         const signsFrom = await rotateSigningKey(ctx, { atOnce });
         if (atOnce) {
-          process.stderr.write(
-            `Waiting ${followMs / 1000} s, until every node publishes the new key alone.\n`,
-          );
+          process.stderr.write(`Waiting ${followMs / 1000} s until all nodes publish only the new key.\n`);
           await Bun.sleep(followMs);
         }
-        return `Made a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;
+        return `Created a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;
       }),
     );
 }

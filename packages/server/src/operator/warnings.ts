@@ -1,20 +1,21 @@
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { isLoopbackHost } from '../platform/values/loopback.ts';
 
-/** What an operator should know of settings that can be used, but are probably not meant. */
+/** Warnings about settings that are valid but probably not intended. */
 export function settingsWarnings(config: Config, unknown: readonly string[]): string[] {
-  const found = unknown.map((name) => `${name} is set, but there is no such setting`);
-  if (config.devMailbox) found.push(`no SMTP server is set: mails are at ${config.baseUrl}/dev/mailbox`);
-  else if (!config.smtpUrl) found.push('LATCHKEY_SMTP_URL is not set: no mail will be delivered');
+  const warnings = unknown.map((name) => `${name} is set, but it is not a setting of Latchkey`);
+  if (config.devMailbox)
+    warnings.push(`LATCHKEY_SMTP_URL is not set: read mails at ${config.baseUrl}/dev/mailbox`);
+  else if (!config.smtpUrl) warnings.push('LATCHKEY_SMTP_URL is not set: no mail is sent');
   const { hostname } = new URL(config.baseUrl);
   if (!config.https && !isLoopbackHost(hostname)) {
-    found.push('LATCHKEY_BASE_URL is not https: tokens and links cross the network in clear');
+    warnings.push('LATCHKEY_BASE_URL is not https: tokens and links cross the network unencrypted');
   }
   if (config.trustedProxies.length === 0 && (config.https || !isLoopbackHost(hostname))) {
-    found.push(
-      'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy all clients would share one address and its limits',
+    warnings.push(
+      'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy, all clients share one address and its rate limits',
     );
   }
-  if (!config.rateLimitsEnabled) found.push('LATCHKEY_RATE_LIMITS is off: for load tests only');
-  return found;
+  if (!config.rateLimitsEnabled) warnings.push('LATCHKEY_RATE_LIMITS is off: use this for load tests only');
+  return warnings;
 }

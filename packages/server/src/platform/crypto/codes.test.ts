@@ -5,29 +5,29 @@ import { systemRandom } from './random.ts';
 
 const shape = /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/;
 
-test('a random code is eight letters of the alphabet, and another one each time', () => {
+test('a random code is eight letters of the alphabet and different each time', () => {
   const codes = Array.from({ length: 200 }, () => randomCode(systemRandom));
   for (const code of codes) expect(code).toMatch(shape);
   expect(new Set(codes).size).toBe(200);
 });
 
-test('every letter is as likely as any other: bytes beyond the last full round are thrown away', () => {
+test('all letters of a random code are equally likely, because biased bytes are discarded', () => {
   const counts = new Map<string, number>();
   let next = 0;
-  const everyByteInTurn = (length: number) => Buffer.from(Array.from({ length }, () => next++ % 256));
+  const countingBytes = (length: number) => Buffer.from(Array.from({ length }, () => next++ % 256));
   for (let i = 0; i < 16 * 30; i++) {
-    for (const letter of randomCode(everyByteInTurn)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    for (const letter of randomCode(countingBytes)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
   }
   expect([...counts.keys()].sort().join('')).toBe(codeAlphabet);
 
   const tooHigh = Buffer.alloc(16, 255);
-  const good = Buffer.alloc(16, 0);
-  const draws = [tooHigh, tooHigh, good];
+  const usable = Buffer.alloc(16, 0);
+  const draws = [tooHigh, tooHigh, usable];
   expect(randomCode(() => draws.shift()!)).toBe('BBBBBBBB');
   expect(draws).toEqual([]);
 });
 
-test('the code of a MAC is a function of it and has the shape of a code', () => {
+test('the same MAC always gives the same well-formed code', () => {
   const macs = Array.from({ length: 200 }, () => systemRandom(32));
   for (const mac of macs) {
     expect(codeFromMac(mac)).toMatch(shape);
@@ -36,7 +36,7 @@ test('the code of a MAC is a function of it and has the shape of a code', () => 
   expect(new Set(macs.map(codeFromMac)).size).toBe(200);
 });
 
-test('codes are the same only when every letter is', () => {
+test('sameCode compares every letter and the length', () => {
   expect(sameCode('BCDFGHJK', 'BCDFGHJK')).toBe(true);
   for (let at = 0; at < 8; at++) {
     const other = `${'BCDFGHJK'.slice(0, at)}Z${'BCDFGHJK'.slice(at + 1)}`;

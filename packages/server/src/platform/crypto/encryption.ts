@@ -5,14 +5,17 @@ import type { Random } from './random.ts';
 const keyIdBytes = 5;
 const nonceBytes = 12;
 const tagBytes = 16;
-const cipher = 'aes-256-gcm';
+const algorithm = 'aes-256-gcm';
 
-/** One key of the ring for each use: what one label sealed opens under no other. */
+/**
+ * Derives a key for each label, so that a ciphertext of one label never decrypts under another. The word `seal` is part
+ * of the stored format.
+ */
 const encryptionKey = (key: ServerKey, label: string): Buffer => key.mac(`seal: ${label}`);
 
 /**
- * Encrypts a secret for the store under the newest key of the ring: key id 5 | nonce 12 | ciphertext | tag 16, in
- * base64url. `place` is where it belongs; moved elsewhere it does not open.
+ * Encrypts a secret for the database under the newest key of the ring, with AES-256-GCM. The result is key id (5 bytes),
+ * nonce (12), ciphertext and tag (16) in base64url. `place` names the row it is stored in: decryption fails elsewhere.
  */
 export function encrypt(
   keys: KeyRing,
@@ -22,29 +25,29 @@ export function encrypt(
   secret: Uint8Array,
 ): string {
   const nonce = random(nonceBytes);
-  const encryption = createCipheriv(cipher, encryptionKey(keys.signing, label), nonce);
-  encryption.setAAD(Buffer.from(place));
-  const sealed = [encryption.update(secret), encryption.final(), encryption.getAuthTag()];
-  return Buffer.concat([keys.signing.id, nonce, ...sealed]).toString('base64url');
+  const encipher = createCipheriv(algorithm, encryptionKey(keys.signing, label), nonce);
+  encipher.setAAD(Buffer.from(place));
+  const ciphertext = [encipher.update(secret), encipher.final()];
+  return Buffer.concat([keys.signing.id, nonce, ...ciphertext, encipher.getAuthTag()]).toString('base64url');
 }
 
-/** What was sealed and the key that opens it, or nothing when that key left the ring or a byte was changed. */
+/** The secret and the key that decrypted it; undefined when that key left the ring or any byte differs. */
 export function decrypt(
   keys: KeyRing,
   label: string,
   place: string,
-  sealed: string,
+  encrypted: string,
 ): { secret: Buffer; key: ServerKey } | undefined {
-  const bytes = Buffer.from(sealed, 'base64url');
+  const bytes = Buffer.from(encrypted, 'base64url');
   const key = keys.find(bytes.subarray(0, keyIdBytes));
   if (!key || bytes.length < keyIdBytes + nonceBytes + tagBytes) return undefined;
   const nonce = bytes.subarray(keyIdBytes, keyIdBytes + nonceBytes);
-  const decryption = createDecipheriv(cipher, encryptionKey(key, label), nonce);
-  decryption.setAAD(Buffer.from(place));
-  decryption.setAuthTag(bytes.subarray(-tagBytes));
+  const decipher = createDecipheriv(algorithm, encryptionKey(key, label), nonce);
+  decipher.setAAD(Buffer.from(place));
+  decipher.setAuthTag(bytes.subarray(-tagBytes));
   try {
-    const secret = decryption.update(bytes.subarray(keyIdBytes + nonceBytes, -tagBytes));
-    return { secret: Buffer.concat([secret, decryption.final()]), key };
+    const secret = decipher.update(bytes.subarray(keyIdBytes + nonceBytes, -tagBytes));
+    return { secret: Buffer.concat([secret, decipher.final()]), key };
   } catch {
     return undefined;
   }

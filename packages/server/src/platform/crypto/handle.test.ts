@@ -10,20 +10,20 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 describe.each(kinds)('a handle of kind %s', (kind) => {
   const text = mintHandle(ring, kind, handle);
-  const read = (spelling: string, keys = ring) => readHandle(keys, kind, spelling);
+  const read = (candidate: string, keys = ring) => readHandle(keys, kind, candidate);
 
-  test('says what it was made with', () => {
+  test('returns the subject, value and key that it was created with', () => {
     expect(read(text)).toEqual({ ...handle, key: ring.signing });
     for (const value of [0, 1, 2 ** 48 - 1]) {
       expect(read(mintHandle(ring, kind, { subject, value }))?.value).toBe(value);
     }
   });
 
-  test('is made only of its prefix and characters that need no escaping', () => {
+  test('consists of its prefix and URL-safe characters', () => {
     expect(text).toMatch(new RegExp(`^${handlePrefix[kind]}[A-Za-z0-9_-]{80}$`));
   });
 
-  test('has one spelling: no character can be exchanged for any other', () => {
+  test('has one spelling: changing any character makes it invalid', () => {
     for (let at = 0; at < text.length; at++) {
       for (const other of alphabet) {
         if (other === text[at]) continue;
@@ -32,11 +32,11 @@ describe.each(kinds)('a handle of kind %s', (kind) => {
     }
   });
 
-  test('is refused when cut, extended, padded, spaced out or spelled in other alphabets', () => {
+  test('is refused when truncated, extended, padded or spelled in another alphabet', () => {
     for (let length = 0; length < text.length; length++) expect(read(text.slice(0, length))).toBeUndefined();
     for (let cut = 1; cut < text.length; cut++) expect(read(text.slice(cut))).toBeUndefined();
-    const around = ['=', '==', 'A', '-', '.', '%00', '\0', ' ', '\n', '\r\n', '\t', '\u00a0', '\ufeff'];
-    for (const extra of around) {
+    const additions = ['=', '==', 'A', '-', '.', '%00', '\0', ' ', '\n', '\r\n', '\t', '\u00a0', '\ufeff'];
+    for (const extra of additions) {
       expect(read(text + extra)).toBeUndefined();
       expect(read(extra + text)).toBeUndefined();
       expect(read(text.slice(0, 20) + extra + text.slice(20))).toBeUndefined();
@@ -48,18 +48,18 @@ describe.each(kinds)('a handle of kind %s', (kind) => {
     if (plainBase64 !== text.slice(6)) expect(read(text.slice(0, 6) + plainBase64)).toBeUndefined();
   });
 
-  test('never passes for another kind, whatever prefix it is given', () => {
+  test('is never accepted as another kind, whatever its prefix', () => {
     for (const other of kinds.filter((candidate) => candidate !== kind)) {
       expect(readHandle(ring, other, text)).toBeUndefined();
       expect(readHandle(ring, other, handlePrefix[other] + text.slice(6))).toBeUndefined();
     }
   });
 
-  test('means nothing to another key ring', () => {
+  test('is refused under another key ring', () => {
     expect(read(text, parseKeyRing(generateKey()))).toBeUndefined();
   });
 
-  test('is made of its subject, its value and its key, all three', () => {
+  test('depends on its subject, its value and its key', () => {
     const otherSubject = Buffer.from('0123456789abcdeF');
     expect(mintHandle(ring, kind, handle)).toBe(text);
     expect(mintHandle(ring, kind, { ...handle, value: handle.value + 1 })).not.toBe(text);
@@ -68,7 +68,7 @@ describe.each(kinds)('a handle of kind %s', (kind) => {
   });
 });
 
-test('the prefixes are those of the contract, each of its own', () => {
+test('every kind of handle has its own prefix', () => {
   expect(handlePrefix).toMatchObject({
     accessToken: 'lk_at_',
     refreshToken: 'lk_rt_',

@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { KeyRing, ServerKey } from './key-ring.ts';
 
 /**
- * The kinds of handle and the prefix each carries, so that a leaked one can be searched for. A handle of one
- * kind never passes for another: the prefix is part of what is signed.
+ * The kinds of handle and their prefixes, by which secret scanners find leaked ones. The prefix is part of the MAC, so
+ * a handle of one kind is never accepted as another.
  */
 export const handlePrefix = {
   accessToken: 'lk_at_',
@@ -17,7 +17,7 @@ export const handlePrefix = {
 } as const;
 export type HandleKind = keyof typeof handlePrefix;
 
-/** What a handle says. `value` is when it ends (milliseconds since 1970) or, in a refresh token, its generation. */
+/** `value` is when the handle expires (milliseconds since 1970) or, in a refresh token, its generation. */
 export interface Handle {
   readonly subject: Buffer;
   readonly value: number;
@@ -26,63 +26,64 @@ export interface Handle {
 export const subjectBytes = 16;
 const formatVersion = 1;
 
-// version 1 | key id 5 | subject 16 | value 6 | MAC 32: 60 bytes, so base64url has no spare bits to vary.
-const keyIdAt = 1;
-const subjectAt = 6;
-const valueAt = subjectAt + subjectBytes;
+// Version (1 byte), key id (5), subject (16), value (6), MAC (32). 60 bytes leave no spare bits in base64url, so each
+// handle has exactly one spelling.
+const keyIdOffset = 1;
+const subjectOffset = 6;
+const valueOffset = subjectOffset + subjectBytes;
 const valueBytes = 6;
-const macAt = valueAt + valueBytes;
-const handleBytes = macAt + 32;
+const macOffset = valueOffset + valueBytes;
+const handleBytes = macOffset + 32;
 const encoded = new RegExp(`^[A-Za-z0-9_-]{${(handleBytes / 3) * 4}}$`);
 
-/** The bytes of a handle. `binding` is signed with it, but not part of it: who reads it must know it. */
-function seal(key: ServerKey, label: string, handle: Handle, binding: Uint8Array): Buffer {
+/** The bytes of a handle. The MAC also covers `binding`, which is not part of the handle: its reader must know it. */
+function encode(key: ServerKey, label: string, handle: Handle, binding: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(handleBytes);
   bytes[0] = formatVersion;
-  bytes.set(key.id, keyIdAt);
-  bytes.set(handle.subject, subjectAt);
-  bytes.writeUIntBE(handle.value, valueAt, valueBytes);
-  bytes.set(key.mac(label, bytes.subarray(0, macAt), binding), macAt);
+  bytes.set(key.id, keyIdOffset);
+  bytes.set(handle.subject, subjectOffset);
+  bytes.writeUIntBE(handle.value, valueOffset, valueBytes);
+  bytes.set(key.mac(label, bytes.subarray(0, macOffset), binding), macOffset);
   return bytes;
 }
 
-/** A handle that proved itself, and the key it did so with. */
+/** A handle with a valid MAC, and the key of that MAC. */
 export interface ReadHandle extends Handle {
   readonly key: ServerKey;
 }
 
-// The handle being read: every request brings one, so its bytes are laid out in the same place each time.
-const read = Buffer.alloc(handleBytes);
-const readKeyId = read.subarray(keyIdAt, subjectAt);
-const readSubject = read.subarray(subjectAt, valueAt);
-const readFields = read.subarray(0, macAt);
-const readMac = read.subarray(macAt);
+// Every request presents a handle, so all are decoded into the same buffer instead of a new one each.
+const decoded = Buffer.alloc(handleBytes);
+const decodedKeyId = decoded.subarray(keyIdOffset, subjectOffset);
+const decodedSubject = decoded.subarray(subjectOffset, valueOffset);
+const decodedFields = decoded.subarray(0, macOffset);
+const decodedMac = decoded.subarray(macOffset);
 
-function open(keys: KeyRing, label: string, text: string, binding: Uint8Array): ReadHandle | undefined {
+function decode(keys: KeyRing, label: string, text: string, binding: Uint8Array): ReadHandle | undefined {
   if (!encoded.test(text)) return undefined;
-  if (read.write(text, 'base64url') !== handleBytes || read[0] !== formatVersion) return undefined;
-  const key = keys.find(readKeyId);
-  if (!key || !timingSafeEqual(key.mac(label, readFields, binding), readMac)) return undefined;
-  return { subject: Buffer.from(readSubject), value: read.readUIntBE(valueAt, valueBytes), key };
+  if (decoded.write(text, 'base64url') !== handleBytes || decoded[0] !== formatVersion) return undefined;
+  const key = keys.find(decodedKeyId);
+  if (!key || !timingSafeEqual(key.mac(label, decodedFields, binding), decodedMac)) return undefined;
+  return { subject: Buffer.from(decodedSubject), value: decoded.readUIntBE(valueOffset, valueBytes), key };
 }
 
 const unbound = new Uint8Array();
 
-/** Makes the one spelling of a handle under a key of the ring, the signing key unless another is named. */
+/** Creates a handle, under the signing key of the ring unless `key` is given. The same input gives the same handle. */
 export const mintHandle = (
   keys: KeyRing,
   kind: HandleKind,
   handle: Handle,
   key: ServerKey = keys.signing,
-): string => handlePrefix[kind] + seal(key, handlePrefix[kind], handle, unbound).toString('base64url');
+): string => handlePrefix[kind] + encode(key, handlePrefix[kind], handle, unbound).toString('base64url');
 
-/** Reads a handle, or nothing when it is forged, cut, of another kind or under a key that is not in the ring. */
+/** Verifies a handle. Undefined when it is malformed, forged, of another kind or under a key outside the ring. */
 export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadHandle | undefined {
   const prefix = handlePrefix[kind];
-  return text.startsWith(prefix) ? open(keys, prefix, text.slice(prefix.length), unbound) : undefined;
+  return text.startsWith(prefix) ? decode(keys, prefix, text.slice(prefix.length), unbound) : undefined;
 }
 
-/** What a challenge is for. The label is signed in the place of a handle's prefix; no prefix is like either. */
+/** What a challenge is for. The MAC covers this label in place of a prefix; it differs from every prefix. */
 const challengeLabel = {
   passkeyLogin: 'challenge: passkey login',
   passkeyRegistration: 'challenge: passkey registration',
@@ -90,16 +91,16 @@ const challengeLabel = {
 export type ChallengeKind = keyof typeof challengeLabel;
 
 /**
- * Makes a challenge: a handle without a prefix, since an authenticator takes it for bytes. With `binding` (a
- * session) it is good only together with that.
+ * Creates a challenge: a handle without a prefix, because WebAuthn challenges are bytes. With `binding` (a session) it
+ * is valid only together with that value.
  */
 export const mintChallenge = (keys: KeyRing, kind: ChallengeKind, handle: Handle, binding = ''): string =>
-  seal(keys.signing, challengeLabel[kind], handle, Buffer.from(binding)).toString('base64url');
+  encode(keys.signing, challengeLabel[kind], handle, Buffer.from(binding)).toString('base64url');
 
-/** Reads a challenge, or nothing when it is forged, of another kind, or bound to something else. */
+/** Verifies a challenge. Undefined when it is malformed, forged, of another kind or bound to something else. */
 export const readChallenge = (
   keys: KeyRing,
   kind: ChallengeKind,
   text: string,
   binding = '',
-): ReadHandle | undefined => open(keys, challengeLabel[kind], text, Buffer.from(binding));
+): ReadHandle | undefined => decode(keys, challengeLabel[kind], text, Buffer.from(binding));

@@ -6,7 +6,7 @@ import { hmacUnder, sha256 } from './hash.ts';
 const parts = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 5 });
 const label = fc.string({ unit: 'grapheme', maxLength: 200 });
 
-test('hashes are SHA-256 over the label with its length and the parts, as another library makes it', () => {
+test('sha256 equals node:crypto over the label length, the label and the parts', () => {
   fc.assert(
     fc.property(label, parts, fc.string({ unit: 'grapheme' }), (name, bytes, text) => {
       const expected = createHash('sha256').update(`${name.length}:${name}`);
@@ -16,7 +16,7 @@ test('hashes are SHA-256 over the label with its length and the parts, as anothe
   );
 });
 
-test('MACs are HMAC-SHA-256 as another library makes it, whatever was hashed in between', () => {
+test('hmacUnder equals HMAC-SHA-256 of node:crypto, whatever was hashed in between', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), label, parts, (secret, name, bytes) => {
       const expected = createHmac('sha256', secret).update(`${name.length}:${name}`);
@@ -28,7 +28,7 @@ test('MACs are HMAC-SHA-256 as another library makes it, whatever was hashed in 
   );
 });
 
-test('what was made stays as it is when more is made', () => {
+test('later hashes do not change earlier results', () => {
   const mac = hmacUnder(randomBytes(32));
   const [first, hash] = [mac('a'), sha256('a')];
   const [copy, hashCopy] = [Buffer.from(first), Buffer.from(hash)];

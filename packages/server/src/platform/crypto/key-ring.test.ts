@@ -13,35 +13,35 @@ test('the first key of the ring signs', () => {
   expect(mint(`${newer},${older}`)).not.toBe(mint(older));
 });
 
-test('every key of the ring verifies, wherever it stands', () => {
+test('every key of the ring verifies, whatever its position', () => {
   const ring = `${newest},${newer},${older}`;
   for (const key of [newest, newer, older]) expect(reads(ring, mint(key))).toBe(true);
   expect(reads(`${newer},${newest}`, mint(`${newest},${newer}`))).toBe(true);
 });
 
-test('a key that left the ring verifies nothing any more', () => {
+test('a key that left the ring no longer verifies', () => {
   expect(reads(`${newest},${newer}`, mint(older))).toBe(false);
 });
 
-test('a node that does not have the new key yet refuses what it signed', () => {
+test('a node that does not have the new key yet refuses handles signed with it', () => {
   expect(reads(older, mint(`${newer},${older}`))).toBe(false);
 });
 
-test('the name of a key inside a handle gives nothing of the key away', () => {
+test('the id of a key contains no part of the key', () => {
   const { signing } = parseKeyRing(older);
   const secret = Buffer.from(older, 'base64url');
   expect(secret.includes(signing.id)).toBe(false);
   expect(signing.id.length).toBe(5);
 });
 
-test('a label and its parts never run together with another label', () => {
+test('the same bytes split differently between label and parts give different MACs', () => {
   const { signing } = parseKeyRing(older);
   expect(signing.mac('a', Buffer.from('bc'))).not.toEqual(signing.mac('ab', Buffer.from('c')));
   expect(signing.mac('a', Buffer.from('b'), Buffer.from('c'))).toEqual(signing.mac('a', Buffer.from('bc')));
 });
 
-describe('a list of keys', () => {
-  test('may have spaces around its commas, line ends and padding', () => {
+describe('parseKeyRing', () => {
+  test('accepts spaces, line breaks and padding in a list of keys', () => {
     expect(parseKeyRing(` ${newer}= ,\n${older}\n`).all.map((key) => key.id)).toEqual(
       parseKeyRing(`${newer},${older}`).all.map((key) => key.id),
     );
@@ -55,24 +55,24 @@ describe('a list of keys', () => {
     ['a key that is too long', `${older}AAAA`, 'key 1'],
     ['a key with stray bits in its last character', `${older.slice(0, -1)}B`, 'key 1'],
     ['a key in hex', Buffer.from(older, 'base64url').toString('hex'), 'key 1'],
-    ['a second key that is no key', `${older},password`, 'key 2'],
+    ['a list with an invalid second key', `${older},password`, 'key 2'],
     ['32 equal bytes', Buffer.alloc(32, 'x').toString('base64url'), 'key 1'],
-    ['the same key twice', `${older},${newer},${older}`, 'twice'],
-  ])('is refused when it is %s, in words that do not hold the key', (_, list, words) => {
+    ['a list with the same key twice', `${older},${newer},${older}`, 'duplicate'],
+  ])('refuses %s in a message that does not contain the key', (_, list, phrase) => {
     const message = (() => {
       try {
         parseKeyRing(list);
       } catch (error) {
         return (error as Error).message;
       }
-      return 'taken';
+      return 'accepted';
     })();
-    expect(message).toContain(words);
+    expect(message).toContain(phrase);
     for (const key of list.split(',').filter((text) => text.length > 3)) expect(message).not.toContain(key);
   });
 });
 
-test('keys are 32 random bytes', () => {
+test('a generated key is 32 random bytes', () => {
   const keys = new Set(Array.from({ length: 100 }, generateKey));
   expect(keys.size).toBe(100);
   for (const key of keys) expect(Buffer.from(key, 'base64url').length).toBe(32);

@@ -1,10 +1,10 @@
-/** A source of unpredictable bytes; tests give their own. */
+/** A source of cryptographically random bytes. Tests pass their own. */
 export type Random = (bytes: number) => Buffer;
 
 export const systemRandom: Random = (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)));
 
 const idBytes = 16;
 
-/** A new opaque identifier, such as `usr_` and 128 random bits in base64url. */
+/** A new opaque identifier: the prefix and 128 random bits in base64url. */
 export const newId = (prefix: 'usr_' | 'pk_' | 'org_' | 'evt_' | 'mail_' | 'svc_', random: Random): string =>
   prefix + random(idBytes).toString('base64url');

@@ -15,7 +15,7 @@ onBothDatabases('key ring rotation', (open) => {
     for (const app of apps.splice(0)) await app.close();
   });
 
-  /** A node on the older key alone, and what the same database is like under another ring. */
+  /** A node with the older key only, and a function that starts another node on its database under another ring. */
   async function rotate() {
     const settings = { LATCHKEY_RATE_LIMITS: 'off' };
     const before = await open({ settings: { ...settings, LATCHKEY_KEYS: older } });
@@ -30,19 +30,22 @@ onBothDatabases('key ring rotation', (open) => {
 
   const refresh = (app: TestApp, refresh_token: string) =>
     app.ask('POST', '/refresh', { json: { refresh_token } });
-  const cookieLogin = async (app: TestApp) => {
+  const signInWithCookie = async (app: TestApp) => {
     await app.ask('POST', '/magic_link', { json: { email: 'grace@example.com' } });
     const [mail] = await app.mails();
     const json = { token: mail?.token };
-    const login = await app.ask('POST', '/magic_link/verify?session=cookie', { json, headers: sameOrigin });
-    expect(login.status).toBe(200);
-    return login.headers.get('Set-Cookie')!.split(';')[0]!;
+    const response = await app.ask('POST', '/magic_link/verify?session=cookie', {
+      json,
+      headers: sameOrigin,
+    });
+    expect(response.status).toBe(200);
+    return response.headers.get('Set-Cookie')!.split(';')[0]!;
   };
   const signedBy = (keys: KeyRing, tokens: Tokens) =>
     readHandle(keys, 'accessToken', tokens.access_token) !== undefined &&
     readHandle(keys, 'refreshToken', tokens.refresh_token) !== undefined;
 
-  test('tokens under an older key of the ring still verify, and a refresh signs anew', async () => {
+  test('tokens under an older key of the ring stay valid, and a refresh moves them to the newest key', async () => {
     const { before, under } = await rotate();
     const tokens = await before.login();
     expect(signedBy(parseKeyRing(older), tokens)).toBe(true);
@@ -59,7 +62,7 @@ onBothDatabases('key ring rotation', (open) => {
     expect((await refresh(retired, refreshed.body.refresh_token)).status).toBe(200);
   });
 
-  test('tokens under a retired key are refused', async () => {
+  test('tokens under a key that left the ring are refused', async () => {
     const { before, under } = await rotate();
     const tokens = await before.login();
     const retired = await under(newer);
@@ -70,7 +73,7 @@ onBothDatabases('key ring rotation', (open) => {
     expect((await refresh(before, tokens.refresh_token)).status).toBe(200);
   });
 
-  test('no token under a key of LATCHKEY_RETIRED_KEYS is good, though the security log goes on under it', async () => {
+  test('tokens under a key in LATCHKEY_RETIRED_KEYS are refused, while the security log still verifies', async () => {
     const { before, under } = await rotate();
     const tokens = await before.login();
     const after = await under(newer, { LATCHKEY_RETIRED_KEYS: older });
@@ -86,9 +89,9 @@ onBothDatabases('key ring rotation', (open) => {
     expect(await audits(forgotten)).toMatchObject({ findings: [], events: 3, retired: 2 });
   });
 
-  test('a cookie under an older key still counts and is set again under the new one', async () => {
+  test('a session cookie under an older key stays valid and is replaced by one under the newest key', async () => {
     const { before, under } = await rotate();
-    const cookie = await cookieLogin(before);
+    const cookie = await signInWithCookie(before);
     const unchanged = await before.ask('GET', '/me', { cookie, headers: sameOrigin });
     expect(unchanged.status).toBe(200);
     expect(unchanged.headers.get('Set-Cookie')).toBeNull();
@@ -108,7 +111,7 @@ onBothDatabases('key ring rotation', (open) => {
     expect(withNew.headers.get('Set-Cookie')).toBeNull();
   });
 
-  test('what was shown or mailed under an older key can still be used', async () => {
+  test('user codes, device codes and mailed codes under an older key stay valid', async () => {
     const { before, under } = await rotate();
     const device = (await before.ask('POST', '/device')).body;
     const asked = (await before.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } })).body;
@@ -129,7 +132,7 @@ onBothDatabases('key ring rotation', (open) => {
     expect(signedBy(parseKeyRing(newer), redeem.body)).toBe(true);
   });
 
-  test('a repeated refresh gets its successor again across the rotation', async () => {
+  test('a retried refresh returns the same successor after a key rotation', async () => {
     const { before, under } = await rotate();
     const tokens = await before.login();
     const repeated = {
@@ -140,8 +143,8 @@ onBothDatabases('key ring rotation', (open) => {
     const after = await under(`${newer},${older}`);
     const again = await after.ask('POST', '/refresh', repeated);
     expect([first.status, again.status]).toEqual([200, 200]);
-    const handleOf = (answer: typeof first) =>
-      readHandle(parseKeyRing(`${newer},${older}`), 'refreshToken', answer.body.refresh_token);
+    const handleOf = (response: typeof first) =>
+      readHandle(parseKeyRing(`${newer},${older}`), 'refreshToken', response.body.refresh_token);
     expect(handleOf(again)?.value).toBe(handleOf(first)!.value);
     expect(handleOf(again)?.subject).toEqual(handleOf(first)!.subject);
   });

@@ -1,4 +1,4 @@
-// What every unit of work may rely on, on both databases.
+// The guarantees of transactions, on both databases.
 
 import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
@@ -19,7 +19,7 @@ const settled = (work: Promise<unknown>[]) =>
   Promise.allSettled(work).then((results) => results.map((result) => result.status));
 
 onBothDatabases('transactions', (open) => {
-  test('a unit of work that fails is undone whole and harms none of its neighbours', async () => {
+  test('a failed transaction is rolled back completely and does not affect others', async () => {
     const t = await open();
     await t.ctx.db.single.run(insert('taken'), []);
     const units = Array.from({ length: 60 }, (_, n) =>
@@ -40,7 +40,7 @@ onBothDatabases('transactions', (open) => {
     await t.close();
   });
 
-  test('a reader never sees what is not committed, also while a unit of work waits', async () => {
+  test('a reader never sees uncommitted changes, even while a transaction waits', async () => {
     const t = await open();
     const seen: string[][] = [];
     await t.ctx.db.transaction(async (tx) => {
@@ -61,7 +61,7 @@ onBothDatabases('transactions', (open) => {
     await t.close();
   });
 
-  test('what was answered is committed: another connection sees it at once', async () => {
+  test('a resolved write is visible to another connection at once', async () => {
     const t = await open();
     const other = await open({ beside: t });
     await Promise.all(
@@ -77,7 +77,7 @@ onBothDatabases('transactions', (open) => {
     await t.close();
   });
 
-  test('a defect of ours is told as it is, and not as a store out of reach', async () => {
+  test('a defect such as a broken statement is not reported as temporarily_unavailable', async () => {
     const t = await open();
     await t.ctx.db.single.run(insert('a'), []);
     for (const text of [insert('a'), 'SELECT * FROM nowhere']) {
@@ -93,7 +93,7 @@ onBothDatabases('transactions', (open) => {
     await t.close();
   });
 
-  test('many units of work at once all get their turn', async () => {
+  test('700 concurrent transactions all commit', async () => {
     const t = await open();
     const units = Array.from({ length: 700 }, (_, n) =>
       t.ctx.db.transaction((tx) => tx.run(insert(`m${n}`), [])),
@@ -104,7 +104,7 @@ onBothDatabases('transactions', (open) => {
   }, 15_000);
 });
 
-test('units of one turn share a commit on SQLite and are answered only after it', async () => {
+test('transactions of one event loop turn share a commit on SQLite and resolve after it', async () => {
   const t = await openApp('sqlite');
   const path = t.databaseUrl.slice('sqlite:'.length);
   const outside = new Connection(path, { readonly: true });
@@ -119,7 +119,7 @@ test('units of one turn share a commit on SQLite and are answered only after it'
   await t.close();
 });
 
-test('a SQLite file that another process keeps locked is temporarily_unavailable, and works again afterwards', async () => {
+test('a SQLite file locked by another process is temporarily_unavailable until the lock is released', async () => {
   const t = await openApp('sqlite');
   const path = t.databaseUrl.slice('sqlite:'.length);
   const blocker = new Connection(path);
@@ -133,7 +133,7 @@ test('a SQLite file that another process keeps locked is temporarily_unavailable
   await t.close();
 }, 20_000);
 
-test('a PostgreSQL database that is closed to us or gone is temporarily_unavailable, and works again once it is back', async () => {
+test('a PostgreSQL database that is gone or refuses connections is temporarily_unavailable until it is back', async () => {
   const server = await startPostgres();
   const admin = postgres(server.url('postgres'), { max: 1, onnotice: () => undefined });
   const address = new URL(await server.createDatabase());
@@ -171,7 +171,7 @@ test('a PostgreSQL database that is closed to us or gone is temporarily_unavaila
   await admin.end();
 }, 30_000);
 
-test('a process whose schema is gone is not ready', async () => {
+test('/readyz answers 503 when the schema is gone', async () => {
   const t = await openApp('sqlite');
   const outside = new Connection(t.databaseUrl.slice('sqlite:'.length));
   outside.run('ALTER TABLE users RENAME TO gone');
@@ -181,7 +181,7 @@ test('a process whose schema is gone is not ready', async () => {
   await t.close();
 });
 
-test('two opposite orders of locks on PostgreSQL end in two commits, not in an error', async () => {
+test('two transactions that deadlock on PostgreSQL are retried until both commit', async () => {
   const t = await openApp('postgres');
   for (const id of ['a', 'b']) await t.ctx.db.single.run(insert(id), []);
   const touch = (id: string) => `UPDATE organizations SET created_at = created_at + 1 WHERE id = '${id}'`;
@@ -191,7 +191,7 @@ test('two opposite orders of locks on PostgreSQL end in two commits, not in an e
     t.ctx.db.transaction(async (tx) => {
       runs += 1;
       await tx.run(touch(first), []);
-      // Not before both have what the other one wants.
+      // Wait until each holds the lock that the other one needs.
       arrived.add(first);
       while (arrived.size < 2) await Bun.sleep(5);
       await tx.run(touch(second), []);
@@ -203,50 +203,50 @@ test('two opposite orders of locks on PostgreSQL end in two commits, not in an e
   await t.close();
 });
 
-/** Fails as PostgreSQL does after `seconds` of waiting. */
+/** Makes PostgreSQL fail with this code after `seconds`. */
 const conflict = (code: string, seconds: number) =>
   `DO $$ BEGIN PERFORM pg_sleep(${seconds}); RAISE EXCEPTION 'a conflict' USING ERRCODE = '${code}'; END $$`;
 
 const codesOfConflict = { deadlock: '40P01', 'serialization failure': '40001', 'unique violation': '23505' };
 
 for (const [name, code] of Object.entries(codesOfConflict)) {
-  test(`a ${name} that takes a second and happens again and again is temporarily_unavailable within a bounded time`, async () => {
+  test(`a ${name} that repeats and takes a second each time becomes temporarily_unavailable within the retry limit`, async () => {
     const t = await openApp('postgres');
-    let tries = 0;
+    let attempts = 0;
     const startedAt = performance.now();
     const unit = t.ctx.db.transaction(async (tx) => {
-      tries += 1;
+      attempts += 1;
       await tx.run(conflict(code, 1), []);
     });
     expect(await unit.catch((error) => error.code)).toBe('temporarily_unavailable');
-    // The last try may begin at the end of the time, and takes its second.
+    // The last attempt may start just before the limit, and takes its second.
     expect(performance.now() - startedAt).toBeLessThan(maxRetryMs + 2_000);
-    expect(tries).toBeGreaterThan(1);
-    expect(tries).toBeLessThanOrEqual(3);
+    expect(attempts).toBeGreaterThan(1);
+    expect(attempts).toBeLessThanOrEqual(3);
     await t.close();
   });
 }
 
-test('a deadlock is tried at most 8 times, and the eighth try may succeed', async () => {
+test('a deadlock is attempted at most 8 times, and the eighth attempt may succeed', async () => {
   const t = await openApp('postgres');
   const failing = async (failures: number) => {
-    let tries = 0;
+    let attempts = 0;
     const unit = t.ctx.db.transaction(async (tx) => {
-      tries += 1;
-      if (tries <= failures) await tx.run(conflict('40P01', 0), []);
+      attempts += 1;
+      if (attempts <= failures) await tx.run(conflict('40P01', 0), []);
     });
     const outcome = await unit.then(
       () => 'done',
       (error) => error.code,
     );
-    return `${tries} ${outcome}`;
+    return `${attempts} ${outcome}`;
   };
   expect(await failing(7)).toBe('8 done');
   expect(await failing(100)).toBe('8 temporarily_unavailable');
   await t.close();
 });
 
-test('a database that cannot be reached refuses to open', () => {
+test('opening an unreachable database fails', () => {
   const log = { warn: () => undefined };
   expect(openDatabase('postgres://127.0.0.1:1/x', { log })).rejects.toThrow();
   expect(openDatabase('sqlite:/proc/nowhere/x.db', { log })).rejects.toThrow();

@@ -5,22 +5,22 @@ import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 
 /**
- * Opens the store that a database URL names and brings its schema up to date.
- * @throws {Error} when it is out of reach, or newer than this program
+ * Opens the database of a URL and brings its schema up to date. Creates a SQLite file that does not exist.
+ * @throws {Error} when the database is unreachable, or was written by a newer release
  */
 export const openDatabase = (url: string, options: DatabaseOptions): Promise<Database> =>
   url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length), options) : openPostgres(url, options);
 
 /**
- * Opens a store that is there already and has the schema of this program. Makes and changes nothing otherwise.
- * @throws {Error} when it is out of reach, not there, or its schema is older or newer
+ * Opens an existing database without creating or migrating anything.
+ * @throws {Error} when the database is unreachable or missing, or has an older or newer schema than this program
  */
 export async function openExistingDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const { pending, isNewer } = await inspectDatabase(url);
   if (isNewer) throw newerStore();
   if (pending.length > 0) {
     throw new Error(
-      'the database was written by an older release of Latchkey; run `latchkey-server migrate`, or start the new service',
+      'the database was written by an older release of Latchkey; run `latchkey-server migrate` or start the service',
     );
   }
   return openDatabase(url, { ...options, asIs: true });

@@ -6,25 +6,25 @@ import { whenFree } from './sqlite.ts';
 
 const connectTimeoutSeconds = 2;
 
-/** How long another process may recover the file or end with it. */
+/** How long another process may keep the file busy, for example to recover it. */
 const busyDeadlineMs = 5_000;
 
-/** What can be said of a store without changing anything in it. */
+/** What a database reveals without being changed. */
 export interface Inspection {
-  /** Migrations of this program that the store has not had yet. */
+  /** Migrations of this program that were not applied yet. */
   readonly pending: readonly string[];
-  /** It has had migrations that this program does not know. */
+  /** Whether the database has migrations that this program does not know. */
   readonly isNewer: boolean;
-  /** How far the clock of the database is ahead of ours; null where it has none of its own. */
+  /** How far the database's clock is ahead of this machine's. Null on SQLite. */
   readonly clockAheadMs: number | null;
 }
 
 const appliedMigrations = 'SELECT name FROM kysely_migration';
 
 const noStore = (): Error =>
-  new Error('there is no store yet; `latchkey-server migrate` or the first start of the service makes it');
+  new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
-/** @throws {Error} when the store is out of reach, or was never made */
+/** @throws {Error} when the database is unreachable, or has no Latchkey schema */
 export async function inspectDatabase(url: string): Promise<Inspection> {
   const { applied, clockAheadMs } = await (url.startsWith('sqlite:')
     ? whenFree(busyDeadlineMs, () => inspectSqlite(url.slice('sqlite:'.length)))
@@ -57,10 +57,10 @@ function inspectSqlite(path: string) {
 async function inspectPostgres(url: string) {
   const sql = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
   try {
-    const [{ made } = { made: null }] = await sql.unsafe<{ made: string | null }[]>(
-      "SELECT to_regclass('kysely_migration')::text AS made",
+    const [{ name } = { name: null }] = await sql.unsafe<{ name: string | null }[]>(
+      "SELECT to_regclass('kysely_migration')::text AS name",
     );
-    if (made === null) throw noStore();
+    if (name === null) throw noStore();
     const applied = await sql.unsafe<{ name: string }[]>(appliedMigrations);
     const [row] = await sql.unsafe<{ now: number }[]>(
       'SELECT extract(epoch FROM clock_timestamp())::float8 AS now',

@@ -1,29 +1,30 @@
-// The order of locks on PostgreSQL: address → account → what the account has → its log. Every transaction takes what it
-// needs of these in this order, so that no two wait for each other. SQLite has one writer and needs none.
+// The order of locks on PostgreSQL: address → account → rows of the account → its log. Every transaction takes the locks
+// it needs in this order, so that no two transactions wait for each other. SQLite has a single writer and needs none.
 //
-// The locks live here and not with the account, whose row they lock: sessions, passkeys, device logins, organizations
-// and the log take them as well, and the account imports some of these. They decide nothing and change nothing. Use cases
-// above the account call `lockAccount` of `account/account.ts`, which also refuses an account that is gone.
+// The locks are here and not in the account's folder, whose row they lock, because sessions, passkeys, device logins,
+// organizations and the log take them too, and the account imports some of these. They change nothing. Code above the
+// account calls `lockAccount` of `account/account.ts`, which also refuses a missing account.
 //
-// In tests each transaction of a service is held to the order (`tests/support/lock-order.ts`).
+// Tests check the order in every transaction (`tests/support/lock-order.ts`).
 
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Dialect } from './executor.ts';
 import type { Tables } from './schema.ts';
 import { statement } from './statement.ts';
 
-/** The first key of the advisory locks on addresses. */
+/** The first key of the advisory locks on addresses, so that they never collide with other advisory locks. */
 const addressLocks = 0x6164;
 
 /**
- * Locks an address until the transaction ends. Select it beside rows, never compare with it: a condition may be skipped.
+ * Locks an address until the transaction ends. Use it in a select list and never in a condition, which the database may
+ * skip.
  */
 export const lockOnAddress = (email_key: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres'
     ? sql<unknown>`cast(pg_advisory_xact_lock(${sql.lit(addressLocks)}, hashtext(${email_key})) as text)`
     : sql<unknown>`null`;
 
-/** Locks an account until the transaction ends; no row when it is gone. The first lock of an account, after its address. */
+/** Locks an account until the transaction ends. Returns no row when the account does not exist. */
 export const lockAccountRow = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('users')
@@ -33,9 +34,9 @@ export const lockAccountRow = statement<{ id: string }>()((db, p, dialect) =>
 );
 
 /**
- * The id of an account, which is locked before the row that a statement compares it with: for a single row of the
- * account that is changed first in its transaction, without a round trip for the lock. Conditions on other tables see
- * the state from before the wait.
+ * The id of an account, as a subquery that locks the account before the row it is compared with. Saves the round trip of
+ * a separate lock when a transaction starts by changing a single row of the account. Conditions on other tables see the
+ * state from before the wait.
  */
 export const lockedAccountId = (db: Kysely<Tables>, id: Expression<string | null>, dialect: Dialect) =>
   db

@@ -8,7 +8,7 @@ import { openDatabase } from './database.ts';
 const log = { warn: () => undefined };
 
 onBothDatabases('migrations', (open, dialect) => {
-  test('opening a database again and again changes nothing in it', async () => {
+  test('opening a migrated database again changes nothing in it', async () => {
     const t = await open();
     await t.login();
     const dump = () => t.ctx.db.read.run('SELECT * FROM kysely_migration', []);
@@ -20,7 +20,7 @@ onBothDatabases('migrations', (open, dialect) => {
     await t.close();
   });
 
-  test('many processes that start at once on an empty database all come up, and each migration runs once', async () => {
+  test('processes that start at the same time on an empty database all succeed, and each migration runs once', async () => {
     const url =
       dialect === 'sqlite'
         ? `sqlite:${temporaryDirectory()}/latchkey.db`
@@ -36,7 +36,7 @@ onBothDatabases('migrations', (open, dialect) => {
     await db.close();
   }, 20_000);
 
-  test('a database of a newer release is refused in a sentence, and left as it is', async () => {
+  test('a database of a newer release is refused and not changed', async () => {
     const t = await open();
     await t.ctx.db.single.run(
       `INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2099')`,

@@ -12,7 +12,7 @@ import { up as refreshOrigin } from './migrations/0010-refresh-origin.ts';
 import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts';
 import { up as slowMails } from './migrations/0012-slow-mails.ts';
 
-/** Numbered and append-only: a migration that has been released is never changed. */
+/** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-first': { up: first },
   '0002-passkeys': { up: passkeys },
@@ -34,9 +34,9 @@ export const newerStore = (cause?: unknown): Error =>
   new Error('the database was written by a newer release of Latchkey', { cause });
 
 /**
- * Brings the schema up to date, all or nothing, under a lock that dies with the process: any number of nodes
- * may start at once, and one that was killed halfway leaves nothing behind.
- * @throws {Error} when a migration fails or the database is newer than this program
+ * Brings the schema up to date in one transaction, under a lock that a crash releases. Any number of nodes may start at
+ * the same time, and one that is killed halfway leaves no partial schema.
+ * @throws {Error} when a migration fails, or the database was written by a newer release
  */
 export async function migrate(db: Kysely<unknown>): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });

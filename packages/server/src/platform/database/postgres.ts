@@ -14,30 +14,31 @@ const connectionLifeSeconds = 30 * 60;
 const closeTimeoutSeconds = 1;
 const reconnectPauseSeconds = 0.05;
 
-/** A server that says nothing at all is out of reach, too. Longer than what the server itself allows. */
-const silenceTimeoutMs = 12_000;
+/** After this time without a response the server counts as unreachable. Longer than the server's own timeouts. */
+const responseTimeoutMs = 12_000;
 const int8Type = 20;
 
-/** Serialization failure and deadlock: the transaction left nothing behind and may simply run again. */
+/** Serialization failure and deadlock: the transaction was rolled back and can run again. */
 const conflicts = new Set(['40001', '40P01']);
 
 /**
- * Unique violation: another transaction was first, where no statement could have seen it. Run again, the
- * statements that come before do see it, and refuse in their own words.
+ * Unique violation: a concurrent transaction inserted the row first. On a second run the earlier statements see that row
+ * and refuse with a proper error.
  */
 const retryable = new Set([...conflicts, '23505']);
-const maxTries = 8;
+const maxAttempts = 8;
 
 /**
- * No try begins later than this after the first one began. PostgreSQL takes a second to notice a deadlock
- * (`deadlock_timeout`, which only a superuser can change), so the number of tries alone bounds no request's time.
+ * No attempt starts later than this after the first one. PostgreSQL takes a second to detect a deadlock
+ * (`deadlock_timeout`, which only a superuser can change), so the number of attempts alone does not bound a request.
  */
 export const maxRetryMs = 2_000;
 const retryPauseMs = 20;
 
 /**
- * Class 08 connection, 28 login refused, 53 resources, 57 operator intervention; 25006 a standby, 3D000 and 55000
- * the database is gone or closed, 55P03 lock not available.
+ * Class 08: connection, 28: authorization, 53: resources, 57: operator intervention. 25006: standby, 3D000 and 55000: the
+ * database is missing or accepts no connections, 55P03: lock not available, 58030: I/O error.
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const isUnavailable = (code: string): boolean =>
   /^(08|28|53|57)/.test(code) ||
@@ -52,48 +53,48 @@ const asStoreError = (error: unknown): unknown => {
   return isUnavailable(code) || conflicts.has(code) ? temporarilyUnavailable(error) : error;
 };
 
-/** Gives up waiting for a server that does not answer. */
-async function answered<T>(work: Promise<T>): Promise<T> {
+/** Rejects when the server does not respond in time. */
+async function withTimeout<T>(work: Promise<T>): Promise<T> {
   let timer: Timer | undefined;
-  const silence = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(temporarilyUnavailable(new Error('no answer from PostgreSQL'))),
-      silenceTimeoutMs,
+      () => reject(temporarilyUnavailable(new Error('PostgreSQL does not respond'))),
+      responseTimeoutMs,
     );
   });
   try {
-    return await Promise.race([work, silence]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }
 }
 
 /**
- * Runs an attempt again while it meets conflicts. A conflict that outlasts the time is `temporarily_unavailable`;
- * a unique violation that outlasts all tries is a defect and is thrown as it is.
+ * Retries an attempt that ends in a conflict. When the time is up, a conflict is `temporarily_unavailable`. A unique
+ * violation in the last attempt is a defect and is thrown unchanged.
  */
-async function retrying<T>(attempt: () => Promise<T>): Promise<T> {
+async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     try {
-      return await answered(attempt());
+      return await withTimeout(attempt());
     } catch (error) {
-      if (!retryable.has(codeOf(error)) || tries === maxTries) throw asStoreError(error);
-      const pauseMs = Math.random() * retryPauseMs * tries;
+      if (!retryable.has(codeOf(error)) || attempts === maxAttempts) throw asStoreError(error);
+      const pauseMs = Math.random() * retryPauseMs * attempts;
       if (performance.now() - startedAt + pauseMs > maxRetryMs) throw temporarilyUnavailable(error);
       await Bun.sleep(pauseMs);
     }
   }
 }
 
-/** Over a connection of its own, which has none of the pool's time limits. */
+/** Uses a connection without the pool's timeouts, because a migration may take long. */
 async function migrateOnce(url: string): Promise<void> {
   const setup = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
   const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
   await migrate(kysely).finally(() => setup.end());
 }
 
-/** PostgreSQL 14 or later through a pool. READ COMMITTED; what must be decided once is one conditional statement. */
+/** Opens PostgreSQL 14 or later through a connection pool. Transactions are READ COMMITTED. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
   const pool = postgres(url, {
     max: poolSize,
@@ -130,7 +131,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   const direct = executor(pool);
   const single: Executor = {
     dialect: 'postgres',
-    run: <Row>(text: string, values: readonly Value[]) => retrying(() => direct.run<Row>(text, values)),
+    run: <Row>(text: string, values: readonly Value[]) => withRetries(() => direct.run<Row>(text, values)),
   };
 
   return {
@@ -138,7 +139,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     read: single,
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) =>
-      retrying(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
+      withRetries(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
     close: () => pool.end({ timeout: closeTimeoutSeconds }),
   };
 }

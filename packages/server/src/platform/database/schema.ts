@@ -1,8 +1,8 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 
 /**
- * The tables as the code sees them. Times are milliseconds since 1970, flags are 0 or 1, identifiers are text;
- * both databases hold the same. What a column means is said in the migration that made it.
+ * The tables, the same on both databases. Times are milliseconds since 1970, flags are 0 or 1, identifiers are text. The
+ * migration that adds a column describes it.
  */
 export interface Tables {
   users: {

@@ -6,31 +6,61 @@ import { temporarilyUnavailable } from '../errors.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 
-/** How long the start may wait for another process that migrates. */
+/** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
 
-/** How long a statement may block the event loop while another process writes; after that we wait without blocking. */
+/**
+ * How long a statement blocks the event loop while another process writes. After that the writer waits in pauses that
+ * leave the event loop free.
+ */
 const busyTimeoutMs = 20;
 const busyPauseMs = 10;
 const busyDeadlineMs = 5_000;
 
 /**
- * What each of the two connections keeps of the file. The operating system keeps the rest: more here answered no
- * faster. The file is not mapped either, since every page read would count as ours, and one unreadable page would
- * end the process.
+ * The page cache of each of the two connections. The operating system caches the rest; a larger cache measured no
+ * faster. The file is not memory-mapped: its pages would count as memory of this process, and one unreadable page
+ * would kill it.
  */
 const cacheKiB = 8 * 1024;
 
-/** How many units of work share one commit at most, so that the first in line does not wait without end. */
+/** How many units of work share one commit. Bounds how long the first of them waits. */
 const maxBatch = 256;
 
-interface Unit {
-  run(tx: Executor): Promise<unknown>;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
+/**
+ * Opens a SQLite file with one writing and one reading connection. Work that arrives in the same turn of the event
+ * loop shares one commit (see `GroupCommit`). The reader sees committed state only.
+ */
+export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
+  const { writer, reader } = await openConnections(path, options);
+  const read = executorOn(reader, options.onStatement);
+  const writes = new GroupCommit(writer, executorOn(writer, options.onStatement), options.log);
+  const transaction = <T>(work: (tx: Executor) => Promise<T>): Promise<T> => writes.add(work);
+  return {
+    dialect: 'sqlite',
+    read,
+    single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
+    transaction,
+    close: async () => {
+      await writes.finish();
+      reader.close();
+      writer.close();
+    },
+  };
 }
 
-const connect = (path: string, { create }: { create: boolean }): Connection => {
+async function openConnections(path: string, { asIs }: DatabaseOptions) {
+  if (!asIs) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const open = () => connect(path, { create: false });
+  const writer = await whenFree(startBusyTimeoutMs, asIs ? open : () => openMigrated(path));
+  const reader = await whenFree(startBusyTimeoutMs, open);
+  reader.run('PRAGMA query_only = ON');
+  for (const connection of [writer, reader]) connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  return { writer, reader };
+}
+
+/** May fail with SQLITE_BUSY: switching to WAL and recovering it ignore the busy timeout. */
+function connect(path: string, { create }: { create: boolean }): Connection {
   const connection = new Connection(path, { readwrite: true, create, strict: true });
   connection.run(`PRAGMA busy_timeout = ${startBusyTimeoutMs}`);
   connection.run('PRAGMA journal_mode = WAL');
@@ -38,9 +68,9 @@ const connect = (path: string, { create }: { create: boolean }): Connection => {
   connection.run('PRAGMA foreign_keys = ON');
   connection.run(`PRAGMA cache_size = -${cacheKiB}`);
   return connection;
-};
+}
 
-/** Switching to WAL and recovering it may find the file busy whatever time-out is set: then all of it is done again. */
+/** Leaves no connection open when a step fails, so that `whenFree` can start over. */
 async function openMigrated(path: string): Promise<Connection> {
   const connection = connect(path, { create: true });
   try {
@@ -52,7 +82,7 @@ async function openMigrated(path: string): Promise<Connection> {
   }
 }
 
-/** Does something that another process may stand in the way of, until a deadline, without blocking anybody. */
+/** Retries `work` while another process keeps the file busy, until the deadline, without blocking the event loop. */
 export async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
   for (const deadline = Date.now() + deadlineMs; ; ) {
     try {
@@ -65,7 +95,7 @@ export async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>
   }
 }
 
-/** A constraint that a statement broke is a defect of ours; everything else is the machine's state. */
+/** Constraint violations and SQL errors are defects of this program. Every other error comes from the machine. */
 const asStoreError = (error: unknown): unknown =>
   error instanceof SQLiteError &&
   !error.code?.startsWith('SQLITE_CONSTRAINT') &&
@@ -73,121 +103,134 @@ const asStoreError = (error: unknown): unknown =>
     ? temporarilyUnavailable(error)
     : error;
 
-/**
- * SQLite with one writing and one reading connection. Units of work that arrive in the same turn of the event
- * loop share one commit, each in a savepoint of its own, and are answered only when it is on disk. The reader
- * sees nothing of a commit that is not.
- */
-export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
-  if (!options.asIs) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const open = () => connect(path, { create: false });
-  const writer = await whenFree(startBusyTimeoutMs, options.asIs ? open : () => openMigrated(path));
-  const reader = await whenFree(startBusyTimeoutMs, open);
-  reader.run('PRAGMA query_only = ON');
-  for (const connection of [writer, reader]) connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-
-  const executor = (connection: Connection): Executor => {
-    // The store has a fixed set of statements, so every one of them stays prepared.
-    const prepared = new Map<string, Statement>();
-    const prepare = (text: string): Statement => {
-      const statement = prepared.get(text) ?? connection.prepare(text);
-      prepared.set(text, statement);
-      return statement;
-    };
-    return {
-      dialect: 'sqlite',
-      run: async <Row>(text: string, values: readonly Value[]) => {
-        options.onStatement?.(text);
-        try {
-          return prepare(text).all(...(values as Value[])) as Row[];
-        } catch (error) {
-          throw asStoreError(error);
-        }
-      },
-    };
+function executorOn(connection: Connection, onStatement: DatabaseOptions['onStatement']): Executor {
+  // The service has a fixed set of statements, so each of them stays prepared.
+  const prepared = new Map<string, Statement>();
+  const prepare = (text: string): Statement => {
+    const statement = prepared.get(text) ?? connection.prepare(text);
+    prepared.set(text, statement);
+    return statement;
   };
-  const read = executor(reader);
-  const tx = executor(writer);
-
-  const command = (text: string): (() => void) => {
-    const statement = writer.prepare(text);
-    return () => void statement.run();
-  };
-  const begin = command('BEGIN IMMEDIATE');
-  const commit = command('COMMIT');
-  const rollback = command('ROLLBACK');
-  const startUnit = command('SAVEPOINT unit');
-  const keepUnit = command('RELEASE unit');
-  const undoUnit = command('ROLLBACK TO unit');
-
-  let queue: Unit[] = [];
-  let flushing: Promise<void> | undefined;
-
-  const runUnit = async (unit: Unit): Promise<() => void> => {
-    startUnit();
-    try {
-      const value = await unit.run(tx);
-      keepUnit();
-      return () => unit.resolve(value);
-    } catch (error) {
-      if (!writer.inTransaction) throw error;
-      undoUnit();
-      keepUnit();
-      return () => unit.reject(error);
-    }
-  };
-
-  const commitTogether = async (batch: readonly Unit[]): Promise<void> => {
-    const answers: (() => void)[] = [];
-    try {
-      // Left open only where the disk refused even to roll back the batch before.
-      if (writer.inTransaction) rollback();
-      await whenFree(busyDeadlineMs, begin);
-      for (const unit of batch) answers.push(await runUnit(unit));
-      commit();
-    } catch (error) {
-      for (const unit of batch) unit.reject(asStoreError(error));
-      try {
-        if (writer.inTransaction) rollback();
-      } catch {
-        options.log.warn('a failed batch could not be rolled back yet');
-      }
-      return;
-    }
-    for (const answer of answers) answer();
-  };
-
-  const flush = async (): Promise<void> => {
-    while (queue.length > 0) {
-      const batch = queue.slice(0, maxBatch);
-      queue = queue.slice(maxBatch);
-      await commitTogether(batch);
-      // Requests that arrived during the commit join the next one.
-      await new Promise(setImmediate);
-    }
-    flushing = undefined;
-  };
-
-  const transaction = <T>(work: (tx: Executor) => Promise<T>): Promise<T> =>
-    new Promise<T>((resolve, reject) => {
-      queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
-      flushing ??= new Promise(setImmediate).then(flush);
-    });
-
   return {
     dialect: 'sqlite',
-    read,
-    single: { dialect: 'sqlite', run: (text, values) => transaction((unit) => unit.run(text, values)) },
-    transaction,
-    close: async () => {
-      await flushing;
-      reader.close();
-      writer.close();
+    run: async <Row>(text: string, values: readonly Value[]) => {
+      onStatement?.(text);
+      try {
+        return prepare(text).all(...(values as Value[])) as Row[];
+      } catch (error) {
+        throw asStoreError(error);
+      }
     },
   };
 }
 
-/** Migrations run in one transaction, whose first statement takes the write lock; both die with the process. */
+/** A transaction that waits for its turn, and the promise of its caller. */
+interface Unit {
+  run(tx: Executor): Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+const nextTurn = (): Promise<void> => new Promise(setImmediate);
+
+/**
+ * Runs transactions one after the other and commits those that wait together with a single fsync. Each runs in its own
+ * savepoint, so one that fails does not affect the others. Callers get their result after the commit.
+ */
+class GroupCommit {
+  readonly #writer: Connection;
+  readonly #tx: Executor;
+  readonly #log: DatabaseOptions['log'];
+  #queue: Unit[] = [];
+  #flushing: Promise<void> | undefined;
+
+  readonly #begin: () => void;
+  readonly #commit: () => void;
+  readonly #rollback: () => void;
+  readonly #savepoint: () => void;
+  readonly #release: () => void;
+  readonly #rollbackToSavepoint: () => void;
+
+  constructor(writer: Connection, tx: Executor, log: DatabaseOptions['log']) {
+    this.#writer = writer;
+    this.#tx = tx;
+    this.#log = log;
+    const command = (text: string): (() => void) => {
+      const statement = writer.prepare(text);
+      return () => void statement.run();
+    };
+    this.#begin = command('BEGIN IMMEDIATE');
+    this.#commit = command('COMMIT');
+    this.#rollback = command('ROLLBACK');
+    this.#savepoint = command('SAVEPOINT unit');
+    this.#release = command('RELEASE unit');
+    this.#rollbackToSavepoint = command('ROLLBACK TO unit');
+  }
+
+  add<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
+      this.#flushing ??= nextTurn().then(() => this.#flush());
+    });
+  }
+
+  /** Resolves when no transaction is left to commit. */
+  async finish(): Promise<void> {
+    await this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.slice(0, maxBatch);
+      this.#queue = this.#queue.slice(maxBatch);
+      await this.#commitTogether(batch);
+      // Requests that arrived during the commit join the next one.
+      await nextTurn();
+    }
+    this.#flushing = undefined;
+  }
+
+  async #commitTogether(batch: readonly Unit[]): Promise<void> {
+    const settle: (() => void)[] = [];
+    try {
+      // Still open only if the disk failed even the rollback of the previous batch.
+      if (this.#writer.inTransaction) this.#rollback();
+      await whenFree(busyDeadlineMs, this.#begin);
+      for (const unit of batch) settle.push(await this.#runUnit(unit));
+      this.#commit();
+    } catch (error) {
+      for (const unit of batch) unit.reject(asStoreError(error));
+      this.#rollbackIfPossible();
+      return;
+    }
+    for (const settleUnit of settle) settleUnit();
+  }
+
+  /** Runs a unit in its savepoint. Returns what settles the caller's promise once the batch is committed. */
+  async #runUnit(unit: Unit): Promise<() => void> {
+    this.#savepoint();
+    try {
+      const value = await unit.run(this.#tx);
+      this.#release();
+      return () => unit.resolve(value);
+    } catch (error) {
+      if (!this.#writer.inTransaction) throw error;
+      this.#rollbackToSavepoint();
+      this.#release();
+      return () => unit.reject(error);
+    }
+  }
+
+  #rollbackIfPossible(): void {
+    try {
+      if (this.#writer.inTransaction) this.#rollback();
+    } catch {
+      this.#log.warn('could not roll back a failed batch yet');
+    }
+  }
+}
+
+/** Runs all migrations in one transaction that starts with the write lock; a crash releases both. */
 export function migrationDialect(connection: Connection): SqliteDialect {
   class MigrationAdapter extends SqliteAdapter {
     override get supportsTransactionalDdl(): boolean {

@@ -15,7 +15,7 @@ import {
 import type { Dialect, Executor, Value } from './executor.ts';
 import type { Tables } from './schema.ts';
 
-/** Stands in a compiled statement where a named value goes at each run. */
+/** A placeholder for a named value in a compiled statement. */
 class Slot {
   readonly name: string;
   constructor(name: string) {
@@ -48,8 +48,8 @@ const builders: Record<Dialect, Kysely<Tables>> = {
 const slots = new Proxy({}, { get: (_, name) => sql`${new Slot(String(name))}` });
 
 /**
- * A statement of the store: built by Kysely once for each dialect, at its first run, and from then on only its
- * values change. Returns the rows; a write without `returning` has none.
+ * A statement that Kysely compiles once for each dialect, at its first run; later runs only bind new values. Returns the
+ * rows. A write without `returning` has none.
  *
  * @example const byId = statement<{ id: string }>()((db, p) => db.selectFrom('users').selectAll().where('id', '=', p.id));
  */

@@ -20,7 +20,7 @@ const counts = async (t: TestApp): Promise<Record<string, number>> =>
   );
 
 onBothDatabases('sweeping', (open) => {
-  test('what is still of use stays, and what has ended goes, table by table', async () => {
+  test('a sweep deletes expired rows and keeps all others, table by table', async () => {
     const t = await open();
     const tokens = await t.login();
     await t.ask('POST', '/device');
@@ -43,7 +43,7 @@ onBothDatabases('sweeping', (open) => {
     await t.close();
   });
 
-  test('a mail that nobody could send stays for a month after its link has ended, waiting or dead', async () => {
+  test('an unsent mail stays for 30 days after its link expired, waiting or dead', async () => {
     const t = await open();
     await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
     await t.ask('POST', '/magic_link', { json: { email: 'eve@example.com' } });
@@ -60,7 +60,7 @@ onBothDatabases('sweeping', (open) => {
     await t.close();
   });
 
-  test('far more rows than one batch go in one sweep, and exactly the ended ones', async () => {
+  test('one sweep deletes more rows than one batch, and only expired ones', async () => {
     const t = await open();
     const now = t.ctx.clock();
     const row = (n: number, expires: number) => `('l${n}', 'a@x.example', 'a@x.example', 0, ${expires}, 0)`;
@@ -78,7 +78,7 @@ onBothDatabases('sweeping', (open) => {
     await t.close();
   });
 
-  test('two nodes that sweep at once delete each row once and wait for nobody', async () => {
+  test('two nodes that sweep at the same time delete each row once', async () => {
     const t = await open();
     const other = await open({ beside: t });
     for (let n = 0; n < 50; n++) await t.ask('POST', '/device');

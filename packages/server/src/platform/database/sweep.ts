@@ -7,10 +7,10 @@ import { type Slots, statement } from './statement.ts';
 const sweepIntervalMs = 60_000;
 const batchSize = 500;
 
-/** How many batches of one table a sweep deletes at most; the rest waits for the next one. */
+/** How many batches of one table a sweep deletes at most. The next sweep deletes the rest. */
 const maxBatches = 200;
 
-/** Deletes at most `limit` rows that are of no more use at `now`; answers with a row for each. */
+/** Deletes at most `limit` rows that are no longer needed at `now`. Returns one row for each. */
 export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknown[]>;
 
 /**
@@ -35,7 +35,7 @@ export const sweepStatement =
       return { compile: () => sweep.compile(db) };
     });
 
-/** Deletes rows that are of no more use, in batches small enough to keep nobody waiting. */
+/** Deletes rows that are no longer needed, in batches small enough not to delay requests. Returns how many. */
 export async function sweepOnce(db: Database, sweeps: readonly Sweep[], now: number): Promise<number> {
   let deleted = 0;
   for (const sweep of sweeps) {
@@ -48,7 +48,7 @@ export async function sweepOnce(db: Database, sweeps: readonly Sweep[], now: num
   return deleted;
 }
 
-/** Sweeps every minute, on every node: rows that another node is deleting are passed over. */
+/** Sweeps every minute. Every node does: it skips rows that another node is deleting. */
 export function startSweeper(
   db: Database,
   sweeps: readonly Sweep[],

@@ -1,5 +1,5 @@
-// Databases that an earlier release left behind: every schema there ever was, with rows in every table, opened by
-// this release. A new migration is covered as soon as it is listed.
+// Opens databases of earlier releases: every schema there ever was, with rows in every table. A new migration is
+// covered as soon as it is listed.
 
 import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
@@ -18,7 +18,7 @@ import { migrationDialect } from './sqlite.ts';
 
 type Row = Record<string, string | number | null>;
 
-/** A database as an earlier release knew it. */
+/** A database with the schema of an earlier release. */
 interface OldDatabase {
   readonly tables: readonly TableMetadata[];
   insert(table: string, row: Row): Promise<void>;
@@ -27,7 +27,7 @@ interface OldDatabase {
 const names = Object.keys(migrations).toSorted();
 const log = { warn: () => undefined };
 
-/** Makes a new database, brings it up to this migration and no further, and lets `fill` put rows into it. */
+/** Creates a database, migrates it up to this migration and no further, and lets `fill` insert rows. */
 async function databaseAt(
   dialect: Dialect,
   migration: string,
@@ -55,8 +55,8 @@ async function databaseAt(
   return url;
 }
 
-/** Does all of the work, in an order in which no row comes before one that it refers to. */
-async function inWhateverOrder(work: readonly (() => Promise<void>)[]): Promise<void> {
+/** Runs all inserts, repeating those that fail until the rows that they refer to exist. */
+async function inSomeOrder(work: readonly (() => Promise<void>)[]): Promise<void> {
   const failed: (() => Promise<void>)[] = [];
   let lastError: unknown;
   for (const one of work) {
@@ -66,14 +66,14 @@ async function inWhateverOrder(work: readonly (() => Promise<void>)[]): Promise<
     });
   }
   if (failed.length === work.length && failed.length > 0) throw lastError;
-  if (failed.length > 0) await inWhateverOrder(failed);
+  if (failed.length > 0) await inSomeOrder(failed);
 }
 
 const primaryKeys = ['id', 'sequence'];
 
 /**
- * Two rows for any table: one with a value in every column, one with nulls where they may be. SQLite would take a
- * null as a primary key, too.
+ * Two rows for any table: one with a value in every column, one with nulls in nullable columns. Primary keys are never
+ * null, although SQLite would accept that.
  */
 function rowsFor({ columns }: TableMetadata): Row[] {
   return [1, 2].map((n) =>
@@ -90,19 +90,19 @@ function rowsFor({ columns }: TableMetadata): Row[] {
   );
 }
 
-/** A row without the columns that came later. */
-const asKnownTo = ({ columns }: TableMetadata, row: Row): Row =>
+/** A row without the columns that later migrations added. */
+const withKnownColumns = ({ columns }: TableMetadata, row: Row): Row =>
   Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
 
 const rowsOf = (app: TestApp, table: string) => app.ctx.db.read.run<Row>(`SELECT * FROM ${table}`, []);
 
 onBothDatabases('an upgrade', (open, dialect) => {
   for (const migration of names.slice(0, -1)) {
-    test(`from ${migration} keeps every row of every table`, async () => {
+    test(`an upgrade from ${migration} keeps every row of every table`, async () => {
       const written = new Map<string, Row[]>();
       const url = await databaseAt(dialect, migration, async ({ tables, insert }) => {
         for (const table of tables) written.set(table.name, rowsFor(table));
-        await inWhateverOrder(
+        await inSomeOrder(
           [...written].flatMap(([table, rows]) => rows.map((row) => () => insert(table, row))),
         );
       });
@@ -119,7 +119,7 @@ onBothDatabases('an upgrade', (open, dialect) => {
       await db.close();
     });
 
-    test(`from ${migration} ends no login, and what came later works`, async () => {
+    test(`an upgrade from ${migration} ends no session, and newer features work`, async () => {
       const before = await open();
       const browser = await before.login();
       const device = await before.deviceLogin(browser);
@@ -128,9 +128,9 @@ onBothDatabases('an upgrade', (open, dialect) => {
         const work: (() => Promise<void>)[] = [];
         for (const table of tables) {
           const rows = await rowsOf(before, table.name);
-          work.push(...rows.map((row) => () => insert(table.name, asKnownTo(table, row))));
+          work.push(...rows.map((row) => () => insert(table.name, withKnownColumns(table, row))));
         }
-        await inWhateverOrder(work);
+        await inSomeOrder(work);
       });
 
       const after = await openApp(dialect, { beside: { ...before, databaseUrl: url } });

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@latchkey/contract/endpoints';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Caller, CallingService } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { ClientInfo } from '../values/client-info.ts';

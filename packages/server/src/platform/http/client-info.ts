@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { clientAddress } from '../values/client-address.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { knownBrowserTtlSeconds } from '../values/lifetimes.ts';
 
 /** Over HTTPS, the `__Host-` prefix binds a cookie to this host and to secure connections. */

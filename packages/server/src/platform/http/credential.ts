@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { readSessionCookie } from './cookie.ts';
 import { requireAllowedOrigin } from './origin.ts';
 

@@ -1,5 +1,5 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { ErrorDetail } from '../errors.ts';
 import type { ReplyDetail } from './call.ts';
 import { corsHeaders } from './origin.ts';

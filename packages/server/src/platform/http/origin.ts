@@ -1,5 +1,5 @@
 import { userHeader } from '@latchkey/contract/endpoints';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AuthError } from '../errors.ts';
 
 const isAllowedOrigin = (config: Config, origin: string | null): origin is string =>

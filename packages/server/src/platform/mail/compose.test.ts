@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { composeMessage, quotedClaim, utcMinute } from './compose.ts';
 
-test('words of a stranger cannot close the quotes around them, and make no link', () => {
+test('untrusted text cannot close its quotes or become a link', () => {
   expect(quotedClaim("Ada's laptop")).toBe("Ada's laptop");
   expect(quotedClaim('x" ok “y')).toBe("x' ok 'y");
   expect(quotedClaim('see https://evil.example/a or www.evil.example')).toBe(
@@ -11,7 +11,7 @@ test('words of a stranger cannot close the quotes around them, and make no link'
   expect(quotedClaim('eve@evil.example')).toBe('eve@evil[.]example');
 });
 
-test('text and HTML say the same, and nothing in the HTML is markup that was not meant', () => {
+test('text and HTML have the same content, and the HTML escapes it', () => {
   const { subject, text, html } = composeMessage('A & B', [
     'one <b>two</b>',
     { facts: [{ label: 'Name', claimed: '</td><script>' }] },
@@ -25,11 +25,11 @@ test('text and HTML say the same, and nothing in the HTML is markup that was not
   expect(html).toContain('<title>A &#38; B</title>');
 });
 
-test('a moment is told to the minute, in UTC', () => {
+test('times are shown to the minute in UTC', () => {
   expect(utcMinute(Date.parse('2026-01-02T03:04:59.999Z'))).toBe('2026-01-02 03:04 UTC');
 });
 
-test('paragraphs of the text are wrapped at 76 columns, and nothing else is', () => {
+test('only paragraphs of the plain text are wrapped, at 76 columns', () => {
   const long = 'word '.repeat(40).trim();
   const link = `https://a.example/${'x'.repeat(100)}`;
   const { text } = composeMessage('A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);

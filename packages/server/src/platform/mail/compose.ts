@@ -2,12 +2,12 @@ import { untrustedText } from '@latchkey/contract/untrusted-text';
 import { escapeHtml } from '../values/html.ts';
 import type { Message } from './message.ts';
 
-/** Something a mail tells, on a line of its own. `claimed` words are a stranger's, and shown as such. */
+/** A labelled line of a mail. `claimed` text comes from an unverified client and is shown in quotes. */
 export type Fact =
   | { readonly label: string; readonly value: string }
   | { readonly label: string; readonly claimed: string };
 
-/** A part of a mail: a paragraph, a list of facts, or a link or code, which in the text stands alone on a line. */
+/** A part of a mail: a paragraph, a list of facts, a link or a code. In plain text, links and codes get their own line. */
 export type Part =
   | string
   | { readonly facts: readonly Fact[] }
@@ -15,22 +15,22 @@ export type Part =
   | { readonly code: string };
 
 /**
- * A stranger's words as a mail quotes them: cut, harmless, unable to close the quotes around them, and with no
- * address that a mail program would make into a link.
+ * Untrusted text for use in quotes: truncated, without control characters or double quotes, and with URLs defanged so
+ * that mail programs do not turn them into links.
  */
 export const quotedClaim = (text: string): string =>
   untrustedText(text)
     .replace(/\.(?=[^\s.\d])/gu, '[.]')
     .replaceAll('://', '[:]//');
 
-/** How long a line of the text may be; facts and links stand as they are. */
+/** The line width of plain text paragraphs. Facts and links are not wrapped. */
 const textColumns = 76;
 
-const wrapped = (paragraph: string): string =>
+const wrap = (paragraph: string): string =>
   paragraph.replace(new RegExp(`(.{1,${textColumns}})(?: |$)`, 'g'), '$1\n').trimEnd();
 
 const textOf = (part: Part): string => {
-  if (typeof part === 'string') return wrapped(part);
+  if (typeof part === 'string') return wrap(part);
   if ('link' in part) return part.link;
   if ('code' in part) return part.code;
   return part.facts
@@ -43,7 +43,7 @@ const htmlOfFact = (fact: Fact): string =>
     ? `&#34;<bdi>${escapeHtml(quotedClaim(fact.claimed))}</bdi>&#34;`
     : `<bdi>${escapeHtml(fact.value)}</bdi>`;
 
-/** Styles stand in the elements: mail programs drop style sheets. Colours are left to them where they may be dark. */
+/** Styles are inline because mail programs drop style sheets. Text and background colors are theirs, for dark mode. */
 const styles = {
   body: 'max-width: 36em; margin: 0 auto; padding: 1em; font: 16px/1.5 system-ui, sans-serif',
   link: 'display: inline-block; padding: 0.6em 1.1em; border-radius: 0.5em; background: #0b57b4; color: #ffffff; font-weight: 600; text-decoration: none',
@@ -64,7 +64,7 @@ const htmlOf = (part: Part): string => {
   return `<table style="border-spacing: 0">\n${rows.join('\n')}\n</table>`;
 };
 
-/** A mail from its parts, the same words as text and as HTML. The subject never holds a stranger's words. */
+/** Composes a mail from its parts, with the same content as plain text and HTML. The subject must not contain untrusted text. */
 export const composeMessage = (subject: string, parts: readonly Part[]): Message => ({
   subject,
   text: `${parts.map(textOf).join('\n\n')}\n`,
@@ -76,6 +76,6 @@ export const composeMessage = (subject: string, parts: readonly Part[]): Message
   ].join('\n'),
 });
 
-/** A moment in a mail, whose reader's clock is not known: `2026-01-02 03:04 UTC`. */
+/** A time as mails show it, in UTC because the reader's time zone is unknown: `2026-01-02 03:04 UTC`. */
 export const utcMinute = (time: number): string =>
   `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

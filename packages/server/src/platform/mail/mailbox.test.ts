@@ -1,4 +1,4 @@
-// The development mailbox: what it shows, and when it is not there at all.
+// The development mailbox: what it shows, and when it does not exist.
 
 import { expect, test } from 'bun:test';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
@@ -7,7 +7,7 @@ const request = (t: TestApp, email: string) => t.ask('POST', '/magic_link', { js
 
 const paths = ['dev/mailbox', 'dev/mailbox.json'];
 
-test('the JSON has the five members of each mail, newest first', async () => {
+test('/dev/mailbox.json lists mails newest first, with five members each', async () => {
   const t = await openApp('sqlite');
   const addresses = ['a@example.com', 'b@example.com', 'c@example.com'];
   for (const email of addresses) {
@@ -29,7 +29,7 @@ test('the JSON has the five members of each mail, newest first', async () => {
   await t.close();
 });
 
-test('the page shows each mail with its link to click, and nothing of it as markup', async () => {
+test('/dev/mailbox shows mails with clickable links and escapes their text', async () => {
   const t = await openApp('sqlite');
   const email = "x&'`{}!#$%*+/=?^_|~-@example.com";
   expect((await request(t, email)).status).toBe(202);
@@ -45,7 +45,7 @@ test('the page shows each mail with its link to click, and nothing of it as mark
   await t.close();
 });
 
-test('HEAD works where GET does, and other methods are refused', async () => {
+test('the mailbox answers GET and HEAD and refuses other methods', async () => {
   const t = await openApp('sqlite');
   for (const path of paths) {
     expect((await t.ask('HEAD', path)).status).toBe(200);
@@ -55,7 +55,7 @@ test('HEAD works where GET does, and other methods are refused', async () => {
   await t.close();
 });
 
-test('a mail that waits is not shown, and one whose link has been swept is left out', async () => {
+test('the mailbox omits waiting mails and mails whose link was deleted', async () => {
   const t = await openApp('sqlite');
   await request(t, 'ada@example.com');
   expect((await t.ask('GET', 'dev/mailbox.json')).body).toEqual({ messages: [] });
@@ -69,16 +69,16 @@ const absent: [string, Record<string, string>][] = [
   ['an SMTP server is set', { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:25' }],
   ['the service listens on every address', { HOST: '0.0.0.0' }],
   ['the service listens on every IPv6 address', { HOST: '::' }],
-  ['the service listens on an address of the network', { HOST: '192.0.2.7' }],
-  ['the service listens on a name', { HOST: 'login.example.com' }],
-  ['the base URL is a public one', { LATCHKEY_BASE_URL: 'https://login.example.com' }],
+  ['the service listens on a network address', { HOST: '192.0.2.7' }],
+  ['the service listens on a host name', { HOST: 'login.example.com' }],
+  ['the base URL is public', { LATCHKEY_BASE_URL: 'https://login.example.com' }],
   [
-    'the base URL is one of the network',
+    'the base URL is in a private network',
     { LATCHKEY_BASE_URL: 'http://login.internal:8787', LATCHKEY_INSECURE_HTTP: 'on' },
   ],
   ['the service listens on a name that starts like loopback', { HOST: 'localhost.example.com' }],
 ];
-test.each(absent)('there is no mailbox while %s', async (_, settings) => {
+test.each(absent)('the mailbox does not exist if %s', async (_, settings) => {
   const t = await openApp('sqlite', { settings });
   for (const path of paths) {
     const { status, body } = await t.ask('GET', path);
@@ -88,7 +88,7 @@ test.each(absent)('there is no mailbox while %s', async (_, settings) => {
   await t.close();
 });
 
-test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('there is a mailbox on %s', async (host) => {
+test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('the mailbox exists on %s', async (host) => {
   const t = await openApp('sqlite', { settings: { HOST: host } });
   for (const path of paths) expect((await t.ask('GET', path)).status).toBe(200);
   await t.close();
@@ -100,7 +100,7 @@ test.each([
   ['X-Forwarded-Host', 'localhost'],
   ['X-Forwarded-Proto', 'https'],
   ['X-Real-IP', '127.0.0.1'],
-])('a request that a proxy forwarded (%s) finds no mailbox', async (name, value) => {
+])('a forwarded request (%s) gets 404 from the mailbox', async (name, value) => {
   const t = await openApp('sqlite');
   for (const path of paths) {
     const { status, body } = await t.ask('GET', path, { headers: { [name]: value } });

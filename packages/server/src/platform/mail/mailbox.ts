@@ -17,7 +17,7 @@ interface MailboxMessage {
   sent_at: string;
 }
 
-/** The mails that would have been sent, newest first, filled in at this moment: nothing of them is stored. */
+/** The mails that would have been sent, newest first. They are rendered on each call, so no link or code is stored. */
 export async function readMailbox(ctx: Context, templates: Templates): Promise<MailboxMessage[]> {
   const mails = await store.listSent(ctx.db.read, { limit: maxMessages });
   const messages = await Promise.all(
@@ -29,8 +29,8 @@ export async function readMailbox(ctx: Context, templates: Templates): Promise<M
   return messages.filter((message) => message !== undefined);
 }
 
-/** Text with its links made clickable. */
-const linked = (text: string): string =>
+/** HTML of a plain text with clickable links. */
+const withLinks = (text: string): string =>
   escapeHtml(text).replace(/https?:\/\/\S+/g, (url) => `<a href="${url}" rel="noreferrer">${url}</a>`);
 
 const style = `
@@ -57,14 +57,14 @@ const page = (messages: readonly MailboxMessage[]): string => `<!doctype html>
 <body>
 <main>
 <h1>Development mailbox</h1>
-<p>Mails that would have been sent, newest first. This page exists only while the service listens on a loopback
-address, the host of its base URL is a loopback one, and no SMTP server is set. Reload to see newer mails.</p>
+<p>Mails that would have been sent, newest first. Reload to see new ones. This page exists only while the service listens
+on a loopback address, the host of its base URL is a loopback address, and LATCHKEY_SMTP_URL is not set.</p>
 ${messages
   .map(
     (message) => `<article>
 <h2>${escapeHtml(message.subject)}</h2>
 <p>To ${escapeHtml(message.to)}, ${escapeHtml(message.sent_at)}</p>
-<pre>${linked(message.text)}</pre>
+<pre>${withLinks(message.text)}</pre>
 </article>`,
   )
   .join('\n')}
@@ -74,12 +74,12 @@ ${messages
 
 const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
 
-/** @throws {AuthError} `not_found`, unless the person at this machine asks */
+/** @throws {AuthError} `not_found` unless the request comes from this machine */
 function requireLocal(request: Request): void {
   if (!isForThisMachine(request)) throw pathNotFound();
 }
 
-/** The development mailbox as a page and as JSON. */
+/** Adds the development mailbox, as a web page and as JSON. */
 export function mailboxRoutes(routes: Routes, ctx: Context, templates: Templates): void {
   routes.get('/dev/mailbox', async ({ request }) => {
     requireLocal(request);

@@ -1,14 +1,14 @@
 import type { Context } from '../context.ts';
 import type { Tables } from '../database/schema.ts';
 
-/** A mail as it is written: the same words as text and as HTML. */
+/** The content of a mail, as plain text and as HTML. */
 export interface Message {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
 }
 
-/** Fills a mail in at the moment of sending; undefined when what it told of is gone. */
+/** Renders a mail when it is sent. Undefined when its subject no longer exists, so that the mail is not sent. */
 export type Template = (ctx: Context, mail: Tables['outbox']) => Promise<Message | undefined>;
 
 export type Templates = Readonly<Record<string, Template>>;

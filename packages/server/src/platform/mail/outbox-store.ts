@@ -5,11 +5,11 @@ import { statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 import { textsOf } from '../database/texts.ts';
 
-/** A person waits for the mail: it is claimed before all others. */
+/** Somebody is waiting for the mail, so it is claimed before ordinary ones. */
 export const urgentPriority = 0;
 export const ordinaryPriority = 1;
 
-/** Puts a mail into the outbox, in the transaction of what it tells of; nothing if its id is there already. */
+/** Adds a mail to the outbox. Has no effect if a mail with this id exists. */
 export const insertMail = statement<{
   id: string;
   template: string;
@@ -38,12 +38,12 @@ export const insertMail = statement<{
     .onConflict((c) => c.column('id').doNothing()),
 );
 
-/** Which mails a worker takes: those of one priority, and of these the ones that were slow before or the others. */
+/** Which mails to claim: those of one priority, and of these either the ones that were slow before or the others. */
 export type Lane = { priority: number; slow: 0 | 1 };
 
 const wasSlow = sql<number>`case when slow_attempts > 0 then 1 else 0 end`;
 
-/** Claims mails of one lane that are due until the lease ends; of many workers one gets each. */
+/** Claims due mails of one lane until the lease expires. Of several workers, exactly one gets each mail. */
 export const claimMails = statement<Lane & { now: number; lease_until: number; limit: number }>()(
   (db, p, dialect) =>
     db
@@ -99,7 +99,7 @@ export const markFailed = statement<{
     .where('sent_at', 'is', null),
 );
 
-/** Gives a mail up that is no longer of use. It stays in the outbox as a dead letter, with its last error. */
+/** Turns a mail that is no longer needed into a dead letter. Keeps its last error, if any. */
 export const markDead = statement<{ id: string; now: number; last_error: string }>()((db, p) =>
   db
     .updateTable('outbox')
@@ -108,7 +108,7 @@ export const markDead = statement<{ id: string; now: number; last_error: string 
     .where('sent_at', 'is', null),
 );
 
-/** Gives a mail up that the mail server refuses for good. It stays in the outbox as a dead letter. */
+/** Turns a mail that the mail server refuses permanently into a dead letter. */
 export const markRefused = statement<{ id: string; now: number; last_error: string; refusals: number }>()(
   (db, p) =>
     db
@@ -118,7 +118,7 @@ export const markRefused = statement<{ id: string; now: number; last_error: stri
       .where('sent_at', 'is', null),
 );
 
-/** When the next waiting mail of a lane is due; null when none waits. */
+/** When the next waiting mail of a lane is due. Null when none is waiting. */
 export const findNextDue = statement<Lane>()((db, p) =>
   db
     .selectFrom('outbox')
@@ -129,7 +129,7 @@ export const findNextDue = statement<Lane>()((db, p) =>
     .where(wasSlow, '=', p.slow),
 );
 
-/** How many mails wait, counted up to a limit; answered from the index of those that do. */
+/** The number of waiting mails up to a limit, read from their index alone. */
 export const countWaiting = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom((e) =>
@@ -144,7 +144,7 @@ export const countWaiting = statement<{ limit: number }>()((db, p) =>
     .select((e) => e.fn.countAll<number>().as('count')),
 );
 
-/** The mails that were delivered, newest first. */
+/** Lists delivered mails, newest first. */
 export const listSent = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('outbox')
@@ -155,7 +155,7 @@ export const listSent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** The mails that wait or were given up, newest first. */
+/** Lists waiting mails and dead letters, newest first. */
 export const listUnsent = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('outbox')

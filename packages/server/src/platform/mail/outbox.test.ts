@@ -1,4 +1,4 @@
-// The outbox and its workers: what is promised when several run, or one dies.
+// The outbox: its guarantees when several workers run or one dies.
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
@@ -20,10 +20,10 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
     if (await holds()) return;
     await Bun.sleep(10);
   }
-  throw new Error('it never came about');
+  throw new Error('the condition did not become true');
 }
 
-/** A transport that keeps the recipients of what it was handed; `slowly` gives other workers their chance. */
+/** A transport that records recipients, slowly enough for other workers to interfere. */
 function recording(): Transport & { readonly delivered: string[] } {
   const delivered: string[] = [];
   return {
@@ -39,7 +39,7 @@ function recording(): Transport & { readonly delivered: string[] } {
 const unsent = (t: TestApp) => listUnsent(t.ctx.db.read, { limit: 500 });
 
 onBothDatabases('outbox', (open) => {
-  test('several workers on one database hand each mail over once', async () => {
+  test('several workers on one database deliver each mail once', async () => {
     const t = await open();
     for (const email of addresses(60)) await request(t, email);
     const other = await open({ beside: t });
@@ -52,7 +52,7 @@ onBothDatabases('outbox', (open) => {
     await t.close();
   });
 
-  test('a mail that a dead worker had claimed is sent by another once the lease is over, and not before', async () => {
+  test('a mail claimed by a dead worker is sent by another one after the lease expired, and not before', async () => {
     const t = await open();
     await request(t, 'ada@example.com');
     const now = t.ctx.clock();
@@ -78,7 +78,7 @@ onBothDatabases('outbox', (open) => {
     await t.close();
   });
 
-  test('of many claims at once each mail goes to one, and a sent mail to none', async () => {
+  test('concurrent claims never return the same mail, and never a sent one', async () => {
     const t = await open();
     for (const email of addresses(20)) await request(t, email);
     const now = t.ctx.clock();
@@ -108,7 +108,7 @@ onBothDatabases('outbox', (open) => {
     await t.close();
   });
 
-  test('a mail of a transaction that fails is never sent', async () => {
+  test('a mail enqueued in a transaction that fails is never sent', async () => {
     const t = await open();
     const failing = t.ctx.db.transaction(async (tx) => {
       const mail = {
@@ -126,7 +126,7 @@ onBothDatabases('outbox', (open) => {
     await t.close();
   });
 
-  test('a mail whose row is gone or whose template is unknown becomes a dead letter and holds up no other', async () => {
+  test('a mail with a missing row or an unknown template becomes a dead letter and does not delay others', async () => {
     const t = await open();
     const expiresAt = t.ctx.clock() + 60_000;
     await t.ctx.db.transaction(async (tx) => {
@@ -153,16 +153,16 @@ onBothDatabases('outbox', (open) => {
     await t.close();
   });
 
-  test('stopping a worker finishes the mail that is being sent', async () => {
+  test('stopping a worker waits for the mail being sent', async () => {
     const t = await open();
     await request(t, 'ada@example.com');
-    let handOver: () => void = () => undefined;
+    let finishDelivery: () => void = () => undefined;
     let started = false;
     const transport: Transport = {
       deliver: () => {
         started = true;
         return new Promise((resolve) => {
-          handOver = resolve;
+          finishDelivery = resolve;
         });
       },
       close: () => undefined,
@@ -170,21 +170,21 @@ onBothDatabases('outbox', (open) => {
     const worker = startMailWorker(t.ctx, templates, transport);
     await until(() => started);
     const stopped = worker.stop();
-    handOver();
+    finishDelivery();
     await stopped;
     expect(await unsent(t)).toEqual([]);
     await t.close();
   });
 });
 
-test('a worker whose mail has not been handed over yet keeps its lease beyond the first one', async () => {
+test('a worker renews the lease of a mail that takes long to deliver', async () => {
   const t = await openApp('sqlite');
   await request(t, 'ada@example.com');
-  let handOver: () => void = () => undefined;
+  let finishDelivery: () => void = () => undefined;
   const transport: Transport = {
     deliver: () =>
       new Promise((resolve) => {
-        handOver = resolve;
+        finishDelivery = resolve;
       }),
     close: () => undefined,
   };
@@ -193,13 +193,13 @@ test('a worker whose mail has not been handed over yet keeps its lease beyond th
   await until(async () => (await unsent(t))[0]?.attempts === 1);
   const first = await leased();
   await until(async () => (await leased()) > first);
-  handOver();
+  finishDelivery();
   await until(async () => (await unsent(t)).length === 0);
   await worker.stop();
   await t.close();
 }, 10_000);
 
-test('a real service killed with a mail in hand is replaced by another, which sends it', async () => {
+test('a mail of a killed service is sent by another service', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
   const first = await startService({

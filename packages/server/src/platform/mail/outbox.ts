@@ -6,22 +6,22 @@ import * as store from './outbox-store.ts';
 export interface Mail {
   readonly template: string;
   readonly recipient: string;
-  /** Names the row that the template is filled from. Never a secret. */
+  /** Identifies the row that the template reads. Never a secret. */
   readonly reference: string;
-  /** When the mail is of no more use, in milliseconds since 1970. */
+  /** When the mail is no longer worth sending, in milliseconds since 1970. */
   readonly expiresAt: number;
-  /** A person waits for it: it is sent before mails that are not urgent. */
+  /** Somebody is waiting for it, so it is sent before ordinary mails. */
   readonly isUrgent?: boolean;
-  /** When it may be sent first, in milliseconds since 1970; at once if left out. */
+  /** The earliest time to send it, in milliseconds since 1970. Default: now. */
   readonly due?: number;
-  /** Its id in the outbox, if it is enqueued more than once and to be sent once; a new one otherwise. */
+  /** Its id in the outbox, for a mail that is enqueued repeatedly but sent once. Default: a new id. */
   readonly id?: string;
 }
 
-/** The transaction of the cause has committed by then as a rule; else the worker's next round finds the mail. */
+/** By then the transaction has usually committed. If not, the worker finds the mail when it polls next. */
 const wakeAfterMs = 50;
 
-/** Puts a mail into the outbox, in the transaction of its cause, and wakes the worker. */
+/** Adds a mail to the outbox in the transaction that causes it, and wakes the worker. */
 export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promise<void> {
   const now = ctx.clock();
   await store.insertMail(tx, {
@@ -37,10 +37,10 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
   setTimeout(ctx.wakeMailWorker, wakeAfterMs).unref();
 }
 
-/** Counting stops here, so that a scrape stays cheap however many mails wait. */
+/** Counting stops here, so that reading the metrics stays cheap. */
 const maxMailsCounted = 10_000;
 
-/** How many mails wait to be sent, at most 10,000. */
+/** The number of mails waiting to be sent, at most 10,000. */
 export async function countWaitingMails(ctx: Context): Promise<number> {
   const [waiting] = await store.countWaiting(ctx.db.read, { limit: maxMailsCounted });
   return Number(waiting?.count ?? 0);

@@ -30,7 +30,7 @@ async function smtpServer(options?: { offersTls: boolean }): Promise<TestSmtp> {
   return smtp;
 }
 
-/** A worker as the service runs it; waking it is what a passing second does there. */
+/** Starts a worker as the service does. Tests wake it instead of waiting for it to poll. */
 function work(t: TestApp, url: string): MailWorker {
   const worker = startMailWorker(t.ctx, templates, smtpTransport(t.ctx.config, url));
   cleanups.push(() => worker.stop());
@@ -41,16 +41,16 @@ const request = (t: TestApp, email = 'ada@example.com') => t.ask('POST', '/magic
 
 const unsent = (t: TestApp) => listUnsent(t.ctx.db.read, { limit: 100 });
 
-/** Waits until the store says so: the worker runs on its own. */
+/** Waits for a change that the worker makes in the background. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let n = 0; n < 1000; n++) {
     if (await holds()) return;
     await Bun.sleep(10);
   }
-  throw new Error('it never came about');
+  throw new Error('the condition did not become true');
 }
 
-/** Whether the latest attempt failed with these words: what is in flight still shows the one before. */
+/** Whether the latest finished attempt failed with this message. */
 const failedWith = (t: TestApp, words: string) => () =>
   unsent(t).then(([mail]) => mail?.last_error?.includes(words) ?? false);
 
@@ -63,7 +63,7 @@ const decoded = (raw: string): string =>
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 onBothDatabases('mail by SMTP', (open) => {
-  test('a sign-in mail is text and HTML, from the configured sender to the address as typed', async () => {
+  test('a sign-in mail has text and HTML and goes from the configured sender to the address as typed', async () => {
     const smtp = await smtpServer();
     const from = 'Latchkey Login <login@id.example.com>';
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url, LATCHKEY_MAIL_FROM: from } });
@@ -91,7 +91,7 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.close();
   });
 
-  test('a 451 is tried again within 10 s and then with growing pauses, always the same mail', async () => {
+  test('after a 451 the same mail is tried again within 10 s, then with growing pauses', async () => {
     const smtp = await smtpServer();
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
     smtp.failNext(1, 451, 'refusal 1');
@@ -116,7 +116,7 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.close();
   });
 
-  test('a 550 is final after three tries, and a 451 in between counts for nothing', async () => {
+  test('a mail is given up after three 550 responses, and a 451 does not count', async () => {
     const smtp = await smtpServer();
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
     await request(t);
@@ -145,7 +145,7 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.close();
   });
 
-  test('a recipient that hangs holds up nobody else', async () => {
+  test('a hanging recipient does not delay others', async () => {
     const smtp = await smtpServer();
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
     smtp.failFor('slow@example.com', 'hang');
@@ -153,13 +153,13 @@ onBothDatabases('mail by SMTP', (open) => {
     work(t, smtp.url);
     await until(async () => smtp.attempts('slow@example.com') === 1);
     for (let n = 0; n < 20; n++) await request(t, `person${n}@example.com`);
-    // Far less than the 20 s after which the hanging conversation is given up.
+    // Far less than the socket timeout of 20 s.
     expect(await smtp.received(20, 5_000)).toHaveLength(20);
     smtp.failFor('slow@example.com', 451);
     await t.close();
   });
 
-  test('eight recipients that hang, and that hung before, hold up no other sign-in mail', async () => {
+  test('eight recipients that hang, again and again, do not delay other sign-in mails', async () => {
     const smtp = await smtpServer();
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
     const slow = Array.from({ length: 8 }, (_, n) => `slow${n}@example.com`);
@@ -206,7 +206,7 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.close();
   }, 30_000);
 
-  test('a sign-in mail overtakes any number of notices, even if their recipients hang', async () => {
+  test('a sign-in mail is sent before any number of notices, even if their recipients hang', async () => {
     const smtp = await smtpServer();
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
     const expiresAt = t.ctx.clock() + 600_000;
@@ -230,16 +230,16 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.close();
   });
 
-  test('a server that refuses connections, and one that refuses after DATA, are tried again', async () => {
+  test('a refused connection and a 451 after DATA are both tried again', async () => {
     const t = await open({ settings: { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' } });
     await request(t);
-    const nobody = startMailWorker(
+    const unconnected = startMailWorker(
       t.ctx,
       templates,
       smtpTransport(t.ctx.config, `smtp://127.0.0.1:${freePort()}`),
     );
     await until(failedWith(t, 'ECONNREFUSED'));
-    await nobody.stop();
+    await unconnected.stop();
     t.pass(11);
     const smtp = await smtpServer();
     smtp.failNext(1, 451, 'greylisted', 'data');
@@ -251,7 +251,7 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.close();
   });
 
-  test('a mail that never went out is a dead letter after the life of its link, and stays visible', async () => {
+  test('an unsent mail becomes a dead letter when its link expires, and stays in the list', async () => {
     const smtp = await smtpServer();
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
     smtp.failNext(1, 451, 'no room for ada@example.com here');
@@ -273,7 +273,7 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.close();
   });
 
-  test('the outbox holds neither link nor code, before sending nor after', async () => {
+  test('the outbox never contains a link or code', async () => {
     const smtp = await smtpServer();
     const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
     const dump = async () => JSON.stringify(await t.ctx.db.read.run('SELECT * FROM outbox', []));
@@ -294,10 +294,10 @@ onBothDatabases('mail by SMTP', (open) => {
   });
 });
 
-/** This machine by an address that is no loopback one. */
+/** This machine by an address that is not a loopback address. */
 const elsewhere = (url: string): string => url.replace('127.0.0.1', '0.0.0.0');
 
-test('a mail never leaves the machine without TLS: a server that does not offer it gets no mail and no login', async () => {
+test('a remote mail server without TLS gets no mail and no credentials', async () => {
   const smtp = await smtpServer();
   const url = elsewhere(smtp.url).replace('//', '//latchkey:secret@');
   const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
@@ -310,7 +310,7 @@ test('a mail never leaves the machine without TLS: a server that does not offer 
   await t.close();
 });
 
-test('a mail server elsewhere must prove its name by its certificate', async () => {
+test('a remote mail server needs a valid certificate', async () => {
   const smtp = await smtpServer({ offersTls: true });
   const url = elsewhere(smtp.url);
   const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
@@ -353,7 +353,7 @@ const hostile = [
   'a@B\u00dcCHER.example',
 ];
 
-test('no hostile address is taken: 400 naming the field, nothing stored, nothing sent', async () => {
+test('hostile addresses get a 400 that names the field, and nothing is stored or sent', async () => {
   const t = await openApp('sqlite');
   for (const email of hostile) {
     const { status, body } = await request(t, email);
@@ -364,24 +364,24 @@ test('no hostile address is taken: 400 naming the field, nothing stored, nothing
   await t.close();
 });
 
-test('whatever address is taken reaches one mailbox: envelope and header name it alone', async () => {
+test('an accepted address is the only recipient in envelope and header', async () => {
   const smtp = await smtpServer();
   const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
-  const taken = [
+  const accepted = [
     "o'brien@example.com",
     'a=b@example.com',
     '!#$%&*+-/?^_`{|}~@example.com',
     `${'x'.repeat(64)}@example.com`,
   ];
-  for (const email of taken) expect((await request(t, email)).status).toBe(202);
+  for (const email of accepted) expect((await request(t, email)).status).toBe(202);
   work(t, smtp.url);
-  const mails = await smtp.received(taken.length);
-  expect(mails.map((mail) => mail.to).sort()).toEqual(taken.map((email) => [email]).sort());
+  const mails = await smtp.received(accepted.length);
+  expect(mails.map((mail) => mail.to).sort()).toEqual(accepted.map((email) => [email]).sort());
   for (const mail of mails) expect(mail.raw.match(/^To:/gim)).toHaveLength(1);
   await t.close();
 });
 
-test('a mailbox has one spelling of an international domain: the one that mail is delivered to', async () => {
+test('an internationalized domain has one accepted spelling: the one that mail is delivered to', async () => {
   const smtp = await smtpServer();
   const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
   for (const email of ['c@b\u00fccher.example', 'b@fa\u00df.example', 'v@\uff47mail.com', 'a@127.0.0.1'])
@@ -394,7 +394,7 @@ test('a mailbox has one spelling of an international domain: the one that mail i
   await t.close();
 });
 
-test('any 5xx is a permanent refusal of the mail, except one of the login to the mail server', () => {
+test('a 5xx response is a permanent refusal, except for failed SMTP authentication', () => {
   const error = (code: string, responseCode?: number) => Object.assign(new Error(), { code, responseCode });
   for (const code of [500, 550, 554, 599]) expect(isPermanentRefusal(error('EENVELOPE', code))).toBe(true);
   for (const code of [421, 450, 499, undefined])
@@ -403,13 +403,13 @@ test('any 5xx is a permanent refusal of the mail, except one of the login to the
   expect(isPermanentRefusal('no error')).toBe(false);
 });
 
-test('pauses double from at most 10 s up to 5 minutes', () => {
+test('retry pauses double from at most 10 s up to 5 minutes', () => {
   const pauses = Array.from({ length: 12 }, (_, n) => retryPauseMs(n + 1));
   expect(pauses[0]).toBeLessThanOrEqual(10_000);
   for (const [n, pause] of pauses.slice(1).entries()) expect(pause).toBe(Math.min(pauses[n]! * 2, 300_000));
 });
 
-test('a real service sends by SMTP and has no mailbox to read', async () => {
+test('a service with SMTP sends mails and has no development mailbox', async () => {
   const smtp = await smtpServer();
   const service = await startService({ env: { LATCHKEY_SMTP_URL: smtp.url } });
   const json = JSON.stringify({ email: 'ada@example.com' });

@@ -1,25 +1,25 @@
 import nodemailer from 'nodemailer';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import type { Message } from './message.ts';
 
 const connectionTimeoutMs = 5_000;
 const greetingTimeoutMs = 5_000;
 const socketTimeoutMs = 20_000;
-/** How many mails are handed over at once, each on a connection of its own. */
+/** How many mails are sent at the same time, each over its own connection. */
 export const maxConnections = 12;
 
-/** Hands a mail over; resolves when the other side has taken responsibility for it. */
+/** Sends mails. `deliver` resolves when the other side has accepted responsibility for the mail. */
 export interface Transport {
   deliver(id: string, recipient: string, message: Message): Promise<void>;
   close(): void;
 }
 
 /**
- * How a mail server is spoken to. Links that sign people in leave this machine under TLS only: `smtp://` means
- * STARTTLS, and a server that does not offer it is not used, unless it is on this machine.
+ * Sign-in links leave this machine under TLS only: `smtp://` requires STARTTLS, and a mail server without it is refused
+ * unless it runs on this machine.
  */
-const connectionOf = (smtpUrl: string) => ({
+const connectionOptions = (smtpUrl: string) => ({
   url: smtpUrl,
   requireTLS: !isLoopbackHost(new URL(smtpUrl).hostname),
   connectionTimeout: connectionTimeoutMs,
@@ -27,10 +27,10 @@ const connectionOf = (smtpUrl: string) => ({
   socketTimeout: socketTimeoutMs,
 });
 
-/** Mails by SMTP. The message id is the outbox's, so that a mail sent twice after a crash can be known as one. */
+/** Sends by SMTP. The message id is the outbox id, so that mail programs can recognize a mail sent twice after a crash. */
 export function smtpTransport(config: Config, smtpUrl: string): Transport {
   const smtp = nodemailer.createTransport({
-    ...connectionOf(smtpUrl),
+    ...connectionOptions(smtpUrl),
     pool: true,
     maxConnections,
     disableFileAccess: true,
@@ -52,13 +52,13 @@ export function smtpTransport(config: Config, smtpUrl: string): Transport {
 }
 
 /**
- * Greets the mail server and logs in to it, without sending anything.
- * @throws {Error} when it does not answer or does not let us in
+ * Connects and authenticates to the mail server without sending anything.
+ * @throws {Error} when the server does not respond or refuses the credentials
  */
 export async function reachSmtp(smtpUrl: string): Promise<void> {
-  const smtp = nodemailer.createTransport(connectionOf(smtpUrl));
+  const smtp = nodemailer.createTransport(connectionOptions(smtpUrl));
   await smtp.verify().finally(() => smtp.close());
 }
 
-/** The development mailbox: a mail is delivered by being marked as sent; the page fills it in when it is read. */
+/** The transport of the development mailbox: mails are only marked as sent, and rendered when the mailbox is read. */
 export const mailboxTransport: Transport = { deliver: async () => undefined, close: () => undefined };

@@ -1,40 +1,46 @@
 import type { Context } from '../context.ts';
 import type { Tables } from '../database/schema.ts';
 import { redact } from '../telemetry/redact.ts';
-import type { Templates } from './message.ts';
+import type { Message, Templates } from './message.ts';
 import * as store from './outbox-store.ts';
 import { maxConnections, type Transport } from './transport.ts';
 
-/** How long a claimed mail is left to its worker; one that died is replaced after this. */
+/** How long a worker holds a claimed mail. When it dies, another worker claims the mail after this time. */
 const leaseMs = 8_000;
 const leaseRenewalMs = 2_500;
-/** How many mails a worker has in hand at once, and how many of them may be mails that are not urgent. */
+
+/** How many mails one worker sends at the same time, and how many of them may be ordinary mails. */
 const slots = 8;
 export const ordinarySlots = 6;
 
 /** An attempt that takes this long is slow. */
 const slowAfterMs = 3_000;
-/** How many of the slots mails may have that failed slowly before, so that they never keep out the others. */
+
+/** How many slots mails get that failed slowly before, so that they never displace the others. */
 export const slowSlots = 4;
-/** How many urgent mails, slow for the first time, may be in hand beyond the slots. */
+
+/** How many urgent mails that turn out to be slow may be in progress beyond the slots. */
 const extraSlots = maxConnections - slots;
 
-/** How often the outbox is looked at when nobody wakes the worker: another node may have died with a mail. */
+/** How often an idle worker reads the outbox without being woken: a mail's lease may have expired on another node. */
 const idlePollMs = 2_000;
 
 const firstRetryMs = 5_000;
 const maxRetryMs = 5 * 60_000;
 
-/** How many times a mail server may refuse a mail for good (5xx) before that is believed. */
+/** After this many permanent refusals (5xx) a mail becomes a dead letter. */
 const maxRefusals = 3;
+
+/** The error text is shown to operators and stored with the mail. */
+const maxReasonLength = 300;
 
 /** The pause after a number of failed attempts: 5 s, 10 s, 20 s and so on up to 5 minutes. */
 export const retryPauseMs = (attempts: number): number =>
   Math.min(firstRetryMs * 2 ** Math.max(0, attempts - 1), maxRetryMs);
 
 /**
- * Whether a mail server refused the mail for good. A refused login is about this service, not about the mail: it is
- * tried again, so that mails survive a wrong password.
+ * Whether the mail server refused the mail permanently. Failed SMTP authentication does not count: it is a problem of
+ * this service and not of the mail, so mails survive a wrong password.
  */
 export const isPermanentRefusal = (error: unknown): boolean => {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
@@ -42,174 +48,215 @@ export const isPermanentRefusal = (error: unknown): boolean => {
 };
 
 export interface MailWorker {
+  /** Makes the worker read the outbox now instead of at the end of its pause. */
   wake(): void;
-  /** Finishes what is being sent. */
+  /** Stops claiming mails and resolves when those being sent are done. */
   stop(): Promise<void>;
 }
 
+type OutboxMail = Tables['outbox'];
+
 /**
- * Sends what is in the outbox, on every node at once: a mail is claimed by a lease, tried again with growing
- * pauses as long as it is of use and the mail server does not refuse it for good, and then kept as a dead letter.
- * Each slot takes the next mail as soon as it is free, so a slow recipient delays nobody else; some slots are kept
- * for urgent mails.
+ * Starts sending the mails in the outbox. Every node runs a worker; a lease makes sure that only one of them sends a
+ * mail at a time. A mail that fails is tried again with growing pauses until it expires or the mail server keeps
+ * refusing it; then it stays in the outbox as a dead letter.
  */
-export function startMailWorker(ctx: Context, templates: Templates, transport: Transport): MailWorker {
-  let stopping = false;
-  let wakeUp: () => void = () => undefined;
-  let awake = false;
+export const startMailWorker = (ctx: Context, templates: Templates, transport: Transport): MailWorker =>
+  new OutboxWorker(ctx, templates, transport);
 
-  const wake = () => {
-    awake = true;
-    wakeUp();
-  };
+/**
+ * A slot takes the next mail as soon as it is free, so a slow mail server of one recipient does not delay the others.
+ * Ordinary mails never take all slots, so urgent ones always find one.
+ */
+class OutboxWorker implements MailWorker {
+  readonly #ctx: Context;
+  readonly #templates: Templates;
+  readonly #transport: Transport;
+  readonly #sending = new Set<Promise<void>>();
+  #ordinarySending = 0;
+  #slowSending = 0;
+  #extraSending = 0;
+  #isAwake = false;
+  #isStopping = false;
+  #endPause: () => void = () => undefined;
+  readonly #running: Promise<void>;
 
-  const rest = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      if (awake || stopping) return resolve();
+  constructor(ctx: Context, templates: Templates, transport: Transport) {
+    this.#ctx = ctx;
+    this.#templates = templates;
+    this.#transport = transport;
+    this.#running = this.#run();
+  }
+
+  wake(): void {
+    this.#isAwake = true;
+    this.#endPause();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#endPause();
+    await this.#running;
+    await Promise.all(this.#sending);
+    this.#transport.close();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      const pauseMs = await this.#fillSlots().catch(() => {
+        this.#ctx.log.warn('could not read the outbox');
+        return idlePollMs;
+      });
+      await this.#pause(pauseMs);
+    }
+  }
+
+  /** Waits, unless or until the worker is woken or stopped. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isAwake || this.#isStopping) return resolve();
       const timer = setTimeout(resolve, ms);
-      wakeUp = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
+  }
 
-  const noteFailure = async (mail: Tables['outbox'], error: unknown, isSlow: boolean): Promise<void> => {
-    const reason = redact(error instanceof Error ? error.message : 'unknown').slice(0, 300);
-    const refusals = mail.refusals + (isPermanentRefusal(error) ? 1 : 0);
-    const failed = { id: mail.id, last_error: reason, refusals };
-    if (refusals >= maxRefusals) {
-      await store.markRefused(ctx.db.single, { ...failed, now: ctx.clock() });
-      ctx.metrics.mails.inc({ outcome: 'given_up' });
-      ctx.log.warn({ mail: mail.id, attempts: mail.attempts, reason }, 'mail given up');
-      return;
-    }
-    const pause = retryPauseMs(mail.attempts);
-    await store.markFailed(ctx.db.single, {
-      ...failed,
-      slow_attempts: mail.slow_attempts + (isSlow ? 1 : 0),
-      next_attempt_at: ctx.clock() + pause,
-    });
-    ctx.metrics.mails.inc({ outcome: 'failed' });
-    ctx.log.warn(
-      { mail: mail.id, attempts: mail.attempts, retry_in_ms: pause, reason },
-      'mail not delivered',
+  /** Starts sending due mails in the free slots, urgent ones first. Returns how long to wait before the next look. */
+  async #fillSlots(): Promise<number> {
+    this.#isAwake = false;
+    const urgentPauseMs = await this.#fillPriority(store.urgentPriority, () => this.#freeSlots());
+    const ordinaryPauseMs = await this.#fillPriority(store.ordinaryPriority, () =>
+      Math.min(this.#freeSlots(), ordinarySlots - this.#ordinarySending),
     );
-  };
+    return Math.min(urgentPauseMs, ordinaryPauseMs);
+  }
 
-  const send = async (mail: Tables['outbox']): Promise<void> => {
-    const now = ctx.clock();
-    const message = mail.expires_at > now ? await templates[mail.template]?.(ctx, mail) : undefined;
-    if (!message) {
-      await store.markDead(ctx.db.single, { id: mail.id, now, last_error: 'no longer of use' });
-      ctx.metrics.mails.inc({ outcome: 'given_up' });
-      ctx.log.warn({ mail: mail.id, attempts: mail.attempts }, 'mail given up');
-      return;
-    }
-    const renewal = setInterval(() => {
-      store
-        .extendLease(ctx.db.single, { id: mail.id, lease_until: ctx.clock() + leaseMs })
-        .catch(() => ctx.log.warn({ mail: mail.id }, 'the lease of a mail could not be renewed'));
-    }, leaseRenewalMs);
-    const started = performance.now();
-    try {
-      await transport.deliver(mail.id, mail.recipient, message);
-    } catch (error) {
-      await noteFailure(mail, error, performance.now() - started >= slowAfterMs);
-      return;
-    } finally {
-      clearInterval(renewal);
-    }
-    await store.markSent(ctx.db.single, { id: mail.id, now: ctx.clock() });
-    ctx.metrics.mails.inc({ outcome: 'sent' });
-    ctx.log.info({ mail: mail.id, attempts: mail.attempts }, 'mail sent');
-  };
+  #freeSlots(): number {
+    return slots - (this.#sending.size - this.#extraSending);
+  }
 
-  const inHand = new Set<Promise<void>>();
-  let ordinaryInHand = 0;
-  let slowInHand = 0;
-  let extraInHand = 0;
+  /** Fills free slots with mails of one priority, last with those that were slow before. */
+  async #fillPriority(priority: number, free: () => number): Promise<number> {
+    const pauseMs = await this.#claim({ priority, slow: 0 }, free());
+    const slowPauseMs = await this.#claim(
+      { priority, slow: 1 },
+      Math.min(free(), slowSlots - this.#slowSending),
+    );
+    return Math.min(pauseMs, slowPauseMs);
+  }
 
-  const take = (mail: Tables['outbox']): void => {
-    const isOrdinary = mail.priority !== store.urgentPriority;
-    const wasSlow = mail.slow_attempts > 0;
-    let isExtra = false;
-    if (isOrdinary) ordinaryInHand += 1;
-    if (wasSlow) slowInHand += 1;
-    const freeSlot = () => {
-      if (isOrdinary || wasSlow || extraInHand >= extraSlots) return;
-      isExtra = true;
-      extraInHand += 1;
-      wake();
-    };
-    const timer = setTimeout(freeSlot, slowAfterMs);
-    const sending = send(mail)
-      .catch(() => ctx.log.warn({ mail: mail.id }, 'what became of a mail could not be stored'))
-      .finally(() => {
-        clearTimeout(timer);
-        inHand.delete(sending);
-        if (isOrdinary) ordinaryInHand -= 1;
-        if (wasSlow) slowInHand -= 1;
-        if (isExtra) extraInHand -= 1;
-        wake();
-      });
-    inHand.add(sending);
-  };
-
-  /** Fills free slots with mails of one lane; milliseconds until the next of them is due. */
-  const fill = async (lane: store.Lane, free: number): Promise<number> => {
+  /** Claims mails of one lane and starts sending them. Returns the milliseconds until the next one is due. */
+  async #claim(lane: store.Lane, free: number): Promise<number> {
     if (free <= 0) return idlePollMs;
-    const now = ctx.clock();
-    const mails = await store.claimMails(ctx.db.single, {
+    const { clock, db } = this.#ctx;
+    const now = clock();
+    const mails = await store.claimMails(db.single, {
       ...lane,
       now,
       lease_until: now + leaseMs,
       limit: free,
     });
-    for (const mail of mails) take(mail);
+    for (const mail of mails) this.#start(mail);
     if (mails.length > 0) return 0;
-    const [next] = await store.findNextDue(ctx.db.read, lane);
-    const due = next?.due === null || next?.due === undefined ? idlePollMs : Number(next.due) - ctx.clock();
-    return Math.min(Math.max(due, 1), idlePollMs);
-  };
+    const [next] = await store.findNextDue(db.read, lane);
+    const dueMs = next?.due === null || next?.due === undefined ? idlePollMs : Number(next.due) - clock();
+    return Math.min(Math.max(dueMs, 1), idlePollMs);
+  }
 
-  const freeSlots = () => slots - (inHand.size - extraInHand);
-
-  /** Fills free slots with mails of one priority: those that were slow before come last. */
-  const fillPriority = async (priority: number, free: () => number): Promise<number> => {
-    const due = await fill({ priority, slow: 0 }, free());
-    const slowDue = await fill({ priority, slow: 1 }, Math.min(free(), slowSlots - slowInHand));
-    return Math.min(due, slowDue);
-  };
-
-  /** Hands what is due to the free slots; says how long to rest before looking again. */
-  const round = async (): Promise<number> => {
-    awake = false;
-    const urgent = await fillPriority(store.urgentPriority, freeSlots);
-    const ordinary = await fillPriority(store.ordinaryPriority, () =>
-      Math.min(freeSlots(), ordinarySlots - ordinaryInHand),
-    );
-    return Math.min(urgent, ordinary);
-  };
-
-  const run = async (): Promise<void> => {
-    while (!stopping) {
-      const pause = await round().catch(() => {
-        ctx.log.warn('the outbox could not be read');
-        return idlePollMs;
+  #start(mail: OutboxMail): void {
+    const isOrdinary = mail.priority !== store.urgentPriority;
+    const wasSlow = mail.slow_attempts > 0;
+    if (isOrdinary) this.#ordinarySending += 1;
+    if (wasSlow) this.#slowSending += 1;
+    const endExtra = isOrdinary || wasSlow ? () => undefined : this.#moveToExtraSlotWhenSlow();
+    const sending = this.#send(mail)
+      .catch(() => this.#ctx.log.warn({ mail: mail.id }, 'could not store the outcome of a mail'))
+      .finally(() => {
+        this.#sending.delete(sending);
+        if (isOrdinary) this.#ordinarySending -= 1;
+        if (wasSlow) this.#slowSending -= 1;
+        endExtra();
+        this.wake();
       });
-      await rest(pause);
-    }
-  };
+    this.#sending.add(sending);
+  }
 
-  const running = run();
-  return {
-    wake,
-    stop: async () => {
-      stopping = true;
-      wakeUp();
-      await running;
-      await Promise.all(inHand);
-      transport.close();
-    },
-  };
+  /** Frees the slot of an urgent mail once it turns out to be slow, as long as there is an extra one. Returns its end. */
+  #moveToExtraSlotWhenSlow(): () => void {
+    let isExtra = false;
+    const timer = setTimeout(() => {
+      if (this.#extraSending >= extraSlots) return;
+      isExtra = true;
+      this.#extraSending += 1;
+      this.wake();
+    }, slowAfterMs);
+    return () => {
+      clearTimeout(timer);
+      if (isExtra) this.#extraSending -= 1;
+    };
+  }
+
+  async #send(mail: OutboxMail): Promise<void> {
+    const ctx = this.#ctx;
+    const now = ctx.clock();
+    const message = mail.expires_at > now ? await this.#templates[mail.template]?.(ctx, mail) : undefined;
+    if (!message) {
+      await store.markDead(ctx.db.single, { id: mail.id, now, last_error: 'no longer needed' });
+      ctx.metrics.mails.inc({ outcome: 'given_up' });
+      ctx.log.warn({ mail: mail.id, attempts: mail.attempts }, 'gave up on a mail');
+      return;
+    }
+    const started = performance.now();
+    try {
+      await this.#deliver(mail, message);
+    } catch (error) {
+      await this.#storeFailure(mail, error, performance.now() - started >= slowAfterMs);
+      return;
+    }
+    await store.markSent(ctx.db.single, { id: mail.id, now: ctx.clock() });
+    ctx.metrics.mails.inc({ outcome: 'sent' });
+    ctx.log.info({ mail: mail.id, attempts: mail.attempts }, 'mail sent');
+  }
+
+  /** Hands the mail to the transport and extends its lease until that is done. */
+  async #deliver(mail: OutboxMail, message: Message): Promise<void> {
+    const { clock, db, log } = this.#ctx;
+    const renewal = setInterval(() => {
+      store
+        .extendLease(db.single, { id: mail.id, lease_until: clock() + leaseMs })
+        .catch(() => log.warn({ mail: mail.id }, 'could not renew the lease of a mail'));
+    }, leaseRenewalMs);
+    try {
+      await this.#transport.deliver(mail.id, mail.recipient, message);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  /** Schedules the next attempt, or gives up on a mail that was refused too often. */
+  async #storeFailure(mail: OutboxMail, error: unknown, isSlow: boolean): Promise<void> {
+    const { clock, db, log, metrics } = this.#ctx;
+    const reason = redact(error instanceof Error ? error.message : 'unknown').slice(0, maxReasonLength);
+    const refusals = mail.refusals + (isPermanentRefusal(error) ? 1 : 0);
+    const failure = { id: mail.id, last_error: reason, refusals };
+    if (refusals >= maxRefusals) {
+      await store.markRefused(db.single, { ...failure, now: clock() });
+      metrics.mails.inc({ outcome: 'given_up' });
+      log.warn({ mail: mail.id, attempts: mail.attempts, reason }, 'gave up on a mail');
+      return;
+    }
+    const pauseMs = retryPauseMs(mail.attempts);
+    await store.markFailed(db.single, {
+      ...failure,
+      slow_attempts: mail.slow_attempts + (isSlow ? 1 : 0),
+      next_attempt_at: clock() + pauseMs,
+    });
+    metrics.mails.inc({ outcome: 'failed' });
+    log.warn(
+      { mail: mail.id, attempts: mail.attempts, retry_in_ms: pauseMs, reason },
+      'could not deliver a mail',
+    );
+  }
 }

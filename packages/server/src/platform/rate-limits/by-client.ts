@@ -3,25 +3,26 @@ import type { ClientInfo } from '../values/client-info.ts';
 import type { RateLimitKey } from './limiter.ts';
 import type { RateLimitName } from './rules.ts';
 
-/** Counts by the client's address, which the caller may be told of: nobody else counts into it. */
+/** Counts by client address. Responses may report the count, because only this client contributes to it. */
 export const byClient = (limit: RateLimitName, client: ClientInfo): RateLimitKey => ({
   limit,
   key: addressKey(client.ipAddress),
   isReported: true,
 });
 
-/** Counts one change of an account, whichever of its sessions makes it. */
+/** Counts a change of an account, across all its sessions. */
 export const accountChange = (userId: string): RateLimitKey => ({
   limit: 'account_changes',
   key: userId,
   isReported: true,
 });
-/** The mailbox of an address: what stands behind a `+` in its local part does not make it another one. */
+
+/** The mailbox of an address: subaddresses such as `ada+shop@` belong to the same one. */
 const mailboxOf = (emailKey: string): string => emailKey.replace(/\+.*@/s, '@');
 
 /**
- * What every mail that somebody asks for counts against. Nothing is told unless it is refused: it would say how much
- * mail others ask for, or whether the browser is known.
+ * The limits of a requested mail. Responses report them only with a refusal: otherwise they would reveal how many mails
+ * others request, or whether the browser is known.
  */
 export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitKey[] => [
   { limit: 'mails_by_client', key: addressKey(client.ipAddress) },
@@ -30,8 +31,8 @@ export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitKey[]
 ];
 
 /**
- * What a mail counts against instead where a browser asks for it that signed in to the address before: strangers
- * cannot use it up. A refusal is the same as for a browser that is not known.
+ * The limit of a mail requested by a browser that signed in to the address before. It replaces `mailLimits`, so strangers
+ * cannot exhaust it. A refusal looks the same as for an unknown browser.
  */
 export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitKey[] => [
   {

@@ -4,27 +4,27 @@ import type { Quota, RateLimitName } from './rules.ts';
 import * as store from './store.ts';
 
 /**
- * How many keys of one limit a node keeps in memory. Beyond that the oldest is forgotten, which gives its holder
- * a fresh budget; whoever can fill the memory has as many budgets as there are keys and gains nothing by it.
+ * How many keys of one limit a node keeps in memory. Beyond that the oldest key is dropped and starts a new window. An
+ * attacker gains nothing from this: filling the memory takes more keys, and each of them has a quota of its own.
  */
 export const maxKeysInMemory = 10_000;
 
-/** Two windows of one key end at least this far apart (the shortest is 10 s), so an end names its window. */
+/** Windows of one key end further apart than this (the shortest lasts 10 s), so the end identifies the window. */
 const sameWindowMs = 1_000;
 
-/** One more of something, counted. */
+/** The state of a window after counting. */
 export interface Counted {
   readonly allowed: boolean;
   readonly remaining: number;
   readonly leftMs: number;
-  /** When the window ends that it was counted in, in milliseconds since 1970. */
+  /** When that window ends, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
 export interface Counter {
-  /** Counts one, allowed or not, in one step that nobody can come between. */
+  /** Adds one, atomically, whether it is allowed or not. */
   count(key: string): Promise<Counted>;
-  /** Takes back one that was counted, if its window still runs; never adds to a later one. */
+  /** Subtracts one from the window that ends at this time, if it is still running. */
   refund(key: string, endsAt: number): Promise<unknown>;
 }
 
@@ -35,7 +35,7 @@ const counted = (result: RateLimiterRes, allowed: boolean): Counted => ({
   endsAt: Date.now() + result.msBeforeNext,
 });
 
-/** @throws what the limiter's store throws */
+/** @throws whatever the store of the limiter throws */
 async function count(limiter: RateLimiterMemory | RateLimiterPostgres, key: string): Promise<RateLimiterRes> {
   try {
     return await limiter.consume(key);
@@ -45,14 +45,14 @@ async function count(limiter: RateLimiterMemory | RateLimiterPostgres, key: stri
   }
 }
 
-/** Counts in this process, at most `greatestKeys` keys. */
+/** Counts in the memory of this process, for at most `maxKeys` keys. */
 export function memoryCounter(
   limit: RateLimitName,
   { quota, windowSeconds }: Quota,
   maxKeys: number = maxKeysInMemory,
 ): Counter {
   const limiter = new RateLimiterMemory({ keyPrefix: limit, points: quota, duration: windowSeconds });
-  /** Oldest window first, since all windows are of one length. */
+  /** Oldest window first, because all windows have the same length. */
   const keys = new Set<string>();
   const bound = (key: string) => {
     keys.delete(key);
@@ -69,14 +69,14 @@ export function memoryCounter(
       return counted(result, result.consumedPoints <= quota);
     },
     refund: async (key, endsAt) => {
-      const now = await limiter.get(key);
-      if (!now || now.consumedPoints < 1 || now.msBeforeNext < sameWindowMs) return;
-      if (Math.abs(Date.now() + now.msBeforeNext - endsAt) < sameWindowMs) await limiter.reward(key);
+      const window = await limiter.get(key);
+      if (!window || window.consumedPoints < 1 || window.msBeforeNext < sameWindowMs) return;
+      if (Math.abs(Date.now() + window.msBeforeNext - endsAt) < sameWindowMs) await limiter.reward(key);
     },
   };
 }
 
-/** Counts in PostgreSQL, for all nodes together: one `INSERT … ON CONFLICT DO UPDATE … RETURNING` decides. */
+/** Counts in PostgreSQL for all nodes together, with one `INSERT … ON CONFLICT DO UPDATE … RETURNING`. */
 export function sharedCounter(db: Database, limit: RateLimitName, { quota, windowSeconds }: Quota): Counter {
   const limiter = new RateLimiterPostgres({
     storeClient: {

@@ -6,32 +6,32 @@ import { type Counted, type Counter, memoryCounter, sharedCounter } from './coun
 import { type RateLimitState, rateLimitFields, secondsLeft } from './fields.ts';
 import { type Quota, type RateLimitName, rateLimitNames, rateLimitRules } from './rules.ts';
 
-/** One limit that a request counts against. */
+/** A limit that a request counts against, and the key it is counted by. */
 export interface RateLimitKey {
   readonly limit: RateLimitName;
-  /** What is counted by. It is hashed, so no address is kept. */
+  /** Hashed before it is stored, so that no address is kept. */
   readonly key: string;
-  /** Whether an answer that is not refused tells where the caller stands: only what nobody else counts into. */
+  /** Report this limit in successful responses. Only for keys that nobody else contributes to. */
   readonly isReported?: boolean;
-  /** The limit that answers name instead, where its own name would say too much. */
+  /** The limit to name in responses, if its own name would reveal too much. */
   readonly reportedAs?: RateLimitName;
 }
 
-/** What was counted before it was acted on. */
+/** The result of counting a request before handling it. */
 export interface Reservation {
-  /** For an answer that is not refused. */
+  /** Header fields for a successful response. */
   readonly headers: Record<string, string>;
-  /** Takes it back: what was counted for was not done, or does not count. */
+  /** Takes the counts back, for a request that was not carried out or does not count. */
   refund(): Promise<void>;
 }
 
 export interface RateLimiter {
   /**
-   * Counts one against each of the limits, or against none. Counting comes before the work, so that requests in
-   * parallel, on any number of nodes, never get more than the quota.
-   * @throws {AuthError} `rate_limited`; `temporarily_unavailable` when the store of a shared limit is out of reach
+   * Counts a request against all of the limits, or against none of them. Call it before the work: parallel requests, on
+   * any number of nodes, then never exceed the quota.
+   * @throws {AuthError} `rate_limited`; `temporarily_unavailable` when the database of a shared limit is unreachable
    */
-  take(...demands: readonly RateLimitKey[]): Promise<Reservation>;
+  take(...keys: readonly RateLimitKey[]): Promise<Reservation>;
 }
 
 interface Taken {
@@ -46,7 +46,7 @@ const unlimited: RateLimiter = {
 
 const keyOf = (key: string): string => sha256('rate limit', key).toString('base64url').slice(0, 22);
 
-/** The limits of the settings: shared ones in PostgreSQL, all others, and all of them on SQLite, in memory. */
+/** Counts shared limits in PostgreSQL, and all others in memory. On SQLite all limits are counted in memory. */
 export function createRateLimiter({
   quotas,
   db,
@@ -70,18 +70,18 @@ export function createRateLimiter({
 
   const refund = async (taken: readonly (Taken & { readonly limit: RateLimitName })[]): Promise<void> => {
     for (const { counter, key, counted, limit } of taken) {
-      // What cannot be given back stays counted until its window ends.
+      // A count that cannot be taken back remains until its window ends.
       await counter.refund(key, counted.endsAt).catch(() => failed(limit));
     }
   };
 
-  const take: RateLimiter['take'] = async (...demands) => {
+  const take: RateLimiter['take'] = async (...keys) => {
     const taken: (Taken & { limit: RateLimitName })[] = [];
-    const isReported: RateLimitState[] = [];
-    for (const demand of demands) {
-      const { limit } = demand;
+    const reported: RateLimitState[] = [];
+    for (const limitKey of keys) {
+      const { limit } = limitKey;
       const counter = counters[limit];
-      const key = keyOf(demand.key);
+      const key = keyOf(limitKey.key);
       let counted: Counted;
       try {
         counted = await counter.count(key);
@@ -91,28 +91,28 @@ export function createRateLimiter({
         throw temporarilyUnavailable(error, 'limiter_unavailable');
       }
       taken.push({ limit, counter, key, counted });
-      const standing = {
-        limit: demand.reportedAs ?? limit,
+      const state = {
+        limit: limitKey.reportedAs ?? limit,
         quota: quotas[limit],
         ...counted,
       };
       if (!counted.allowed) {
         metrics.limitsHit.inc({ limit });
         await refund(taken);
-        throw rateLimited(limit, standing);
+        throw rateLimited(limit, state);
       }
-      if (demand.isReported) isReported.push(standing);
+      if (limitKey.isReported) reported.push(state);
     }
-    return { headers: rateLimitFields(isReported), refund: () => refund(taken) };
+    return { headers: rateLimitFields(reported), refund: () => refund(taken) };
   };
   return { take };
 }
 
-const rateLimited = (limit: RateLimitName, standing: RateLimitState): AuthError =>
+const rateLimited = (limit: RateLimitName, state: RateLimitState): AuthError =>
   new AuthError('rate_limited', 'Too many requests of this kind. Wait as long as Retry-After says.', {
     detail: limit,
     headers: {
-      'Retry-After': String(secondsLeft(standing.leftMs)),
-      ...rateLimitFields([{ ...standing, remaining: 0 }]),
+      'Retry-After': String(secondsLeft(state.leftMs)),
+      ...rateLimitFields([{ ...state, remaining: 0 }]),
     },
   });

@@ -1,4 +1,4 @@
-// Each limit at its exact number, its window, and what is counted.
+// Each rate limit: its exact quota, its window and what counts.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
@@ -18,12 +18,12 @@ import { type RateLimitName, rateLimitRules } from './rules.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 
-/** The limiter reads the machine's clock, so tests move that, and only forwards: mails wait for their time. */
+/** The limiter reads the system clock, so tests move that clock, and only forwards, because mails have due times. */
 const wait = (seconds: number) => setSystemTime(new Date(Date.now() + seconds * 1000));
 afterAll(() => void setSystemTime());
 
 let addresses = 0;
-/** A client address of a /24 that no other test uses. */
+/** A client address in a /24 that no other test uses. */
 const freshAddress = () => {
   addresses += 1;
   return `10.${Math.floor(addresses / 250)}.${addresses % 250}.1`;
@@ -41,7 +41,7 @@ function expectRefused(answer: Answer, limit: RateLimitName): void {
   expect(answer.headers.get('RateLimit-Policy')).toBe(`"${limit}";q=${quota};w=${windowSeconds}`);
 }
 
-/** The nth passes, the next is refused, and after the window it passes again. */
+/** Expects `n` requests to pass, the next one to be refused, and one after the window to pass again. */
 async function expectLimit(limit: RateLimitName, one: (index: number) => Promise<Answer>): Promise<void> {
   const { quota, windowSeconds } = rateLimitRules[limit];
   for (let index = 0; index < quota; index++) expect((await one(index)).status).not.toBe(429);
@@ -74,23 +74,23 @@ onBothDatabases('limits', (open, dialect) => {
   const guess = (path: string, ask: Ask, user_code = wrongCode()) =>
     t.ask('POST', `/device/${path}`, { json: { user_code }, ...ask });
 
-  test('5 mails in 15 minutes for each pair of address and client network', async () => {
+  test('allows 5 mails per 15 minutes for each pair of recipient and client network', async () => {
     const email = freshEmail();
     const network = freshAddress().replace(/\.1$/, '.');
     await expectLimit('mails_by_pair', (index) => magicLink(email, network + (index + 1)));
   });
 
-  test('20 mails an hour for each address written to, from wherever', async () => {
+  test('allows 20 mails per hour to each recipient, from all clients together', async () => {
     const email = freshEmail();
     await expectLimit('mails_by_recipient', () => magicLink(email, freshAddress()));
   });
 
-  test('30 mails an hour for each client address, to whomever', async () => {
+  test('allows 30 mails per hour for each client address, to all recipients together', async () => {
     const peer = freshAddress();
     await expectLimit('mails_by_client', () => magicLink(freshEmail(), peer));
   });
 
-  test('addresses count as one however they are written, and a /64 is one client', async () => {
+  test('spellings of an address count as one recipient, and a /64 counts as one client', async () => {
     const email = freshEmail();
     for (let index = 0; index < 5; index++) {
       const spelling = index % 2 ? email.toUpperCase() : email;
@@ -104,14 +104,14 @@ onBothDatabases('limits', (open, dialect) => {
     expectRefused(await magicLink(other, peer), 'mails_by_pair');
   });
 
-  test('a mail that was refused counts against nothing else, nor does a body that is refused', async () => {
+  test('a refused mail and an invalid request count against no other limit', async () => {
     const email = freshEmail();
     const peer = freshAddress();
     for (let index = 0; index < 40; index++)
       await t.ask('POST', '/magic_link', { json: { email: 'x' }, peer });
     for (let index = 0; index < 5; index++) await magicLink(email, peer);
     for (let index = 0; index < 40; index++) expect((await magicLink(email, peer)).status).toBe(429);
-    // 15 more of the 20 an hour for the address, and 25 more of the 30 for the client.
+    // 15 more of the recipient's 20 per hour, and 25 more of the client's 30.
     for (let index = 0; index < 15; index++)
       expect((await magicLink(email, freshAddress())).status).toBe(202);
     expectRefused(await magicLink(email, freshAddress()), 'mails_by_recipient');
@@ -119,7 +119,7 @@ onBothDatabases('limits', (open, dialect) => {
     expectRefused(await magicLink(freshEmail(), peer), 'mails_by_client');
   });
 
-  test('known and unknown addresses get equal answers, before the limit and at it', async () => {
+  test('known and unknown addresses get equal responses, below the limit and at it', async () => {
     const known = freshEmail();
     await loginOf(known);
     wait(3601);
@@ -139,13 +139,13 @@ onBothDatabases('limits', (open, dialect) => {
     expect(one).toEqual(other);
   });
 
-  test('10 wrong user codes in 10 minutes for each person, verify, approve and deny together', async () => {
+  test('allows 10 wrong user codes per 10 minutes for each user, at verify, approve and deny together', async () => {
     await expectLimit('user_codes_by_user', (index) =>
       guess(['verify', 'approve', 'deny'][index % 3]!, { token: ada.access_token, peer: freshAddress() }),
     );
   });
 
-  test('30 wrong user codes in 10 minutes for each client address', async () => {
+  test('allows 30 wrong user codes per 10 minutes for each client address', async () => {
     const tokens: string[] = [];
     for (let index = 0; index < 5; index++) tokens.push((await loginOf(freshEmail())).access_token);
     const peer = freshAddress();
@@ -154,7 +154,7 @@ onBothDatabases('limits', (open, dialect) => {
     );
   });
 
-  test('who is refused while signed in finds it in the log of the account, once an hour for each limit', async () => {
+  test('a refusal while signed in is in the security log, once per hour for each limit', async () => {
     const ask = { token: ada.access_token, peer: freshAddress() };
     for (let index = 0; index < rateLimitRules.user_codes_by_user.quota + 2; index++)
       await guess('deny', ask);
@@ -170,7 +170,7 @@ onBothDatabases('limits', (open, dialect) => {
     expect(reached[0].session_id).toStartWith('ses_');
   });
 
-  test('right user codes neither count nor reset anything; what cannot be a code is a wrong one', async () => {
+  test('correct user codes neither count nor reset the count; malformed codes count as wrong', async () => {
     const peer = freshAddress();
     const { user_code } = (await t.ask('POST', '/device', { peer })).body;
     const ask = { token: ada.access_token, peer };
@@ -184,12 +184,12 @@ onBothDatabases('limits', (open, dialect) => {
     expect((await guess('approve', ask, user_code)).status).toBe(204);
     expect((await guess('verify', ask, user_code)).body.error).toBe('invalid_grant');
     expectRefused(await guess('verify', ask), 'user_codes_by_user');
-    // Refused, it says nothing about the code.
+    // A refused request must not reveal whether the code is correct.
     const fresh = (await t.ask('POST', '/device', { peer })).body.user_code;
     expectRefused(await guess('verify', ask, fresh), 'user_codes_by_user');
   });
 
-  test('a right code that is answered after its window leaves the next window whole', async () => {
+  test('a correct code that completes after its window does not change the next window', async () => {
     const counter = { limit: 'user_codes_by_user', key: freshEmail() } as const;
     const late = await t.ctx.limiter.take(counter);
     wait(601);
@@ -199,7 +199,7 @@ onBothDatabases('limits', (open, dialect) => {
     expect(t.ctx.limiter.take(counter)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
-  test('60 changes a minute of one account: of its profile and of the names of its passkeys together', async () => {
+  test('allows 60 changes of an account per minute, of profile and passkey names together', async () => {
     const other = await loginOf(freshEmail());
     const ask = () => ({ token: ada.access_token, peer: freshAddress() });
     const options = (await t.ask('POST', '/passkey/register/challenge', ask())).body;
@@ -216,7 +216,7 @@ onBothDatabases('limits', (open, dialect) => {
     expect(events.filter(({ type }: { type: string }) => type === 'limit_reached')).toHaveLength(1);
   });
 
-  test('a change that is refused does not count, and the 61st in parallel is refused on whichever node', async () => {
+  test('invalid changes do not count, and of 80 parallel changes on several nodes exactly 60 pass', async () => {
     const beside = await open({ settings, beside: t });
     const ask = { token: ada.access_token, peer: freshAddress() };
     const headers = { 'If-Match': '"stale"' };
@@ -230,7 +230,7 @@ onBothDatabases('limits', (open, dialect) => {
       const [path, wrong, status] = refused[index % refused.length]!;
       expect((await t.ask('PATCH', path, { ...ask, ...wrong })).status).toBe(status);
     }
-    // In memory each node counts for itself; there is one of them on SQLite.
+    // On SQLite there is one node, which counts in its own memory.
     const nodes = dialect === 'postgres' ? [t, beside] : [t];
     const answers = await Promise.all(
       Array.from({ length: 80 }, (_, n) =>
@@ -242,14 +242,14 @@ onBothDatabases('limits', (open, dialect) => {
     await beside.close();
   });
 
-  test('64 guesses in parallel get past the limit no more than 10 at a time', async () => {
+  test('of 64 parallel guesses no more than 10 pass the limit', async () => {
     const ask = { token: ada.access_token, peer: freshAddress() };
     const answers = await Promise.all(Array.from({ length: 64 }, () => guess('verify', ask)));
     expect(answers.filter(({ status }) => status === 400).length).toBe(10);
     expect(answers.filter(({ status }) => status === 429).length).toBe(54);
   });
 
-  test('120 wrong e-mail codes in 10 minutes for each client address; right ones do not count', async () => {
+  test('allows 120 wrong email codes per 10 minutes for each client address; correct ones do not count', async () => {
     const requests: string[] = [];
     for (let index = 0; index < 9; index++)
       requests.push((await magicLink(freshEmail(), freshAddress())).body.request);
@@ -267,7 +267,7 @@ onBothDatabases('limits', (open, dialect) => {
     );
   });
 
-  test('30 device logins a minute for each client address, in both dialects', async () => {
+  test('allows 30 device logins per minute for each client address, as JSON and form together', async () => {
     const peer = freshAddress();
     const first = await t.ask('POST', '/device', { peer: freshAddress() });
     expect(first.headers.get('RateLimit')).toMatch(/^"device_authorizations";r=29;t=60$/);
@@ -277,14 +277,14 @@ onBothDatabases('limits', (open, dialect) => {
     );
   });
 
-  test('600 polls a minute for each device code', async () => {
+  test('allows 600 polls per minute for each device code', async () => {
     const { device_code } = (await t.ask('POST', '/device', { peer: freshAddress() })).body;
     await expectLimit('device_polls', () =>
       t.ask('POST', '/token', { json: { device_code }, peer: freshAddress() }),
     );
   });
 
-  test('600 refreshes a minute for each session, and no other session is in the way', async () => {
+  test('allows 600 refreshes per minute for each session, independently of other sessions', async () => {
     let { refresh_token } = ada;
     const bob = await loginOf(freshEmail());
     const peer = freshAddress();
@@ -297,7 +297,7 @@ onBothDatabases('limits', (open, dialect) => {
     });
   });
 
-  test('3000 passkey challenges, and 1200 responses, a minute for each client address', async () => {
+  test('allows 3000 passkey challenges and 1200 responses per minute for each client address', async () => {
     const peer = freshAddress();
     await expectLimit('passkey_challenges', () => t.ask('POST', '/passkey/login/challenge', { peer }));
     const response = { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA' };
@@ -305,7 +305,7 @@ onBothDatabases('limits', (open, dialect) => {
     await expectLimit('passkey_responses', () => t.ask('POST', '/passkey/login', { json, peer }));
   });
 
-  test('600 links a minute for each client address; forged ones are refused before', async () => {
+  test('allows 600 magic links per minute for each client address; forged ones do not count', async () => {
     const peer = freshAddress();
     const email = freshEmail();
     await magicLink(email, freshAddress());
@@ -315,21 +315,21 @@ onBothDatabases('limits', (open, dialect) => {
     await expectLimit('link_logins', () => follow(token));
   });
 
-  test('a profile is read without a limit and without a statement for one', async () => {
+  test('reading the profile has no rate limit and runs no statement for one', async () => {
     const statements = t.statements.length;
     for (let index = 0; index < 500; index++)
       expect((await t.ask('GET', '/me', { token: ada.access_token })).status).toBe(200);
     expect(t.statements.slice(statements).filter((text) => text.includes('rate_limits'))).toEqual([]);
   });
 
-  test('no address, account or code is kept with what was counted', async () => {
+  test('stored counts contain no address, account or code', async () => {
     await magicLink('nobody-knows@example.com', '203.0.113.77');
     const rows = await t.ctx.db.read.run<{ key: string }>('SELECT key FROM rate_limits', []);
     expect(rows.length > 0).toBe(dialect === 'postgres');
     for (const { key } of rows) expect(key).toMatch(/^[a-z_]+:[\w-]{22}$/);
   });
 
-  test('windows that are over are swept', async () => {
+  test('a sweep deletes ended windows', async () => {
     await magicLink(freshEmail(), freshAddress());
     wait(3600 + 3600 + 1);
     await t.sweep();
@@ -337,7 +337,7 @@ onBothDatabases('limits', (open, dialect) => {
     expect(rows).toEqual([]);
   });
 
-  test('an attacker with 1,000 addresses and 10 accounts gets the budgeted guesses in an hour, no more', async () => {
+  test('an attacker with 1,000 addresses and 10 accounts gets no more than the allowed guesses per hour', async () => {
     const tokens: string[] = [];
     for (let index = 0; index < 10; index++) tokens.push((await loginOf(freshEmail())).access_token);
     const victim = freshEmail();
@@ -352,13 +352,13 @@ onBothDatabases('limits', (open, dialect) => {
       }
       wait(59.9);
     }
-    // 10 accounts, 10 guesses each, 6 windows begun within the hour.
+    // 10 accounts, 10 guesses each, 6 windows that start within the hour.
     expect(guesses).toBe(10 * 10 * 6);
     expect(mails).toBe(20);
   });
 });
 
-test('the document tells of the refusal, and of its fields, wherever it can come', async () => {
+test('the OpenAPI document lists 429 and its header fields for every endpoint with a rate limit', async () => {
   const t = await openApp('sqlite');
   const { paths } = (await t.ask('GET', 'openapi.json')).body;
   const limited = [
@@ -388,7 +388,7 @@ test('the document tells of the refusal, and of its fields, wherever it can come
   await t.close();
 });
 
-test('limits that are off count nothing', async () => {
+test('with rate limits off, nothing is counted', async () => {
   const t = await openApp('sqlite');
   const { access_token: token } = await t.login();
   for (let index = 0; index < 70; index++) {
@@ -402,7 +402,7 @@ test('limits that are off count nothing', async () => {
   await t.close();
 });
 
-test('three nodes on one database count together', async () => {
+test('three nodes on one database share their counts', async () => {
   const first = await openApp('postgres', { settings });
   const nodes = [
     first,
@@ -427,8 +427,8 @@ test('three nodes on one database count together', async () => {
   for (const node of nodes) await node.close();
 });
 
-describe('a limiter that cannot reach its store', () => {
-  test('lets no guess and no mail through, and everything else; the metrics tell', async () => {
+describe('a limiter without its database', () => {
+  test('without its database the limiter refuses guesses and mails, passes everything else, and reports it in the metrics', async () => {
     const t = await openApp('postgres', { settings });
     const { access_token: token, refresh_token } = await t.login();
     await t.ctx.db.single.run('ALTER TABLE rate_limits RENAME TO out_of_reach', []);
@@ -457,14 +457,14 @@ describe('a limiter that cannot reach its store', () => {
 });
 
 describe('counting in memory', () => {
-  test('holds no more keys than it may, forgets the oldest first, and keeps the others', async () => {
+  test('the memory counter keeps at most its maximum of keys and drops the oldest first', async () => {
     const counter = memoryCounter('user_codes_by_user', { quota: 1, windowSeconds: 600 }, 3);
     for (const key of ['a', 'b', 'c', 'd']) expect((await counter.count(key)).allowed).toBe(true);
     for (const key of ['b', 'c', 'd']) expect((await counter.count(key)).allowed).toBe(false);
     expect((await counter.count('a')).allowed).toBe(true);
   });
 
-  test('a flood of 200,000 client addresses takes no more memory than 20,000 do', async () => {
+  test('the memory counter needs no more memory for 200,000 client addresses than for 20,000', async () => {
     const counter = memoryCounter('device_authorizations', { quota: 30, windowSeconds: 60 });
     const fill = async (from: number, to: number) => {
       for (let index = from; index < to; index++) await counter.count(`2001:db8:${index.toString(16)}::/64`);

@@ -3,7 +3,7 @@ import { sweepStatement } from '../database/sweep.ts';
 
 export const rateLimitTable = 'rate_limits';
 
-/** Takes one point back from the window that ends in this span; another window of the key is left alone. */
+/** Subtracts one point from the window that ends in this span. Other windows of the key are not changed. */
 export const refundPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>
   db
     .updateTable('rate_limits')

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Config } from '../../platform/config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { ceremonyRefused } from './challenge.ts';
 
 const collectedClientData = z.object({

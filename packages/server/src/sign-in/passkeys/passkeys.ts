@@ -1,5 +1,5 @@
 import type { Passkey } from '@latchkey/contract/passkeys';
-import type { Config } from '../../platform/config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { resourceNotFound } from '../../platform/errors.ts';

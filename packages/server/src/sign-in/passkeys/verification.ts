@@ -4,7 +4,7 @@ import {
   passkeyAlgorithms,
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
-import type { Config } from '../../platform/config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { ceremonyRefused } from './challenge.ts';
 import { expectedOrigins, readBase64url } from './client-data.ts';

@@ -8,7 +8,7 @@ import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simpl
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import { base64url, flag } from '../../../../../tests/support/authenticator.ts';
 import { deriveVector, type Vector, type VectorKind } from '../../../../../tests/support/w3c-vectors.ts';
-import { readConfig } from '../../platform/config.ts';
+import { readConfig } from '../../platform/config/config.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';

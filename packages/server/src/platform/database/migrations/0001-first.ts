@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 
 const tables = [
   // An account. `email_key` is the address with ASCII letters in lower case. `revision` counts changes of the
-  // profile. Raising `session_epoch` ends every session and approved device code of the user in one write.
+  // profile. Incrementing `session_epoch` ends every session and approved device code of the user in one write.
   `CREATE TABLE users (
     id TEXT PRIMARY KEY,
     email TEXT NOT NULL,
@@ -20,8 +20,8 @@ const tables = [
     updated_at BIGINT NOT NULL
   )`,
 
-  // A login is one row. Its id is a hash of the secret that only its tokens hold. `generation` names the one
-  // refresh token that is unspent; `rotated_at` and `idempotency_hash` tell of the exchange that made it.
+  // A session. Its id is a hash of the secret in its tokens. `generation` identifies the one unspent refresh token;
+  // `rotated_at` and `idempotency_hash` describe the refresh that issued it.
   `CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -44,8 +44,8 @@ const tables = [
   'CREATE INDEX sessions_by_user ON sessions (user_id, created_at)',
   'CREATE INDEX sessions_by_idle_expiry ON sessions (idle_expires_at)',
 
-  // A device login on its way. Its id is a hash of the device code's secret, `user_code_hash` a MAC of the
-  // user code; neither code is stored.
+  // A device login in progress. Its id is a hash of the device code, `user_code_hash` a MAC of the user code; neither
+  // code is stored.
   `CREATE TABLE device_authorizations (
     id TEXT PRIMARY KEY,
     user_code_hash TEXT NOT NULL UNIQUE,
@@ -68,7 +68,7 @@ const tables = [
   'CREATE INDEX device_authorizations_by_expiry ON device_authorizations (expires_at)',
   'CREATE INDEX device_authorizations_by_user ON device_authorizations (user_id)',
 
-  // A mail login on its way. Link, code and request handle are all computed from the id and the server key.
+  // A sign-in by email in progress. Link, code and request handle are computed from the id and the server key.
   `CREATE TABLE magic_links (
     id TEXT PRIMARY KEY,
     email TEXT NOT NULL,
@@ -97,9 +97,9 @@ const tables = [
   )`,
   'CREATE INDEX memberships_by_organization ON memberships (organization_id)',
 
-  // Mails to be sent, written in the transaction of what they tell of. `reference` names the row that the
-  // template is filled from at the moment of sending; there is no text here. `next_attempt_at` doubles as the
-  // lease: a worker that claims a mail moves it into the future.
+  // Mails to send, written in the transaction that causes them. `reference` identifies the row that the template
+  // reads when the mail is sent; no text is stored. `next_attempt_at` doubles as the lease: a worker that claims a
+  // mail moves it into the future.
   `CREATE TABLE outbox (
     id TEXT PRIMARY KEY,
     template TEXT NOT NULL,
@@ -116,7 +116,7 @@ const tables = [
   'CREATE INDEX outbox_waiting ON outbox (next_attempt_at) WHERE sent_at IS NULL AND dead_at IS NULL',
   'CREATE INDEX outbox_by_creation ON outbox (created_at)',
 
-  // What happened to an account, for the person it belongs to. `detail` is a JSON object.
+  // The security log. `detail` is a JSON object.
   `CREATE TABLE events (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 const tables = [
-  // A passkey of a user. `credential_id` and `public_key` (a COSE key) are base64url, `transports` is a JSON
-  // list. `counter` is what the authenticator told last; many keep it at 0.
+  // A passkey of a user. `credential_id` and `public_key` (a COSE key) are base64url, `transports` is a JSON array.
+  // `counter` is the last one that the authenticator reported; many always report 0.
   `CREATE TABLE passkeys (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -19,7 +19,7 @@ const tables = [
   )`,
   'CREATE INDEX passkeys_by_user ON passkeys (user_id, created_at)',
 
-  // WebAuthn challenges that were used; one that is merely asked for leaves no row.
+  // Used WebAuthn challenges. An unused challenge has no row.
   `CREATE TABLE spent_challenges (
     id TEXT PRIMARY KEY,
     expires_at BIGINT NOT NULL

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
 const statements = [
-  // `seq` counts the events of an account from 1. `mac` is the id of a key, a dot and a MAC over the event and
-  // over the `mac` of the event before it. `once` is what at most one event of the account may carry.
-  // Events from before have numbers, too, but nobody sealed them: their `mac` is empty.
+  // `seq` numbers the events of an account from 1. `mac` is a key id, a dot and a MAC over the event and the `mac` of
+  // the previous event. At most one event of an account has the same `once`. Events written before this migration get
+  // a number and an empty `mac`.
   'ALTER TABLE events ADD COLUMN seq BIGINT NOT NULL DEFAULT 0',
   'ALTER TABLE events ADD COLUMN once TEXT',
   "ALTER TABLE events ADD COLUMN mac TEXT NOT NULL DEFAULT ''",
@@ -14,8 +14,8 @@ const statements = [
   'CREATE UNIQUE INDEX events_by_user ON events (user_id, seq)',
   'CREATE UNIQUE INDEX events_once ON events (user_id, once) WHERE once IS NOT NULL',
 
-  // Both ends of each account's chain of events, sealed. The events kept are those after `base_seq`, up to
-  // `head_seq`; the first `unsealed` ones are from before. `oldest_at` only says when to look for expired ones.
+  // Both ends of each account's chain of events, sealed. It keeps the events after `base_seq` up to `head_seq`; the
+  // first `unsealed` ones are older than this migration. `oldest_at` only says when to look for expired events.
   `CREATE TABLE event_chains (
     user_id TEXT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
     unsealed BIGINT NOT NULL,

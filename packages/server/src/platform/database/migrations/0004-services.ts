@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
 const tables = [
-  // What a sibling service shows to have tokens introspected. Of the secret only a hash is here. A revoked key
-  // stays, so that the list tells what there was.
+  // Credentials of services for introspection. Only a hash of the secret is stored. Revoked keys remain for the list.
   `CREATE TABLE service_keys (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
@@ -12,8 +11,9 @@ const tables = [
     revoked_at BIGINT
   )`,
 
-  // The keys that sign what others verify, oldest first; two nodes that make the next one at once make one.
-  // `sealed_private` is encrypted under the key ring. From `signs_from` on the key takes over from the one before.
+  // The keys that sign introspection responses, oldest first. Two nodes that create the next key at the same time
+  // create one. `sealed_private` is encrypted under the key ring. From `signs_from` on, the key replaces the previous
+  // one.
   `CREATE TABLE signing_keys (
     sequence INTEGER PRIMARY KEY,
     kid TEXT NOT NULL UNIQUE,

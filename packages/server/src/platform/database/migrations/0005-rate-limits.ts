@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 const tables = [
-  // What was counted against a limit in the window that runs. `key` is the limit's name and a hash; the columns
-  // and their order are those of rate-limiter-flexible. On SQLite, where one process counts, it stays empty.
+  // Requests counted in the current window of a rate limit. `key` is the name of the limit and a hash; rate-limiter-
+  // flexible determines the columns and their order. Empty on SQLite, where a single process counts in memory.
   `CREATE TABLE rate_limits (
     key VARCHAR(255) PRIMARY KEY,
     points INTEGER NOT NULL DEFAULT 0,

@@ -1,18 +1,18 @@
 import { type Kysely, sql } from 'kysely';
 
 const statements = [
-  // Where a login came from, so that what a disowned login led to can be found: the session that approved this
-  // device or that this one replaced in its browser, the passkey it used, and which session added a passkey or
-  // approved a device login. No foreign keys: the older of the two may be swept first.
+  // The origin of a session, to find everything that a disowned session led to: the session that approved this device
+  // or was replaced by this one in its browser, the passkey it used, and the session that added a passkey or approved
+  // a device login. No foreign keys, because the older row may be deleted first.
   'ALTER TABLE sessions ADD COLUMN parent_session_id TEXT',
   'ALTER TABLE sessions ADD COLUMN passkey_id TEXT',
   'ALTER TABLE passkeys ADD COLUMN session_id TEXT',
   'ALTER TABLE device_authorizations ADD COLUMN approved_by TEXT',
 
-  // A change of address: waiting for the click in the mail to `new_email` (`changed_at` null), done, voided by a
-  // later request or by disowning its session, or undone by the old address. `session_epoch` is the account's at
-  // the request. `expires_at` is the end of the link, and once changed the end of the undo; until then nobody
-  // else can have `old_email`.
+  // An email change: pending until the link in the mail to `new_email` is confirmed (`changed_at` null), done, voided
+  // by a later request or by disowning its session, or undone from the old address. `session_epoch` is the account's
+  // at the time of the request. `expires_at` is when the link expires and, after the change, when the undo expires;
+  // until then no other account can use `old_email`.
   `CREATE TABLE email_changes (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -32,8 +32,8 @@ const statements = [
   'CREATE INDEX email_changes_by_old_address ON email_changes (old_email_key)',
   'CREATE INDEX email_changes_by_expiry ON email_changes (expires_at)',
 
-  // A notice to the owner of an account, with what its mail says. The token of its link is computed from the id
-  // and the server key. `session_id` is the login that did it; `restored_email` what disowning put back.
+  // A security notice with the content of its mail. The token of its link is computed from the id and the server key.
+  // `session_id` is the session that caused it, `restored_email` the address that disowning restored.
   `CREATE TABLE notices (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 const statements = [
-  // The login that an approval will start, so that whoever approves can tell it from others. Null in rows that an
-  // earlier release wrote: it follows from the device code alone, which is stored nowhere.
+  // The session that an approval will start, so that the approver can recognize it. Null in rows of an earlier
+  // release: it follows from the device code alone, which is not stored.
   'ALTER TABLE device_authorizations ADD COLUMN session_id TEXT',
 ];
 

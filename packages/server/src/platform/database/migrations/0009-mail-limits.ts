@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 const statements = [
-  // 0: a person waits for this mail to sign in or to confirm an address; 1: any other mail. `refusals` counts the
-  // answers of the mail server that said never to try again.
+  // 0: somebody waits for this mail, to sign in or to confirm an address. 1: any other mail. `refusals` counts
+  // permanent refusals (5xx) by the mail server.
   'ALTER TABLE outbox ADD COLUMN priority INTEGER NOT NULL DEFAULT 1',
   'ALTER TABLE outbox ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0',
   `UPDATE outbox SET priority = 0
@@ -10,8 +10,8 @@ const statements = [
   'DROP INDEX outbox_waiting',
   'CREATE INDEX outbox_waiting ON outbox (priority, next_attempt_at) WHERE sent_at IS NULL AND dead_at IS NULL',
 
-  // How many notices of a kind an account got in the current window. Those beyond the limit name the digest mail
-  // that will list them, by its id in the outbox.
+  // The number of notices of a kind that an account got in the current window. Notices beyond the limit refer to the
+  // digest mail that will list them, by its id in the outbox.
   `CREATE TABLE notice_windows (
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 const statements = [
-  // Where the request came from that made the current generation of a session: its network (/24 or /64) and the
-  // hash of its user agent without numbers. Null until the first refresh, and in rows of an earlier release.
+  // The origin of the last refresh of a session: its network (/24 or /64) and the hash of its user agent without
+  // digits. Null until the first refresh, and in rows of an earlier release.
   'ALTER TABLE sessions ADD COLUMN rotated_network TEXT',
   'ALTER TABLE sessions ADD COLUMN rotated_program TEXT',
 ];

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
 const statements = [
-  // How many wrong addresses were given with the link of a change of address; the link ends at the limit.
+  // The number of wrong addresses entered with the link of an email change. The link ends at the limit.
   'ALTER TABLE email_changes ADD COLUMN wrong_addresses INTEGER NOT NULL DEFAULT 0',
 ];
 

@@ -2,10 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'bun';
-import { runOperator, temporaryDirectory } from '../../../../tests/support/service.ts';
-import { type Config, ConfigError, readConfig, readKeys, readLogKeys, unknownSettings } from './config.ts';
-import { generateKey, parseKeyRing } from './crypto/key-ring.ts';
-import { rateLimitNames, rateLimitSetting } from './rate-limits/rules.ts';
+import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
+import { rateLimitNames, rateLimitSetting } from '../rate-limits/rules.ts';
+import { type Config, readConfig, unknownSettings } from './config.ts';
+import { ConfigError } from './config-error.ts';
+import { readKeys, readLogKeys } from './keys.ts';
 
 function refusal(work: () => unknown): string {
   try {
@@ -14,10 +16,10 @@ function refusal(work: () => unknown): string {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
-  return 'taken';
+  return 'accepted';
 }
 
-test('with nothing set the defaults of the contract hold', () => {
+test('an empty environment gives the defaults', () => {
   expect(readConfig({})).toEqual({
     host: '127.0.0.1',
     port: 8787,
@@ -67,13 +69,13 @@ test('with nothing set the defaults of the contract hold', () => {
   });
 });
 
-test('an empty variable counts as not set, and the settings cannot be changed afterwards', () => {
+test('an empty variable counts as not set, and the configuration is frozen', () => {
   const config = readConfig({ PORT: '', LATCHKEY_SIGNUP: ' ', LATCHKEY_SMTP_URL: '' });
   expect([config.port, config.signup, config.smtpUrl]).toEqual([8787, 'open', undefined]);
   expect(Object.isFrozen(config)).toBe(true);
 });
 
-const good: [string, string, Partial<Config>][] = [
+const valid: [string, string, Partial<Config>][] = [
   ['PORT', '1', { port: 1, baseUrl: 'http://localhost:1' }],
   ['PORT', '65535', { port: 65_535 }],
   ['HOST', '0.0.0.0', { host: '0.0.0.0', devMailbox: false }],
@@ -118,7 +120,7 @@ const good: [string, string, Partial<Config>][] = [
   ['LATCHKEY_REFRESH_REUSE_LEEWAY', '0', { refreshReuseLeewaySeconds: 0 }],
   ['LATCHKEY_EVENT_RETENTION', '86400', { eventRetentionSeconds: 86_400 }],
 ];
-test.each(good)('%s takes %s', (name, value, expected) => {
+test.each(valid)('%s accepts %s', (name, value, expected) => {
   expect(readConfig({ [name]: value })).toMatchObject(expected);
 });
 
@@ -132,7 +134,7 @@ const lifetimes = [
 lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY', 'EVENT_RETENTION');
 lifetimes.push('CHALLENGE_TTL');
 
-const bad: [string, string[]][] = [
+const invalid: [string, string[]][] = [
   ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
   [
     'DATABASE_URL',
@@ -183,15 +185,15 @@ const bad: [string, string[]][] = [
     .filter((name) => name !== 'REFRESH_REUSE_LEEWAY')
     .map((name): [string, string[]] => [`LATCHKEY_${name}`, ['0']]),
 ];
-for (const [name, values] of bad) {
-  test.each(values)(`${name} refuses %p in a sentence naming it`, (value) => {
+for (const [name, values] of invalid) {
+  test.each(values)(`${name} refuses %p in a sentence that names the setting`, (value) => {
     expect(refusal(() => readConfig({ [name]: value }))).toMatch(new RegExp(`^${name} .+\\.$`));
   });
 }
 
 for (const limit of rateLimitNames) {
   const setting = rateLimitSetting(limit);
-  test(`${setting} takes a quota and a window, and refuses anything else in a sentence naming it`, () => {
+  test(`${setting} accepts a quota and a window and refuses anything else in a sentence that names it`, () => {
     const { rateLimitQuotas: limits } = readConfig({ [setting]: '7/123' });
     expect(limits[limit]).toEqual({ quota: 7, windowSeconds: 123 });
     expect(unknownSettings({ [setting]: '7/123' })).toEqual([]);
@@ -211,7 +213,7 @@ for (const limit of rateLimitNames) {
   });
 }
 
-test('a token for the metrics is long enough not to be guessed', () => {
+test('LATCHKEY_METRICS_TOKEN must be at least 16 printable characters', () => {
   expect(readConfig({ LATCHKEY_METRICS_TOKEN: 'x'.repeat(16) }).metricsToken).toBe('x'.repeat(16));
   for (const token of ['x'.repeat(15), 'a token with spaces', 'ä'.repeat(16)])
     expect(refusal(() => readConfig({ LATCHKEY_METRICS_TOKEN: token }))).toMatch(
@@ -220,12 +222,12 @@ test('a token for the metrics is long enough not to be guessed', () => {
 });
 
 test.each(['Open', 'OPEN', 'Closed', 'CLOSED'])('LATCHKEY_SIGNUP %s never becomes a mail domain', (value) => {
-  const said = refusal(() => readConfig({ LATCHKEY_SIGNUP: value }));
-  if (said === 'taken') expect(readConfig({ LATCHKEY_SIGNUP: value }).signup).toBeString();
-  else expect(said).toStartWith('LATCHKEY_SIGNUP ');
+  const message = refusal(() => readConfig({ LATCHKEY_SIGNUP: value }));
+  if (message === 'accepted') expect(readConfig({ LATCHKEY_SIGNUP: value }).signup).toBeString();
+  else expect(message).toStartWith('LATCHKEY_SIGNUP ');
 });
 
-test('a public address without TLS is taken only where LATCHKEY_INSECURE_HTTP says so', () => {
+test('a public base URL without TLS needs LATCHKEY_INSECURE_HTTP=on', () => {
   const env = { LATCHKEY_BASE_URL: 'http://login.internal:8787' };
   expect(refusal(() => readConfig(env))).toContain('LATCHKEY_INSECURE_HTTP');
   expect(refusal(() => readConfig({ ...env, LATCHKEY_INSECURE_HTTP: 'off' }))).toStartWith(
@@ -238,7 +240,7 @@ test('a public address without TLS is taken only where LATCHKEY_INSECURE_HTTP sa
   });
 });
 
-test('two settings that contradict each other are refused', () => {
+test('settings that contradict each other are refused', () => {
   const idle = { LATCHKEY_REFRESH_IDLE_TTL: '7200', LATCHKEY_SESSION_TTL: '3600' };
   expect(refusal(() => readConfig(idle))).toMatch(/^LATCHKEY_REFRESH_IDLE_TTL .*LATCHKEY_SESSION_TTL/);
   const rp = { LATCHKEY_BASE_URL: 'https://id.example.com', LATCHKEY_RP_ID: 'evil.example' };
@@ -247,7 +249,7 @@ test('two settings that contradict each other are refused', () => {
   expect(readConfig(parent).rpId).toBe('example.com');
 });
 
-test('settings that look like ours but are not are told of', () => {
+test('unknownSettings lists unknown LATCHKEY_ variables only', () => {
   expect(
     unknownSettings({ LATCHKEY_SINGUP: 'x', LATCHKEY_SIGNUP: 'open', LATCHKEY_KEYS: 'x', PATH: 'x' }),
   ).toEqual(['LATCHKEY_SINGUP']);
@@ -258,9 +260,9 @@ describe('keys', () => {
     DATABASE_URL: `sqlite:${join(directory, 'deep', 'latchkey.db')}`,
   });
   const idOf = (env: Record<string, string>) =>
-    readKeys(readConfig(env), { make: true, env }).signing.id.toString('hex');
+    readKeys(readConfig(env), { create: true, env }).signing.id.toString('hex');
 
-  test('with SQLite a key file of mode 0600 is made once, beside the database', () => {
+  test('on SQLite a key file of mode 0600 is created once, next to the database', () => {
     const directory = temporaryDirectory();
     const first = idOf(sqlite(directory));
     expect(readdirSync(join(directory, 'deep'))).toEqual(['latchkey.keys']);
@@ -271,11 +273,13 @@ describe('keys', () => {
     expect(idOf(sqlite(temporaryDirectory()))).not.toBe(first);
   });
 
-  test('many processes that start at once agree on one key and leave nothing else behind', async () => {
+  test('processes that start at the same time agree on one key and leave no other file', async () => {
     const directory = temporaryDirectory();
     const env = sqlite(directory);
-    const program = `import { readConfig, readKeys } from ${JSON.stringify(join(import.meta.dir, 'config.ts'))};
-      process.stdout.write(readKeys(readConfig(), { make: true }).signing.id.toString('hex'));`;
+    const importOf = (name: string, file: string) =>
+      `import { ${name} } from ${JSON.stringify(join(import.meta.dir, file))};`;
+    const program = `${importOf('readConfig', 'config.ts')} ${importOf('readKeys', 'keys.ts')}
+      process.stdout.write(readKeys(readConfig(), { create: true }).signing.id.toString('hex'));`;
     const started = Array.from({ length: 6 }, () =>
       spawn([process.execPath, '-e', program], { env: { PATH: '', ...env }, cwd: directory, stdout: 'pipe' }),
     );
@@ -284,28 +288,28 @@ describe('keys', () => {
     expect(readdirSync(join(directory, 'deep'))).toEqual(['latchkey.keys']);
   });
 
-  test('a key file that cannot be used stops the start and is not written over', () => {
+  test('an invalid key file is refused and not overwritten', () => {
     for (const content of ['', 'x', generateKey().slice(1), `${generateKey()},`, 'A'.repeat(43)]) {
       const directory = temporaryDirectory();
       mkdirSync(join(directory, 'deep'));
       const file = join(directory, 'deep', 'latchkey.keys');
       writeFileSync(file, content);
-      const said = refusal(() => readKeys(readConfig(sqlite(directory)), { make: true, env: {} }));
-      expect(said).toMatch(/^LATCHKEY_KEYS .*latchkey\.keys .*\.$/);
+      const message = refusal(() => readKeys(readConfig(sqlite(directory)), { create: true, env: {} }));
+      expect(message).toMatch(/^LATCHKEY_KEYS .*latchkey\.keys .*\.$/);
       expect(readFileSync(file, 'utf8')).toBe(content);
     }
   });
 
-  test('given keys are taken in order and no file is made; bad ones are refused without being told', () => {
+  test('LATCHKEY_KEYS is used in its order and creates no file; invalid keys are refused without being shown', () => {
     const directory = temporaryDirectory();
     const [one, two] = [generateKey(), generateKey()];
     const ring = readKeys(readConfig(sqlite(directory)), {
-      make: true,
+      create: true,
       env: { LATCHKEY_KEYS: `${one}, ${two}` },
     });
     expect(ring.all).toHaveLength(2);
     expect(ring.signing.id).toEqual(
-      readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: one } }).signing.id,
+      readKeys(readConfig({}), { create: true, env: { LATCHKEY_KEYS: one } }).signing.id,
     );
     expect(existsSync(join(directory, 'deep'))).toBe(false);
     for (const keys of [
@@ -317,13 +321,13 @@ describe('keys', () => {
       'A'.repeat(43),
       `${one};${two}`,
     ]) {
-      const said = refusal(() => readKeys(readConfig({}), { make: true, env: { LATCHKEY_KEYS: keys } }));
-      expect(said).toMatch(/^LATCHKEY_KEYS cannot be used: .+\.$/);
-      expect(said).not.toContain(one.slice(0, 20));
+      const message = refusal(() => readKeys(readConfig({}), { create: true, env: { LATCHKEY_KEYS: keys } }));
+      expect(message).toMatch(/^LATCHKEY_KEYS cannot be used: .+\.$/);
+      expect(message).not.toContain(one.slice(0, 20));
     }
   });
 
-  test('keys that left the ring verify the security log and nothing else; bad ones are refused without being told', () => {
+  test('LATCHKEY_RETIRED_KEYS verify the security log only; invalid keys are refused without being shown', () => {
     const [one, two, three] = [generateKey(), generateKey(), generateKey()];
     const ring = parseKeyRing(one);
     const [retired, other] = [parseKeyRing(two).signing, parseKeyRing(three).signing];
@@ -333,16 +337,16 @@ describe('keys', () => {
     expect(ring.find(retired.id)).toBeUndefined();
     expect(readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: ' ' })).toBe(ring);
     for (const list of [one, `${two},${one}`, `${two},${two}`, `${two},`, 'x', 'A'.repeat(43)]) {
-      const said = refusal(() => readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: list }));
-      expect(said).toMatch(/^LATCHKEY_RETIRED_KEYS cannot be used: .+\.$/);
-      for (const key of [one, two]) expect(said).not.toContain(key.slice(0, 20));
+      const message = refusal(() => readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: list }));
+      expect(message).toMatch(/^LATCHKEY_RETIRED_KEYS cannot be used: .+\.$/);
+      for (const key of [one, two]) expect(message).not.toContain(key.slice(0, 20));
     }
     expect(unknownSettings({ LATCHKEY_RETIRED_KEYS: two })).toEqual([]);
   });
 
-  test('PostgreSQL without keys refuses to start', async () => {
+  test('the service does not start on PostgreSQL without LATCHKEY_KEYS', async () => {
     const env = { DATABASE_URL: 'postgres://127.0.0.1:1/x' };
-    expect(refusal(() => readKeys(readConfig(env), { make: true, env: {} }))).toMatch(
+    expect(refusal(() => readKeys(readConfig(env), { create: true, env: {} }))).toMatch(
       /^LATCHKEY_KEYS must be set with PostgreSQL/,
     );
     const { code, stderr } = await runOperator(env, 'serve');
@@ -360,7 +364,7 @@ test.each([
   ['HOST', { HOST: '192.0.2.1' }],
   ['HOST', { HOST: 'http://localhost' }],
   ['HOST', { HOST: '127.0.0.1:80' }],
-])('a wrong %s ends the start with one line naming it', async (name, env) => {
+])('an invalid %s stops the start with one line that names it', async (name, env) => {
   const { code, stderr, stdout } = await runOperator(env, 'serve');
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toEqual([
@@ -369,7 +373,7 @@ test.each([
   expect(stdout).toBe('');
 });
 
-test('a port that is taken ends the start with one line naming it', async () => {
+test('a port in use stops the start with one line that names PORT', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
   const { code, stderr } = await runOperator({ PORT: String(taken.port) }, 'serve');
   taken.stop(true);

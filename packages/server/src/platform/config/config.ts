@@ -1,0 +1,110 @@
+import { resolve } from 'node:path';
+import { type Quota, type RateLimitName, rateLimitNames, rateLimitSetting } from '../rate-limits/rules.ts';
+import type { CidrRange } from '../values/client-address.ts';
+import { isLoopbackHost } from '../values/loopback.ts';
+import { ConfigError } from './config-error.ts';
+import { type Environment, processEnvironment } from './environment.ts';
+import { rateLimitSettings, readSetting, readSettings, settingNames } from './settings.ts';
+
+/** The checked settings. `settings.ts` describes each of them. Durations carry their unit in the name. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly databaseUrl: string;
+  /** Origin of the public address, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly https: boolean;
+  readonly rpId: string;
+  readonly allowedOrigins: readonly string[];
+  readonly trustedProxies: readonly CidrRange[];
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string;
+  /** Serve mails at /dev/mailbox. True only without an SMTP server and if host and base URL are loopback addresses. */
+  readonly devMailbox: boolean;
+  readonly signup: 'open' | 'closed' | readonly string[];
+  readonly rateLimitsEnabled: boolean;
+  readonly rateLimitQuotas: Readonly<Record<RateLimitName, Quota>>;
+  readonly metricsToken: string | undefined;
+  readonly accessTokenTtlSeconds: number;
+  readonly refreshIdleTtlSeconds: number;
+  readonly sessionTtlSeconds: number;
+  readonly deviceCodeTtlSeconds: number;
+  readonly devicePollIntervalSeconds: number;
+  readonly magicLinkTtlSeconds: number;
+  readonly emailCodeTries: number;
+  readonly emailChangeTtlSeconds: number;
+  readonly recentLoginTtlSeconds: number;
+  readonly challengeTtlSeconds: number;
+  readonly passkeysPerUser: number;
+  readonly refreshReuseLeewaySeconds: number;
+  readonly eventRetentionSeconds: number;
+}
+
+/**
+ * Reads and checks the settings. An empty variable counts as not set.
+ * @throws {ConfigError} naming the first setting that is not valid
+ */
+export function readConfig(env: Environment = processEnvironment): Config {
+  const s = readSettings(env);
+  const rateLimitQuotas = Object.fromEntries(
+    rateLimitNames.map((name) => [name, readSetting(rateLimitSetting(name), rateLimitSettings[name], env)]),
+  ) as Record<RateLimitName, Quota>;
+  const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
+  const { hostname, protocol } = new URL(baseUrl);
+  const isLocal = isLoopbackHost(hostname);
+  if (protocol === 'http:' && !isLocal && s.LATCHKEY_INSECURE_HTTP === 'off') {
+    throw new ConfigError(
+      'LATCHKEY_BASE_URL must be https, unless its host is a loopback address or LATCHKEY_INSECURE_HTTP is on.',
+    );
+  }
+  const rpId = s.LATCHKEY_RP_ID ?? hostname;
+  if (rpId !== hostname && !hostname.endsWith(`.${rpId}`)) {
+    throw new ConfigError(
+      `LATCHKEY_RP_ID must be ${hostname}, the host of LATCHKEY_BASE_URL, or a parent domain of it.`,
+    );
+  }
+  if (s.LATCHKEY_REFRESH_IDLE_TTL > s.LATCHKEY_SESSION_TTL && env['LATCHKEY_REFRESH_IDLE_TTL']?.trim()) {
+    throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
+  }
+  return Object.freeze({
+    host: s.HOST,
+    port: s.PORT,
+    databaseUrl: s.DATABASE_URL.replace(/^sqlite:\/\//, 'sqlite:'),
+    baseUrl,
+    https: protocol === 'https:',
+    rpId,
+    allowedOrigins: s.LATCHKEY_ALLOWED_ORIGINS,
+    trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
+    smtpUrl: s.LATCHKEY_SMTP_URL,
+    mailFrom: s.LATCHKEY_MAIL_FROM,
+    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopbackHost(s.HOST) && isLocal,
+    signup: s.LATCHKEY_SIGNUP,
+    rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS === 'on',
+    rateLimitQuotas,
+    metricsToken: s.LATCHKEY_METRICS_TOKEN,
+    accessTokenTtlSeconds: s.LATCHKEY_ACCESS_TOKEN_TTL,
+    refreshIdleTtlSeconds: s.LATCHKEY_REFRESH_IDLE_TTL,
+    sessionTtlSeconds: s.LATCHKEY_SESSION_TTL,
+    deviceCodeTtlSeconds: s.LATCHKEY_DEVICE_CODE_TTL,
+    devicePollIntervalSeconds: s.LATCHKEY_DEVICE_POLL_INTERVAL,
+    magicLinkTtlSeconds: s.LATCHKEY_MAGIC_LINK_TTL,
+    emailCodeTries: s.LATCHKEY_EMAIL_CODE_TRIES,
+    emailChangeTtlSeconds: s.LATCHKEY_EMAIL_CHANGE_TTL,
+    recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
+    challengeTtlSeconds: s.LATCHKEY_CHALLENGE_TTL,
+    passkeysPerUser: s.LATCHKEY_PASSKEYS_PER_USER,
+    refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
+    eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
+  });
+}
+
+/** Variables that start with `LATCHKEY_` but are not settings: probably misspelled. */
+export const unknownSettings = (env: Environment = processEnvironment): string[] =>
+  Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !settingNames.has(name));
+
+/** The database URL without user and password: `sqlite:` with the absolute path, or `postgres://…`. */
+export function storeNameOf({ databaseUrl }: Config): string {
+  if (databaseUrl.startsWith('sqlite:')) return `sqlite:${resolve(databaseUrl.slice('sqlite:'.length))}`;
+  const url = URL.parse(databaseUrl);
+  return url ? `postgres://${url.host}${url.pathname}` : 'PostgreSQL';
+}

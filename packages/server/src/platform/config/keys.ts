@@ -1,0 +1,93 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import {
+  generateKey,
+  type KeyRing,
+  type LogKeys,
+  parseKeyRing,
+  withRetiredKeys,
+} from '../crypto/key-ring.ts';
+import type { Config } from './config.ts';
+import { ConfigError } from './config-error.ts';
+import { type Environment, processEnvironment } from './environment.ts';
+
+/** Whether `LATCHKEY_KEYS` is set. Otherwise the keys are in a file. */
+export const hasConfiguredKeys = (env: Environment = processEnvironment): boolean =>
+  !!env['LATCHKEY_KEYS']?.trim();
+
+/** The key file of a service on SQLite that does not set `LATCHKEY_KEYS`: next to the database. */
+export function keyFilePath(config: Config): string {
+  const database = config.databaseUrl.slice('sqlite:'.length);
+  return `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
+}
+
+/**
+ * The key ring from `LATCHKEY_KEYS`, or on SQLite from the key file. With `create`, a missing key file is created with
+ * mode 0600, as on the first start.
+ * @throws {ConfigError} when there are no keys or they are not valid
+ */
+export function readKeys(
+  config: Config,
+  { create, env = processEnvironment }: { create: boolean; env?: Environment },
+): KeyRing {
+  const list = env['LATCHKEY_KEYS']?.trim();
+  if (list) return checkedKeys('LATCHKEY_KEYS', () => parseKeyRing(list));
+  if (config.databaseUrl.startsWith('sqlite:')) return readKeyFile(keyFilePath(config), create, env);
+  throw new ConfigError(
+    'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
+  );
+}
+
+/**
+ * The keys that verify the security log: the ring, and the keys in `LATCHKEY_RETIRED_KEYS`, which verify nothing else.
+ * @throws {ConfigError} when a retired key is not valid
+ */
+export function readLogKeys(ring: KeyRing, env: Environment = processEnvironment): LogKeys {
+  const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
+  return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
+}
+
+function readKeyFile(path: string, create: boolean, env: Environment): KeyRing {
+  try {
+    if (!existsSync(path)) {
+      if (!create) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
+      requireValidRetiredKeys(env);
+      createKeyFile(path);
+    }
+    const list = readFileSync(path, 'utf8').trim();
+    return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, () => parseKeyRing(list));
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError(
+      `LATCHKEY_KEYS is not set, and the key file ${path} cannot be used: ${String(error)}.`,
+    );
+  }
+}
+
+/** Creates the key file atomically: of several processes that start at once, one wins and all use its key. */
+function createKeyFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  writeFileSync(temporary, `${generateKey()}\n`, { mode: 0o600, flush: true });
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(temporary);
+  }
+}
+
+/** Refuses malformed retired keys before a key file is created that would stay behind when the start fails. */
+function requireValidRetiredKeys(env: Environment): void {
+  const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
+  if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
+}
+
+function checkedKeys<Keys>(name: string, parse: () => Keys): Keys {
+  try {
+    return parse();
+  } catch (error) {
+    throw new ConfigError(`${name} cannot be used: ${(error as Error).message}.`);
+  }
+}
