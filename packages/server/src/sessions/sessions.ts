@@ -6,15 +6,14 @@ import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
 import { AuthError, bearerChallenge, invalidCredential, resourceNotFound } from '../platform/errors.ts';
+import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
-import { isKnownPlace } from './known-places.ts';
+import { isKnownPlace, programOf } from './known-places.ts';
 import { sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
-
-export { programOf } from './known-places.ts';
 
 /** How often the use of a session is written down at most; more often where its idle life is short. */
 const touchIntervalMs = (ctx: Context): number =>
@@ -118,6 +117,10 @@ async function refusalOf(tx: Executor, userId: string): Promise<AuthError> {
     ? new AuthError('account_disabled', 'This account has been disabled.')
     : new AuthError('invalid_grant', 'The login was ended before it was picked up.', { detail: 'over' });
 }
+
+/** Where a login came from: two logins of one place have the same network and browser. */
+export const placeOf = (login: { ip_address: string | null; user_agent: string | null }): string =>
+  `${networkKey(login.ip_address)} ${programOf(login.user_agent)}`;
 
 /** Whether the person should hear of this login: every device, and a browser where there was none like it. */
 async function isFromNewPlace(tx: Executor, { kind, userId, client }: NewSession): Promise<boolean> {

@@ -1,6 +1,5 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
-import { networkKey } from '../../platform/values/client-address.ts';
-import { programOf } from '../../sessions/sessions.ts';
+import { placeOf } from '../../sessions/sessions.ts';
 import { type Descent, descentOf, type LoginOrigin, type UndoableChange } from './lineage.ts';
 
 /** A login, what it came of, and the place it came from. */
@@ -14,9 +13,6 @@ export interface PlacedLogin extends LoginOrigin {
 
 /** Notices of a copied token: the login was the owner's, so its place is, too. */
 const copiedTokenKinds: readonly NoticeKind[] = ['theft_stopped', 'refresh_repeated_elsewhere'];
-
-const placeOf = ({ ip_address, user_agent }: PlacedLogin) =>
-  `${networkKey(ip_address)} ${programOf(user_agent)}`;
 
 /**
  * The later browser logins from places that only disowned logins had made familiar: the owner was never told of them.
