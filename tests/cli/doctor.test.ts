@@ -1,4 +1,4 @@
-// `latchkey-server doctor` beside a real service.
+// `latchkey-server doctor` against a real service.
 
 import { expect, test } from 'bun:test';
 import { chmodSync, existsSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
 
-test('finds a sound service sound, and an untrusted proxy and an open key file wrong', async () => {
+test('doctor passes for a healthy service, and reports an untrusted proxy and a readable key file', async () => {
   const service = await startService();
   const sound = await runOperator(service.env, 'doctor');
   expect(sound).toMatchObject({ code: 0, stderr: '' });
@@ -32,7 +32,7 @@ test('finds a sound service sound, and an untrusted proxy and an open key file w
   await service.stop();
 });
 
-test('prints its findings as one JSON object with --json, also where a setting is wrong', async () => {
+test('doctor --json prints one JSON object, also if a setting is invalid', async () => {
   const service = await startService();
   const sound = await runOperator(service.env, 'doctor', '--json');
   expect(sound).toMatchObject({ code: 0, stderr: '' });
@@ -51,7 +51,7 @@ test('prints its findings as one JSON object with --json, also where a setting i
   expect([code, JSON.parse(stdout)]).toEqual([1, { failed: 1, findings: [{ state: 'failed', text }] }]);
 });
 
-test('changes nothing, and says what is out of reach', async () => {
+test('doctor changes nothing, and reports what it cannot reach', async () => {
   const directory = temporaryDirectory();
   const database = join(directory, 'latchkey.db');
   const env = { DATABASE_URL: `sqlite:${database}`, LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1', PORT: '1' };
@@ -63,7 +63,7 @@ test('changes nothing, and says what is out of reach', async () => {
   expect([database, join(directory, 'latchkey.keys')].filter(existsSync)).toEqual([]);
 });
 
-test('compares the clocks of this machine and of PostgreSQL', async () => {
+test('doctor compares the clocks of this machine and of PostgreSQL', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   const service = await startService({ databaseUrl, env: { LATCHKEY_METRICS_TOKEN: 'the-operators-token' } });
   const { code, stdout } = await runOperator(service.env, 'doctor');
@@ -74,7 +74,7 @@ test('compares the clocks of this machine and of PostgreSQL', async () => {
   await service.stop();
 });
 
-test('a public address without trusted proxies is warned of at the start', async () => {
+test('a public address without trusted proxies causes a warning at startup', async () => {
   const service = await startService({ env: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
   expect(service.logs().filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES is not set'))).toHaveLength(
     1,
@@ -82,7 +82,7 @@ test('a public address without trusted proxies is warned of at the start', async
   await service.stop();
 });
 
-test('a public address without TLS is warned of at the start', async () => {
+test('a public address without TLS causes a warning at startup', async () => {
   const env = { LATCHKEY_BASE_URL: 'http://login.internal', LATCHKEY_INSECURE_HTTP: 'on' };
   const service = await startService({ env });
   expect(service.logs().filter((line) => line.includes('LATCHKEY_BASE_URL is not https'))).toHaveLength(1);

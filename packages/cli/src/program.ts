@@ -250,7 +250,7 @@ function report(output: Output, failure: Failure): void {
   output.message(value, () => [`latchkey: ${message}`, ...(hint === undefined ? [] : [hint])]);
 }
 
-/** Waits for all output. A closed pipe is no error: its reader has seen enough. Any other failure is. */
+/** Waits for all output, and reports a failed write. A closed pipe counts as success: its reader has seen enough. */
 async function flush(output: Output): Promise<number | undefined> {
   try {
     await output.flush();

@@ -22,7 +22,7 @@ export async function askForPasskey(api: Api): Promise<Assertion> {
 
 /**
  * Signs in, with tokens in the response or, with `{ session: 'cookie' }`, with an HttpOnly cookie. If the service
- * does not know the passkey, the password manager that keeps it is told.
+ * does not know the passkey, its password manager is asked to delete it.
  */
 export async function redeemPasskey(
   api: Api,
