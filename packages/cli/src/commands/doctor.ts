@@ -33,7 +33,7 @@ const clockWarningSeconds = 60;
 export async function doctor(ctx: Context): Promise<void> {
   const connection = await connectOrDefault(ctx);
   const failures: Failure[] = [];
-  const failed = (error: unknown): Failure => {
+  const recordFailure = (error: unknown): Failure => {
     if (hasCode(error, 'aborted')) throw error;
     const failure = failureOf(error, {
       login: loginCommand(ctx),
@@ -43,10 +43,10 @@ export async function doctor(ctx: Context): Promise<void> {
     failures.push(failure);
     return failure;
   };
-  const server = await checkServer(ctx, connection).catch(failed);
-  const credentials = await checkCredentials(connection).catch(failed);
+  const server = await checkServer(ctx, connection).catch(recordFailure);
+  const credentials = await checkCredentials(connection).catch(recordFailure);
   const canTry = !('code' in server) && !('code' in credentials);
-  const login = canTry ? await checkSession(ctx, connection).catch(failed) : null;
+  const session = canTry ? await checkSession(ctx, connection).catch(recordFailure) : null;
   const proxies = ctx.config.proxies.map(withoutPassword);
 
   const report = {
@@ -70,7 +70,7 @@ export async function doctor(ctx: Context): Promise<void> {
       place: connection.place.storage.description,
       ...('code' in credentials ? {} : credentials),
     },
-    login: login === null || 'code' in login ? null : login,
+    login: session === null || 'code' in session ? null : session,
     proxies,
     problems: failures.map(({ code, message, hint }) => ({ error: code, error_description: message, hint })),
   };
@@ -78,7 +78,7 @@ export async function doctor(ctx: Context): Promise<void> {
     serverCheck(connection, server),
     ...('code' in server ? [] : [clockCheck(server.clockDifferenceSeconds)]),
     ...credentialChecks(connection, credentials),
-    ...(login === null ? [] : [sessionCheck(ctx, login)]),
+    ...(session === null ? [] : [sessionCheck(ctx, session)]),
     proxyCheck(proxies),
   ];
   ctx.output.result(report, () => [
