@@ -1,11 +1,11 @@
-// `latchkey login` as a person meets it: in a real terminal, with a real browser.
+// `latchkey login` in a real terminal, with a real browser.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { newPage } from '../support/browser.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { addCommand, type Home, latchkey, newHome, program } from '../support/cli.ts';
+import { addCommand, type Home, latchkey, newHome, program, storeLogin } from '../support/cli.ts';
 import { mailTo } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -23,9 +23,9 @@ const columns = 100;
 const interrupt = '\u0003';
 
 interface Terminal {
-  /** All that has come to the screen so far, with its control sequences. */
+  /** All output so far, with its control sequences. */
   screen(): string;
-  /** Waits until the screen has held this. */
+  /** Waits until this has been printed. */
   shows(pattern: RegExp): Promise<RegExpExecArray>;
   type(keys: string): void;
   readonly exited: Promise<number>;
@@ -56,19 +56,19 @@ function inTerminal(home: Home, args: readonly string[], env: Record<string, str
         if (found) return found;
         await Bun.sleep(20);
       }
-      throw new Error(`${pattern} was not shown:\n${text}`);
+      throw new Error(`${pattern} was not printed:\n${text}`);
     },
     type: (keys) => child.terminal?.write(keys),
     exited: child.exited,
   };
 }
 
-test('a login in a terminal is approved in a browser, by a link and code that both show', async () => {
+test('a login in a terminal is approved in a browser that shows the same code', async () => {
   const home = newHome();
   const terminal = inTerminal(home, ['login', '--device-name', 'workshop']);
   const [, link = ''] = await terminal.shows(/^\S*?(http\S+user_code=[A-Z-]+)/m);
   const [, code = ''] = await terminal.shows(/^\S*?([A-Z]{4}-[A-Z]{4})\S*\r$/m);
-  await terminal.shows(/Waiting for you to approve it; 9:5\d left/);
+  await terminal.shows(/Waiting for your approval; 9:5\d left/);
 
   const page = await newPage();
   await page.goto(link);
@@ -85,14 +85,14 @@ test('a login in a terminal is approved in a browser, by a link and code that bo
   await page.getByRole('button', { name: 'Approve' }).click();
 
   expect(await terminal.exited).toBe(0);
-  expect(terminal.screen()).toEndWith(`Logged in to ${service.url} as ada@example.com.\r\n`);
+  expect(terminal.screen()).toEndWith(`Signed in to ${service.url} as ada@example.com.\r\n`);
   const whoami = await latchkey(home, 'whoami', '--json', '--server', service.url);
   expect(JSON.parse(whoami.stdout).email).toBe('ada@example.com');
 }, 60_000);
 
-test('the link comes before the code, the code before the QR code, and each has its line to itself', async () => {
+test('the link, the code and the QR code come in this order, each on lines of its own', async () => {
   const terminal = inTerminal(newHome(), ['login']);
-  await terminal.shows(/Waiting for you/);
+  await terminal.shows(/Waiting for your/);
   terminal.type(interrupt);
   await terminal.exited;
   const lines = Bun.stripANSI(terminal.screen()).split('\r\n');
@@ -105,56 +105,72 @@ test('the link comes before the code, the code before the QR code, and each has 
   expect(new Set(drawn.map((line) => line.length)).size).toBe(1);
 });
 
-test('Ctrl-C ends a login with 130, takes its progress away and leaves the terminal as it was', async () => {
+test('Ctrl-C ends a login with status 130, removes its progress line and restores the terminal', async () => {
   const home = newHome();
   const terminal = inTerminal(home, ['login']);
-  await terminal.shows(/Waiting for you/);
+  await terminal.shows(/Waiting for your/);
   terminal.type(interrupt);
   expect(await terminal.exited).toBe(130);
   expect(terminal.screen()).toEndWith('\r\u001b[2Klatchkey: Login cancelled. Nothing was changed.\r\n');
-  // Neither a hidden cursor nor another screen, and no colour left on.
+  // No hidden cursor, no alternate screen and no open bold.
   expect(terminal.screen()).not.toContain('\u001b[?');
   expect(terminal.screen().split('\u001b[1m').length).toBe(terminal.screen().split('\u001b[22m').length);
   expect((await latchkey(home, 'token', '--server', service.url)).code).toBe(3);
 });
 
-test('NO_COLOR takes the colour away, a dumb terminal also the progress and the QR code', async () => {
+test('NO_COLOR turns off colour, a dumb terminal also progress and the QR code', async () => {
   const plain = inTerminal(newHome(), ['login'], { NO_COLOR: '1' });
   await plain.shows(/9:5\d left/);
   plain.type(interrupt);
   await plain.exited;
   expect(plain.screen()).not.toContain('\u001b[1m');
   const dumb = inTerminal(newHome(), ['login'], { TERM: 'dumb' });
-  await dumb.shows(/Waiting for you/);
+  await dumb.shows(/Waiting for your/);
   dumb.type(interrupt);
   await dumb.exited;
   expect(dumb.screen()).not.toContain('\u001b');
   expect(dumb.screen()).not.toContain('█');
 });
 
-test('a browser is opened with the link where there is a screen, and not over SSH or when told not to', async () => {
+test('the link opens in a browser on a machine with a screen, but not over SSH or with --no-browser', async () => {
   const home = newHome();
   const opened = join(home.path, 'opened');
   addCommand(home, 'test-browser', `#!/bin/sh\necho "$1" >>'${opened}'\n`);
-  // Without the applications that this machine has, so that BROWSER decides.
+  // Hides this machine's applications, so that BROWSER decides.
   const screen = { DISPLAY: ':99', BROWSER: 'test-browser', XDG_DATA_DIRS: home.path };
   const interrupted = async (args: string[], env: Record<string, string>) => {
     const terminal = inTerminal(home, args, env);
     const [link = ''] = await terminal.shows(/http\S+user_code=[A-Z-]+/);
-    await terminal.shows(/Waiting for you/);
+    await terminal.shows(/Waiting for your/);
     terminal.type(interrupt);
     await terminal.exited;
-    return { link, told: terminal.screen().includes('Your browser should') };
+    return { link, reported: terminal.screen().includes('should have opened in your browser') };
   };
-  expect((await interrupted(['login', '--no-browser'], screen)).told).toBe(false);
-  expect((await interrupted(['login'], { ...screen, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' })).told).toBe(
-    false,
-  );
-  expect((await interrupted(['login'], {})).told).toBe(false);
+  expect((await interrupted(['login', '--no-browser'], screen)).reported).toBe(false);
+  expect(
+    (await interrupted(['login'], { ...screen, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' })).reported,
+  ).toBe(false);
+  expect((await interrupted(['login'], {})).reported).toBe(false);
   expect(await Bun.file(opened).exists()).toBe(false);
-  const { link, told } = await interrupted(['login'], screen);
-  expect(told).toBe(true);
+  const { link, reported } = await interrupted(['login'], screen);
+  expect(reported).toBe(true);
   const deadline = Date.now() + 10_000;
   while (!(await Bun.file(opened).exists()) && Date.now() < deadline) await Bun.sleep(50);
   expect(await Bun.file(opened).text()).toBe(`${link}\n`);
+});
+
+test('a terminal too narrow for the table of sessions shows each as a block, with its whole ID', async () => {
+  const home = newHome();
+  await storeLogin(home, service.url, 'narrow@example.com');
+  const terminal = inTerminal(home, ['sessions']);
+  await terminal.exited;
+  const { sessions } = JSON.parse(
+    (await latchkey(home, 'sessions', '--json', '--server', service.url)).stdout,
+  );
+  for (const { id } of sessions) expect(terminal.screen()).toMatch(new RegExp(`^ID +${id}\\r$`, 'm'));
+  expect(
+    Bun.stripANSI(terminal.screen())
+      .split('\r\n')
+      .every((line) => line.length <= columns),
+  ).toBe(true);
 });

@@ -1,5 +1,5 @@
-// Every file in tests/cli/transcripts is run against a real service, and what comes of it must be what it says.
-// `bun tests/support/renew-transcripts.ts` writes down anew what happens; read the difference before you keep it.
+// Runs the commands of every file in tests/cli/transcripts against a real service and compares their output.
+// `bun tests/support/renew-transcripts.ts` rewrites the files; read the difference before you commit it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await scene.end();
 });
 
-describe('the command line as', () => {
+describe('the command line behaves as written in', () => {
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.txt'))) {
     test(name, async () => {
       const written = await Bun.file(join(folder, name)).text();

@@ -1,4 +1,4 @@
-// `latchkey-server doctor` beside a real service.
+// `latchkey-server doctor` against a real service.
 
 import { expect, test } from 'bun:test';
 import { chmodSync, existsSync } from 'node:fs';
@@ -80,7 +80,7 @@ test('a public base URL without trusted proxies is a warning in the log at start
   await service.stop();
 });
 
-test('a public address without TLS is warned of at the start', async () => {
+test('a public address without TLS causes a warning at startup', async () => {
   const env = { LATCHKEY_BASE_URL: 'http://login.internal', LATCHKEY_INSECURE_HTTP: 'on' };
   const service = await startService({ env });
   expect(service.logs().filter((line) => line.includes('LATCHKEY_BASE_URL is not https'))).toHaveLength(1);

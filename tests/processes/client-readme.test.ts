@@ -42,7 +42,7 @@ test('the program in the README of the SDK logs in, stays logged in and logs out
   expect(out.split('\n').slice(1)).toEqual([
     'Signed in as readme@example.com',
     'Organizations: 1',
-    'not_logged_in, worth trying again: false',
+    'not_logged_in, retryable: false',
     '',
   ]);
 }, 30_000);

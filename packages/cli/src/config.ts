@@ -7,38 +7,41 @@ export interface ProxySetting {
   readonly value: string;
 }
 
-/** What the environment says, as it says it: a command checks what it uses. */
+/** The environment, unchecked: each command checks the settings it uses. */
 export interface Config {
   /** `LATCHKEY_SERVER` */
   readonly server: string | undefined;
   /** `LATCHKEY_CREDENTIALS` */
   readonly credentials: string | undefined;
-  /** Where the credentials lie when they lie in a file. */
+  readonly home: string;
+  /** Where credentials are stored, unless in the keychain. */
   readonly credentialsFile: string;
   readonly sessionBus: SessionBus;
   readonly noColor: boolean;
-  /** A terminal that cannot rewrite a line. */
+  /** The terminal cannot rewrite a line. */
   readonly dumbTerminal: boolean;
-  /** This is another machine's terminal, so a browser opened here would be seen by nobody. */
+  /** The person sits at another machine and would not see a browser opened here. */
   readonly overSsh: boolean;
-  /** There is a screen that a browser could open on. */
+  /** There is a screen on which a browser can open. */
   readonly hasScreen: boolean;
-  /** The settings that Bun's fetch follows, in the order in which they stand here. */
+  /** The proxy settings that Bun's fetch follows. */
   readonly proxies: readonly ProxySetting[];
 }
 
 const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'];
 
-/** Reads the environment. What is empty counts as not set. */
+/** Reads the environment. An empty variable counts as not set. */
 export function readConfig(): Config {
   const value = (name: string): string | undefined => process.env[name] || undefined;
   const isSet = (...names: string[]): boolean => names.some((name) => value(name) !== undefined);
-  // A relative path is to be ignored: XDG Base Directory Specification.
-  const named = value('XDG_CONFIG_HOME');
-  const configHome = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.config');
+  const home = homedir();
+  // The XDG Base Directory Specification says to ignore relative paths.
+  const configured = value('XDG_CONFIG_HOME');
+  const configHome = configured !== undefined && isAbsolute(configured) ? configured : join(home, '.config');
   return {
     server: value('LATCHKEY_SERVER'),
     credentials: value('LATCHKEY_CREDENTIALS'),
+    home,
     credentialsFile: join(configHome, 'latchkey', 'credentials.json'),
     sessionBus: { address: value('DBUS_SESSION_BUS_ADDRESS'), runtimeDirectory: value('XDG_RUNTIME_DIR') },
     noColor: isSet('NO_COLOR'),

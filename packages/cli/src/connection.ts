@@ -8,10 +8,10 @@ import type { Context } from './context.ts';
 import { UsageError } from './exit.ts';
 import { openStorage, type Place } from './storage.ts';
 
-/** Who named the server. */
+/** Where the server's address comes from. */
 export type ServerSource = 'option' | 'environment' | 'last_login' | 'default';
 
-/** One server and what is stored for it. */
+/** A server and what is stored for it. */
 export interface Connection {
   readonly server: string;
   readonly source: ServerSource;
@@ -24,16 +24,16 @@ export interface Connection {
 export const defaultServer = 'http://localhost:8787';
 
 /**
- * The server that this command talks to: `--server`, else `LATCHKEY_SERVER`, else the one last logged in to, else
- * the default one. Nothing is sent yet.
- * @throws {UsageError} also for plain http to another machine; {LatchkeyError} when the credentials cannot be read
+ * The server that this command talks to: `--server`, `LATCHKEY_SERVER`, the one last signed in to, or the default,
+ * in this order. Sends nothing yet.
+ * @throws {UsageError} also for plain http to another machine; {LatchkeyError} if the credentials cannot be read
  */
 export async function connect(ctx: Context): Promise<Connection> {
-  const named = namedServer(ctx);
+  const configured = configuredServer(ctx);
   const place = await openStorage(ctx.config);
-  const { server, source } = named ?? (await rememberedServer(place));
+  const { server, source } = configured ?? (await rememberedServer(place));
   if (isExposed(server, ctx.config.proxies)) {
-    const description = `The connection to ${server} is not encrypted: anybody on the way can read your login.`;
+    const description = `The connection to ${server} is not encrypted: others on the network can read your credentials.`;
     if (!ctx.insecureHttp && !isLoopbackHost(new URL(server).hostname)) {
       throw new UsageError(description, 'Use its https:// address, or allow this with --insecure-http.');
     }
@@ -43,10 +43,11 @@ export async function connect(ctx: Context): Promise<Connection> {
   }
   const store = credentialStore(place.storage, server);
   const api = createApi({ server, userAgent, insecureHttp: ctx.insecureHttp });
+  ctx.onConnect(store);
   return { server, source, place, store, api, session: openSession({ api, store }) };
 }
 
-/** How the person would log in to the same server. */
+/** The command that signs in to the same server. */
 export const loginCommand = ({ server, insecureHttp }: Pick<Context, 'server' | 'insecureHttp'>): string =>
   [
     'latchkey login',
@@ -56,7 +57,7 @@ export const loginCommand = ({ server, insecureHttp }: Pick<Context, 'server' | 
 
 const userAgent = `latchkey/${manifest.version} (${process.platform}; ${process.arch})`;
 
-function namedServer({ server, config }: Context): Pick<Connection, 'server' | 'source'> | undefined {
+function configuredServer({ server, config }: Context): Pick<Connection, 'server' | 'source'> | undefined {
   const [name, address, source] =
     server === undefined
       ? (['LATCHKEY_SERVER', config.server, 'environment'] as const)
@@ -66,14 +67,14 @@ function namedServer({ server, config }: Context): Pick<Connection, 'server' | '
     return { server: serverAddress(address), source };
   } catch {
     throw new UsageError(
-      `${name} must be the address of a server, by http or https and without a path.`,
+      `${name} must be the http or https address of a server, without a path.`,
       'It looks like https://login.example or login.example:8443.',
     );
   }
 }
 
 /**
- * The origin that an address names. Without a scheme it is reached by https, and this machine by http.
+ * The origin of an address. The default scheme is https, and http for this machine.
  * @throws {TypeError}
  */
 function serverAddress(address: string): string {
@@ -88,19 +89,19 @@ async function rememberedServer({ storage }: Place): Promise<Pick<Connection, 's
   try {
     return { server: serverOrigin(current), source: 'last_login' };
   } catch {
-    const what = `The server last logged in to, in ${storage.description}, is no address of a server.`;
-    throw new LatchkeyError('store_corrupt', what);
+    const message = `The credentials in ${storage.description} are damaged: "current_server" is not the address of a server.`;
+    throw new LatchkeyError('store_corrupt', message);
   }
 }
 
-/** Plain http to another machine, or by way of one. */
+/** Whether plain http would go to another machine, or through a proxy on one. */
 function isExposed(server: string, proxies: readonly ProxySetting[]): boolean {
   const { protocol, hostname } = new URL(server);
   if (protocol !== 'http:') return false;
-  return !isLoopbackHost(hostname) || throughOtherMachine(hostname, proxies);
+  return !isLoopbackHost(hostname) || usesRemoteProxy(hostname, proxies);
 }
 
-function throughOtherMachine(hostname: string, proxies: readonly ProxySetting[]): boolean {
+function usesRemoteProxy(hostname: string, proxies: readonly ProxySetting[]): boolean {
   const setting = (name: string) => proxies.find((proxy) => proxy.name.toUpperCase() === name)?.value;
   const proxy = setting('HTTP_PROXY');
   const direct =

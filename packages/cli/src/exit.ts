@@ -1,6 +1,7 @@
+import type { CredentialStore } from '@latchkey/client/credentials';
 import { hasCode, LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 
-/** What a script learns from the exit status. `packages/cli/README.md` says it to people. */
+/** The exit statuses, which `packages/cli/README.md` documents. */
 export const exitStatus = {
   done: 0,
   refused: 1,
@@ -10,7 +11,7 @@ export const exitStatus = {
   interrupted: 130,
 } as const;
 
-/** The command was not understood, or a setting is wrong. The message is a sentence; nothing was done. */
+/** The command line or a setting is wrong. The message is a sentence; nothing has been done. */
 export class UsageError extends Error {
   readonly hint: string | undefined;
 
@@ -20,30 +21,40 @@ export class UsageError extends Error {
   }
 }
 
-/** The command failed, and what it printed says why. */
+/** The command failed and has already printed why. */
 export class ReportedError extends Error {
   readonly status: number;
 
   constructor(status: number) {
-    super('The command has told what is wrong.');
+    super('The command has already reported the error.');
     this.status = status;
   }
 }
 
-/** The person pressed Ctrl-C. The message says in one sentence what is true of that. */
-class Cancelled extends Error {}
+/** The person pressed Ctrl-C. The message says in one sentence what that leaves behind. */
+export class Cancelled extends Error {}
 
-/** Does the work. Where the person stops it, that is told in this sentence. */
-export async function cancellable<T>(
-  sentence: string | (() => Promise<string>),
-  work: () => Promise<T>,
-): Promise<T> {
+/** Runs the work, and reports Ctrl-C with this sentence. */
+export async function cancellable<T>(sentence: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!hasCode(error, 'aborted')) throw error;
-    throw new Cancelled(typeof sentence === 'string' ? sentence : await sentence());
+    throw hasCode(error, 'aborted') ? new Cancelled(sentence) : error;
   }
+}
+
+/**
+ * The error to report for an aborted command that has no sentence of its own: one that may have interrupted a
+ * refresh. The service repeats a lost refresh response for 10 minutes.
+ */
+export async function withCancellation(error: unknown, store: CredentialStore | undefined): Promise<unknown> {
+  if (!hasCode(error, 'aborted')) return error;
+  const stored = await store?.read().catch(() => null);
+  return new Cancelled(
+    stored?.refresh_started_at === undefined
+      ? 'Cancelled. Nothing was changed.'
+      : 'Cancelled while your session was being refreshed. Run any command within 10 minutes to complete that and stay signed in.',
+  );
 }
 
 /** Why a command failed, for people and for programs. */
@@ -51,48 +62,50 @@ export interface Failure {
   readonly status: number;
   readonly code: LatchkeyErrorCode | 'usage' | 'output_failed' | 'unexpected';
   readonly message: string;
-  /** What to do next, where there is something. */
+  /** What to do next, if anything. */
   readonly hint?: string | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** How the person called, so that a hint can be typed as it stands. */
-export interface CommandContext {
-  /** `latchkey login`, with `--server` where that was named. */
+/** How the program was called, so that hints can be copied as they are. */
+export interface Invocation {
+  /** `latchkey login`, with `--server` if that was given. */
   readonly login: string;
-  /** It is `latchkey doctor` that tells of the failure. */
-  readonly isDoctor?: boolean;
+  /** `latchkey`, with the words of the command: `latchkey sessions revoke`. */
+  readonly command: string;
+  /** The server that the command talks to, once that is known. */
+  readonly server?: string | undefined;
 }
 
-/** One failure for every error. */
-export function failureOf(error: unknown, called: CommandContext): Failure {
+/** Translates any error into what is printed. */
+export function failureOf(error: unknown, invocation: Invocation): Failure {
   if (error instanceof UsageError) {
-    const hint = error.hint ?? 'Run `latchkey --help` to see what there is.';
+    const hint = error.hint ?? `Run \`${invocation.command} --help\` for usage.`;
     return { status: exitStatus.usage, code: 'usage', message: error.message, hint };
   }
-  if (error instanceof Cancelled || hasCode(error, 'aborted')) {
-    const message = error instanceof Cancelled ? error.message : 'Cancelled. Nothing was changed.';
-    return { status: exitStatus.interrupted, code: 'aborted', message };
+  if (error instanceof Cancelled) {
+    return { status: exitStatus.interrupted, code: 'aborted', message: error.message };
   }
   if (!(error instanceof LatchkeyError)) {
-    const message = `Something unexpected happened: ${error instanceof Error ? error.message : String(error)}`;
-    const hint = called.isDoctor
-      ? 'This is a bug. Report it with this output.'
-      : 'This is a bug. Report it with the output of `latchkey doctor`.';
+    const message = `Unexpected error: ${error instanceof Error ? error.message : String(error)}`;
+    const hint = isDoctor(invocation)
+      ? 'This is a bug. Please report it with this output.'
+      : 'This is a bug. Please report it with the output of `latchkey doctor`.';
     return { status: exitStatus.refused, code: 'unexpected', message, hint };
   }
-  const { code, message, requestId, retryAfterSeconds } = error;
+  const { code, requestId, retryAfterSeconds } = error;
   return {
     status: statusOf(error),
     code,
-    // The server's code may be any text, also the name of what every object has.
-    message: (Object.hasOwn(messages, code) ? messages[code] : undefined) ?? message,
-    hint: hintOf(error, called),
+    message: messageOf(error, invocation),
+    hint: hintOf(error, invocation),
     requestId,
     retryAfterSeconds,
   };
 }
+
+const isDoctor = ({ command }: Invocation): boolean => command === 'latchkey doctor';
 
 function statusOf(error: LatchkeyError): number {
   if (error.retryable || error.code === 'store_failed') return exitStatus.tryAgain;
@@ -106,51 +119,80 @@ function statusOf(error: LatchkeyError): number {
   }
 }
 
-/** Where a person needs another sentence than a developer. */
-const messages: Partial<Record<LatchkeyErrorCode, string>> = {
-  access_denied: 'The login was denied in the browser.',
-  expired_token: 'The code has expired before anybody approved it.',
-  account_disabled: 'This account has been disabled.',
-  invalid_token: 'The server takes this login no more.',
-};
-
-function hintOf(
-  { code, retryAfterSeconds }: LatchkeyError,
-  { login, isDoctor = false }: CommandContext,
+/** The error's message, or another one where the service's is for developers. */
+function messageOf(
+  { code, message, requestId }: LatchkeyError,
+  { server = 'The server' }: Invocation,
 ): string {
-  const kept = 'Stored logins are kept.';
   switch (code) {
+    case 'access_denied':
+      return 'The request was denied in the browser.';
+    case 'expired_token':
+      return 'The code expired before it was approved.';
+    case 'account_disabled':
+      return 'This account has been disabled.';
+    case 'invalid_token':
+      return `${server} no longer accepts this session.`;
+    case 'temporarily_unavailable':
+      // Without a request ID it comes from a proxy, and its message names the server.
+      return requestId === undefined ? message : `${server} is temporarily unavailable.`;
+    default:
+      return message;
+  }
+}
+
+const kept = 'Your stored sessions are kept.';
+
+function hintOf(error: LatchkeyError, invocation: Invocation): string {
+  const { login, command } = invocation;
+  switch (error.code) {
     case 'not_logged_in':
-      return `Log in with \`${login}\`.`;
+      return `Sign in with \`${login}\`.`;
     case 'login_over':
     case 'invalid_token':
-      return `It was ended elsewhere, or not used for too long. Log in again with \`${login}\`.`;
+      return `It was ended elsewhere, or not used for too long. Sign in again with \`${login}\`.`;
     case 'account_disabled':
-      return 'Ask whoever runs the server to enable it again.';
+      return 'Ask the operator of the server to enable it again.';
     case 'access_denied':
-      return `If that was not you, nothing has happened. Start again with \`${login}\`.`;
+      return `Nobody has signed in. Start again with \`${login}\`.`;
     case 'expired_token':
       return `Start again with \`${login}\`.`;
     case 'unreachable':
     case 'timeout':
-      return `Check the address, the network and the proxy settings${isDoctor ? '' : ' with `latchkey doctor`'}, and try again. ${kept}`;
+      return `Check the address, the network and the proxy settings${isDoctor(invocation) ? '' : ' with `latchkey doctor`'}, and try again. ${kept}`;
     case 'not_latchkey':
-      return `Check the address: --server, LATCHKEY_SERVER, or the server last logged in to. ${kept}`;
+      return `Check the address: --server, LATCHKEY_SERVER, or the server last signed in to. ${kept}`;
     case 'rate_limited':
     case 'server_error':
     case 'temporarily_unavailable':
-      return `Try again ${retryAfterSeconds === undefined ? 'in a moment' : `in ${retryAfterSeconds} s`}. ${kept}`;
+      return `Try again ${error.retryAfterSeconds === undefined ? 'in a moment' : `in ${error.retryAfterSeconds} s`}. ${kept}`;
     case 'lock_timeout':
-      return `Another latchkey is at work and has not finished. Try again. ${kept}`;
+      return `Another latchkey process is still running. Try again. ${kept}`;
     case 'store_failed':
-      return `Make the place writable or make room, then try again${isDoctor ? '' : '; `latchkey doctor` shows where it is'}. Nothing was lost.`;
+      return storageHint(error, invocation);
     case 'store_corrupt':
-      return 'Your login may still be in it: look before you remove it.';
+      return 'Your sessions may still be in it, so look before you remove it.';
     case 'not_found':
-      return '`latchkey sessions` lists the logins that there are.';
+      return 'Run `latchkey sessions` to list your sessions.';
     case 'insufficient_user_authentication':
-      return 'Do this in the browser, after signing in there.';
+      return 'Sign in in the browser, and do this there.';
     default:
-      return 'Nothing was changed. Correct it, and try again; `--help` behind a command says what it takes.';
+      return `Nothing was changed. Run \`${command} --help\` for usage.`;
+  }
+}
+
+/** What helps depends on what is in the way. */
+function storageHint({ obstacle }: LatchkeyError, invocation: Invocation): string {
+  switch (obstacle) {
+    case 'permission':
+      return `Make it writable and try again. ${kept}`;
+    case 'space':
+      return `Free some space and try again. ${kept}`;
+    case 'path':
+      return `Move away what is there, or set XDG_CONFIG_HOME to another directory. ${kept}`;
+    case 'keychain':
+      return `Start or unlock the keychain and try again, or set LATCHKEY_CREDENTIALS=file to use a file. ${kept}`;
+    case undefined:
+      return isDoctor(invocation) ? kept : `Run \`latchkey doctor\` to check your credentials. ${kept}`;
   }
 }

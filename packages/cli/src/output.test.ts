@@ -16,7 +16,7 @@ function terminal(columns: number) {
   return { written, stderr, output };
 }
 
-test('a progress line is written when it changes, and no second time', () => {
+test('a progress line is written only when it changes', () => {
   const { written, output } = terminal(80);
   for (const line of ['0:01 left', '0:00 left', '0:00 left', '0:00 left']) output.progress(line);
   output.progress();
@@ -24,7 +24,7 @@ test('a progress line is written when it changes, and no second time', () => {
   expect(written).toEqual(['\r\u001b[2K0:01 left', '\r\u001b[2K0:00 left', '\r\u001b[2K']);
 });
 
-test('a progress line fits on one line of the terminal, also after that was made narrower', () => {
+test('a progress line is cut to the width of the terminal, also after a resize', () => {
   const { written, stderr, output } = terminal(80);
   output.progress('Waiting for you; 9:59 left');
   stderr.columns = 11;

@@ -1,9 +1,9 @@
 // The rules of output:
 // - Standard output carries results and nothing else; with --json exactly one JSON value.
 // - Standard error carries the rest: link, code, QR code, progress, warnings, errors; with --json one JSON object
-//   a line.
-// - Colour and progress are for terminals. NO_COLOR takes the colour away, TERM=dumb also the progress.
-// - No text reaches a terminal unless `visible` has gone over it; what is drawn or bold is written here.
+//   per line.
+// - Colour and progress are for terminals. NO_COLOR turns colour off, TERM=dumb also progress.
+// - All text passes through `visible` before it reaches a terminal; control sequences are written only here.
 
 import { visible, visibleJson } from './text.ts';
 
@@ -18,21 +18,21 @@ type Line = string | { readonly bold: string };
 
 export interface Output {
   readonly json: boolean;
-  /** People read along on standard error, and a line there can be rewritten. */
+  /** Standard error is a terminal that can rewrite a line. */
   readonly interactive: boolean;
-  /** The width of that terminal. */
+  /** The width of the terminal on standard error. */
   readonly columns: number;
-  /** The result: the value as JSON, or the lines for people. */
-  result(value: unknown, lines: () => readonly Line[]): void;
-  /** Anything that is no result. */
+  /** The result: the value as JSON, or lines for people. `columns` is unlimited without a terminal. */
+  result(value: unknown, lines: (columns: number) => readonly Line[]): void;
+  /** Anything other than a result. */
   message(value: object, lines: () => readonly Line[]): void;
-  /** Lines made of nothing but our own characters, for terminals. */
+  /** Trusted lines, for terminals only. */
   drawing(lines: readonly string[]): void;
-  /** One line that the next one replaces, written when it changes; without a line it is taken away. */
+  /** A line that the next one replaces, written when it changes; without a line it is removed. */
   progress(line?: string): void;
   /**
-   * Resolves when all is written.
-   * @throws the error of the stream that would not take it
+   * Resolves when everything is written.
+   * @throws the first error of writing a result
    */
   flush(): Promise<void>;
 }
@@ -50,7 +50,7 @@ const rewriteLine = '\r\u001b[2K';
 
 export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: OutputOptions): Output {
   const interactive = stderr.isTTY === true && !json && !dumbTerminal;
-  // Asked for each time: a window may be resized at any moment.
+  // Read each time, since the window may be resized.
   const columns = () => stderr.columns || defaultColumns;
   let written = Promise.resolve();
   let failure: unknown;
@@ -59,7 +59,7 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
   const write = (stream: TextStream, text: string): void => {
     const { promise, resolve } = Promise.withResolvers<void>();
     stream.write(text, (error) => {
-      // Who closes standard error wants no messages; a result that does not arrive is a failure.
+      // Messages are optional, so standard error may be closed; a result that is not written is a failure.
       if (error && stream === stdout) failure ??= error;
       resolve();
     });
@@ -88,7 +88,12 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
     },
     result: (value, lines) => {
       progress();
-      write(stdout, json ? `${visibleJson(value, 2)}\n` : render(stdout, lines()));
+      write(
+        stdout,
+        json
+          ? `${visibleJson(value, 2)}\n`
+          : render(stdout, lines(stdout.isTTY ? stdout.columns || defaultColumns : Infinity)),
+      );
     },
     message: (value, lines) => {
       progress();

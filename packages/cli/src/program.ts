@@ -1,14 +1,24 @@
+import type { CredentialStore } from '@latchkey/client/credentials';
+import { systemReason } from '@latchkey/client/store-failure';
 import { Argument, Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
 import type { Config } from './config.ts';
-import { loginCommand } from './connection.ts';
+import { defaultServer, loginCommand } from './connection.ts';
 import type { Context } from './context.ts';
-import { exitStatus, type Failure, failureOf, ReportedError, UsageError } from './exit.ts';
+import {
+  exitStatus,
+  type Failure,
+  failureOf,
+  type Invocation,
+  ReportedError,
+  UsageError,
+  withCancellation,
+} from './exit.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 
 export interface Environment {
-  /** Without the program's own name. */
+  /** Without the program name. */
   readonly args: readonly string[];
   readonly config: Config;
   readonly stdout: TextStream;
@@ -22,18 +32,25 @@ interface GlobalOptions {
   readonly insecureHttp?: boolean;
 }
 
-type Perform = (command: Command, work: (ctx: Context) => Promise<void>) => Promise<void>;
+type RunCommand = (command: Command, work: (ctx: Context) => Promise<void>) => Promise<void>;
 
-/** Runs one command, from its arguments to its exit status. Whatever goes wrong is told; nothing is thrown. */
+/** Runs one command line and returns its exit status. Reports every error itself; never throws. */
 export async function run({ args, config, stdout, stderr, signal }: Environment): Promise<number> {
-  // Also said of arguments that cannot be understood.
+  // Also applies to errors in the other arguments.
   const json = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const output = createOutput({ stdout, stderr, json, ...config });
-  let server: string | undefined;
-  let insecureHttp = false;
-  const program = createProgram(output, async (command, work) => {
-    ({ server, insecureHttp = false } = command.optsWithGlobals<GlobalOptions>());
-    await work({ config, output, signal, server, insecureHttp });
+  let command: Command | undefined;
+  let store: CredentialStore | undefined;
+  const program = createProgram(output, async (running, work) => {
+    command = running;
+    const { server, insecureHttp = false } = running.optsWithGlobals<GlobalOptions>();
+    const onConnect = (connected: CredentialStore) => {
+      store = connected;
+    };
+    await work({ config, output, signal, server, insecureHttp, onConnect });
+  });
+  reportParseErrors(program, (failing) => {
+    command = failing;
   });
   let status: number = exitStatus.done;
   try {
@@ -44,114 +61,132 @@ export async function run({ args, config, stdout, stderr, signal }: Environment)
     } else if (error instanceof CommanderError && error.code === 'commander.help') {
       program.outputHelp();
     } else if (!(error instanceof CommanderError && error.exitCode === 0)) {
-      const failure = failureOf(usageOf(error), { login: loginCommand({ server, insecureHttp }) });
-      tell(output, failure);
+      const cause = await withCancellation(asUsageError(error, command), store);
+      const failure = failureOf(cause, invocationOf(command ?? program, store));
+      report(output, failure);
       status = failure.status;
     }
   }
-  return (await unwritten(output)) ?? status;
+  return (await flush(output)) ?? status;
 }
 
-/** The commands; each one's code is loaded when it is run. */
-function createProgram(output: Output, perform: Perform): Command {
-  const program = new Command('latchkey')
-    .description('Log in to Latchkey from the command line, and look after your logins.')
+/** The commands. Their code is loaded when they run. */
+function createProgram(output: Output, runCommand: RunCommand): Command {
+  const program = createRoot(output);
+  addAuthenticationCommands(program, runCommand);
+  addAccountCommands(program, runCommand);
+  addUtilityCommands(program, runCommand);
+  return program;
+}
+
+function createRoot(output: Output): Command {
+  return new Command('latchkey')
+    .description('Sign in to Latchkey from the command line, and manage your sessions.')
     .version(manifest.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
-    .option('--server <url>', 'the server to talk to (default: the one last logged in to)')
+    .option(
+      '--server <url>',
+      `the server to use (default: LATCHKEY_SERVER, else the last one signed in to, else ${defaultServer})`,
+    )
     .option('--insecure-http', 'allow an unencrypted connection to a server on another machine')
-    .option('--json', 'print results as JSON, and everything else as JSON lines')
+    .option('--json', 'print the result as JSON, and everything else as JSON lines')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => {
-        const said = text.trim();
-        const value = said === manifest.version ? { version: said } : { help: said };
+        const trimmed = text.trim();
+        const value = trimmed === manifest.version ? { version: trimmed } : { help: trimmed };
         output.result(value, () => text.trimEnd().split('\n'));
       },
       writeErr: () => {},
     })
     .exitOverride();
+}
 
+function addAuthenticationCommands(program: Command, runCommand: RunCommand): void {
   program
     .command('login')
-    .description('log in, in a browser on this or any other machine')
-    .option('--no-browser', 'open no browser, only print the link')
-    .option('--device-name <name>', 'what to call this machine (default: its host name)')
+    .description('sign in, with a browser on this or any other machine')
+    .option('--no-browser', 'only print the link, do not open a browser')
+    .option('--device-name <name>', 'a name for this machine (default: its host name)')
     .action((options, command) =>
-      perform(command, async (ctx) => (await import('./commands/login.ts')).login(ctx, options)),
+      runCommand(command, async (ctx) => (await import('./commands/login.ts')).login(ctx, options)),
     );
   program
     .command('logout')
-    .description('end this login')
-    .option('--all', 'end every login of yours, on every device')
+    .description('end this session, or every session with --all')
+    .option('--all', 'end every session of yours, on every device')
     .action((options, command) =>
-      perform(command, async (ctx) => (await import('./commands/logout.ts')).logout(ctx, options)),
+      runCommand(command, async (ctx) => (await import('./commands/logout.ts')).logout(ctx, options)),
     );
   program
     .command('token')
     .description('print a valid access token, for scripts')
     .action((_, command) =>
-      perform(command, async (ctx) => (await import('./commands/token.ts')).token(ctx)),
+      runCommand(command, async (ctx) => (await import('./commands/token.ts')).token(ctx)),
     );
   program
     .command('whoami')
-    .description('print who is logged in')
+    .description('print who is signed in')
     .action((_, command) =>
-      perform(command, async (ctx) => (await import('./commands/whoami.ts')).whoami(ctx)),
+      runCommand(command, async (ctx) => (await import('./commands/whoami.ts')).whoami(ctx)),
     );
-  const sessions = program
+}
+
+function addAccountCommands(program: Command, runCommand: RunCommand): void {
+  program
     .command('sessions')
-    .description('list your logins')
+    .description('list your sessions; `sessions revoke` ends one')
     .action((_, command) =>
-      perform(command, async (ctx) => (await import('./commands/sessions.ts')).listSessions(ctx)),
-    );
-  sessions
+      runCommand(command, async (ctx) => (await import('./commands/sessions.ts')).listSessions(ctx)),
+    )
     .command('revoke')
-    .description('end one of your logins')
-    .argument('<id>', 'its ID, as `latchkey sessions` shows it')
+    .description('end one of your sessions')
+    .argument('<id>', 'its ID, as shown by `latchkey sessions`')
     .action((id: string, _, command) =>
-      perform(command, async (ctx) => (await import('./commands/sessions.ts')).revokeSession(ctx, id)),
+      runCommand(command, async (ctx) => (await import('./commands/sessions.ts')).revokeSession(ctx, id)),
     );
   program
     .command('organizations')
-    .description('list the organizations you belong to')
+    .description('list your organizations')
     .action((_, command) =>
-      perform(command, async (ctx) => (await import('./commands/organizations.ts')).organizations(ctx)),
+      runCommand(command, async (ctx) => (await import('./commands/organizations.ts')).organizations(ctx)),
     );
   program
     .command('passkeys')
     .description('list your passkeys')
     .action((_, command) =>
-      perform(command, async (ctx) => (await import('./commands/passkeys.ts')).passkeys(ctx)),
+      runCommand(command, async (ctx) => (await import('./commands/passkeys.ts')).passkeys(ctx)),
     );
-  const profile = program
+  program
     .command('profile')
-    .description('print your profile')
+    .description('print your profile; `profile set` changes it')
     .action((_, command) =>
-      perform(command, async (ctx) => (await import('./commands/profile.ts')).showProfile(ctx)),
-    );
-  profile
+      runCommand(command, async (ctx) => (await import('./commands/profile.ts')).showProfile(ctx)),
+    )
     .command('set')
     .description('change your profile')
     .option('--name <name>', 'your name')
     .option('--locale <tag>', 'your language, like de-CH; empty to clear')
     .option('--time-zone <name>', 'your time zone, like Europe/Zurich; empty to clear')
     .action((options, command) =>
-      perform(command, async (ctx) => (await import('./commands/profile.ts')).setProfile(ctx, options)),
+      runCommand(command, async (ctx) => (await import('./commands/profile.ts')).setProfile(ctx, options)),
     );
+}
+
+function addUtilityCommands(program: Command, runCommand: RunCommand): void {
   program
     .command('doctor')
-    .description('look for what could be wrong: server, clock, credentials, proxies')
+    .description('check what signing in depends on: server, clock, credentials, proxies')
     .action((_, command) =>
-      perform(command, async (ctx) => (await import('./commands/doctor.ts')).doctor(ctx)),
+      runCommand(command, async (ctx) => (await import('./commands/doctor.ts')).doctor(ctx)),
     );
   program
     .command('completion')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(['bash', 'zsh', 'fish']))
     .action((shell: Shell, _, command) =>
-      perform(command, async (ctx) =>
+      runCommand(command, async (ctx) =>
         (await import('./commands/completion.ts')).completion(ctx, shell, program),
       ),
     );
@@ -159,30 +194,52 @@ function createProgram(output: Output, perform: Perform): Command {
     .command('help')
     .description('print this help, or that of a command')
     .argument('[command...]', 'the command, like `sessions revoke`')
-    .action((names: readonly string[]) => commandNamed(program, names).outputHelp());
-  return program;
+    .action((names: readonly string[]) => findCommand(program, names).outputHelp());
 }
 
 /** @throws {UsageError} */
-function commandNamed(program: Command, names: readonly string[]): Command {
+function findCommand(program: Command, names: readonly string[]): Command {
   return names.reduce((command, name) => {
-    const found = command.commands.find((one) => one.name() === name);
+    const found = command.commands.find((candidate) => candidate.name() === name);
     if (!found) throw new UsageError(`Unknown command '${names.join(' ')}'.`);
     return found;
   }, program);
 }
 
-/** What commander refuses is a wrong use. */
-function usageOf(error: unknown): unknown {
+/** Notifies of the command whose arguments commander rejects, before the error is thrown. */
+function reportParseErrors(command: Command, onError: (command: Command) => void): void {
+  command.exitOverride((error) => {
+    onError(command);
+    throw error;
+  });
+  for (const child of command.commands) reportParseErrors(child, onError);
+}
+
+/** The words that run a command: `latchkey sessions revoke`. */
+const pathOf = (command: Command): string =>
+  command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+
+function invocationOf(command: Command, store: CredentialStore | undefined): Invocation {
+  const { server, insecureHttp = false } = command.optsWithGlobals<GlobalOptions>();
+  return { login: loginCommand({ server, insecureHttp }), command: pathOf(command), server: store?.server };
+}
+
+/** Turns commander's errors into sentences. */
+function asUsageError(error: unknown, command: Command | undefined): unknown {
   if (!(error instanceof CommanderError)) return error;
+  if (error.code === 'commander.excessArguments' && command && command.commands.length > 0) {
+    const [word = ''] = command.args;
+    const names = command.commands.map((child) => `${command.name()} ${child.name()}`);
+    return new UsageError(`Unknown command '${command.name()} ${word}'. Available: ${names.join(', ')}.`);
+  }
   const [first = '', suggestion] = error.message.split('\n');
   const sentence = first.replace(/^error: (.)/, (_, letter: string) => letter.toUpperCase());
   return new UsageError(`${sentence.replace(/\.$/, '')}.${suggestion ? ` ${suggestion}` : ''}`);
 }
 
-function tell(output: Output, failure: Failure): void {
+function report(output: Output, failure: Failure): void {
   const { status, code, message, hint, requestId, retryAfterSeconds } = failure;
-  const said = {
+  const value = {
     error: code,
     error_description: message,
     ...(hint === undefined ? {} : { hint }),
@@ -190,20 +247,19 @@ function tell(output: Output, failure: Failure): void {
     ...(requestId === undefined ? {} : { request_id: requestId }),
     ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
   };
-  output.message(said, () => [`latchkey: ${message}`, ...(hint === undefined ? [] : [hint])]);
+  output.message(value, () => [`latchkey: ${message}`, ...(hint === undefined ? [] : [hint])]);
 }
 
-/** Waits for all output. A reader who has gone away has had enough; any other failure counts. */
-async function unwritten(output: Output): Promise<number | undefined> {
+/** Waits for all output, and reports a failed write. A closed pipe counts as success: its reader has seen enough. */
+async function flush(output: Output): Promise<number | undefined> {
   try {
     await output.flush();
     return undefined;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return undefined;
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `The result could not be written: ${reason}.`;
-    const hint = 'Make room, or write it elsewhere.';
-    tell(output, { status: exitStatus.tryAgain, code: 'output_failed', message, hint });
+    const message = `The result could not be written: ${systemReason(error)}.`;
+    const hint = 'Write it somewhere else.';
+    report(output, { status: exitStatus.tryAgain, code: 'output_failed', message, hint });
     await output.flush().catch(() => {});
     return exitStatus.tryAgain;
   }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { countdown, duration, localTime, table, visible, visibleJson } from './text.ts';
+import { countdown, duration, listing, localTime, table, visible, visibleJson } from './text.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is the point
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the test asserts that there are none
 const dangerous = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
-describe('text for a terminal', () => {
-  test('holds nothing that moves a cursor or turns a line around, whatever it is made of', () => {
+describe('untrusted text for a terminal', () => {
+  test('contains nothing that moves the cursor or reverses a line', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(visible(text)).not.toMatch(dangerous);
@@ -16,7 +16,7 @@ describe('text for a terminal', () => {
     expect(visible('Zoë 李 👍')).toBe('Zoë 李 👍');
   });
 
-  test('as JSON says the same as before, and nothing dangerous', () => {
+  test('keeps its value as JSON, without dangerous characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const json = visibleJson({ text }, 2);
@@ -26,7 +26,7 @@ describe('text for a terminal', () => {
     );
   });
 
-  test('stands in columns by its width on the screen', () => {
+  test('is aligned in columns by its display width', () => {
     expect(
       table([
         ['A', 'B'],
@@ -38,7 +38,7 @@ describe('text for a terminal', () => {
   });
 });
 
-test('times and spans are told in the largest unit that says enough', () => {
+test('durations are printed in the largest suitable unit, and times in the local time zone', () => {
   expect([0, 1, 45, 119, 120, 7199, 7200, 200_000].map(duration)).toEqual([
     '0 seconds',
     '1 second',
@@ -52,4 +52,20 @@ test('times and spans are told in the largest unit that says enough', () => {
   expect([0, 59.9, 61, 600].map(countdown)).toEqual(['0:00', '0:59', '1:01', '10:00']);
   expect(localTime(new Date(2026, 0, 2, 3, 4).getTime())).toBe('2026-01-02 03:04');
   expect(localTime('whenever')).toBe('whenever');
+});
+
+test('a listing wider than the terminal becomes one block per entry', () => {
+  const entries = [
+    ['ses_a', 'den'],
+    ['ses_b', ''],
+  ];
+  expect(listing(['ID', 'DEVICE'], entries, 13)).toEqual(['ID     DEVICE', 'ses_a  den', 'ses_b']);
+  expect(listing(['ID', 'DEVICE'], entries, 12)).toEqual([
+    'ID      ses_a',
+    'DEVICE  den',
+    '',
+    'ID      ses_b',
+    'DEVICE',
+  ]);
+  expect(listing(['ID', 'DEVICE'], [], 5)).toEqual(['ID  DEVICE']);
 });

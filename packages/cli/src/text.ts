@@ -1,6 +1,6 @@
 /**
- * One line of anybody's text, made safe for a terminal: control, format, bidi-override, invisible and unassigned
- * characters are spelled out as `[U+202E]`, and a pile of combining marks is cut down.
+ * Untrusted text as one line that is safe for a terminal: control, format, bidi-override, invisible and unassigned
+ * characters are spelled out as `[U+202E]`, and stacks of combining marks are cut.
  */
 export function visible(text: string): string {
   return text
@@ -12,7 +12,7 @@ export function visible(text: string): string {
     });
 }
 
-/** JSON whose text cannot move a cursor or turn a line around; what it says is the same. */
+/** JSON that is safe for a terminal: dangerous characters are escaped, so its value is the same. */
 export function visibleJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character === '\n'
@@ -24,7 +24,7 @@ export function visibleJson(value: unknown, indent?: number): string {
   );
 }
 
-/** Rows in columns, as lines. Cells may hold anybody's text. */
+/** Rows in columns, as lines. Cells may contain untrusted text. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const safe = rows.map((row) => row.map(visible));
   const width = (column: number) => Math.max(...safe.map((row) => Bun.stringWidth(row[column] ?? '')));
@@ -37,7 +37,24 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** A moment as `2026-11-21 04:50`, by the clock on the wall. */
+/**
+ * A table with a heading. In a terminal too narrow for it, every entry becomes a block of lines instead, so that IDs
+ * stay whole and can be copied.
+ */
+export function listing(
+  heading: readonly string[],
+  entries: readonly (readonly string[])[],
+  columns: number,
+): string[] {
+  const lines = table([heading, ...entries]);
+  if (entries.length === 0 || lines.every((line) => Bun.stringWidth(line) <= columns)) return lines;
+  return entries.flatMap((entry, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...table(heading.map((name, column) => [name, entry[column] ?? ''])),
+  ]);
+}
+
+/** A time as `2026-11-21 04:50`, in the local time zone. */
 export function localTime(time: string | number): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return String(time);
@@ -50,7 +67,7 @@ export function localTime(time: string | number): string {
 export const countdown = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`;
 
-/** Seconds as the largest unit that says enough: `45 seconds`, `3 hours`. */
+/** Seconds in the largest suitable unit: `45 seconds`, `3 hours`. */
 export function duration(seconds: number): string {
   const count = (number: number, unit: string) => `${number} ${unit}${number === 1 ? '' : 's'}`;
   if (seconds < 120) return count(Math.round(seconds), 'second');

@@ -11,8 +11,8 @@ import { openSession } from './session.ts';
 import { maxAnswerBytes } from './transport.ts';
 import { createVerifier } from './verify.ts';
 
-/** A real server that answers as no Latchkey does. */
-const strange = Bun.serve({
+/** A real server that is not a Latchkey server. */
+const otherServer = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   idleTimeout: 60,
@@ -23,7 +23,7 @@ const strange = Bun.serve({
         return new Promise<Response>(() => {});
       case '/headers-only':
         return new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
-      case '/for-ever':
+      case '/endless':
         return new Response(
           new ReadableStream({
             pull: async (controller) => {
@@ -41,82 +41,85 @@ const strange = Bun.serve({
     }
   },
 });
-afterAll(() => strange.stop(true));
+afterAll(() => otherServer.stop(true));
 
-const strangeApi = (timeoutMilliseconds = 200) =>
-  createApi({ server: strange.url.origin, timeoutMilliseconds });
+const otherApi = (timeoutMilliseconds = 200) =>
+  createApi({ server: otherServer.url.origin, timeoutMilliseconds });
 
 const failing = (api: Api, path: string, signal: AbortSignal | null = null) =>
   api.send(path, { signal }).catch((error: LatchkeyError) => error) as Promise<LatchkeyError>;
 
-test('a server that never answers, stops after its headers or streams for ever costs the time limit', async () => {
-  for (const path of ['/never', '/headers-only', '/for-ever']) {
+test('a server that never responds, stops after its headers or streams forever ends in a timeout', async () => {
+  for (const path of ['/never', '/headers-only', '/endless']) {
     const started = performance.now();
-    const error = await failing(strangeApi(), path);
+    const error = await failing(otherApi(), path);
     expect([path, error.code, error.retryable]).toEqual([path, 'timeout', true]);
     expect(performance.now() - started).toBeLessThan(5000);
   }
 });
 
-test('an injected fetch that does not listen to the signal cannot hold anybody', async () => {
-  const deaf = createApi({
+test('timeout and abort work although an injected fetch ignores its signal', async () => {
+  const ignoring = createApi({
     server: 'https://login.example',
     fetch: () => new Promise(() => {}),
     timeoutMilliseconds: 20,
   });
-  expect(await codeOf(deaf.call('getProfile'))).toBe('timeout');
+  expect(await codeOf(ignoring.call('getProfile'))).toBe('timeout');
   const controller = new AbortController();
-  const asked = codeOf(deaf.call('getProfile', { signal: controller.signal, timeoutMilliseconds: 60_000 }));
+  const call = codeOf(
+    ignoring.call('getProfile', { signal: controller.signal, timeoutMilliseconds: 60_000 }),
+  );
   controller.abort();
-  expect(await asked).toBe('aborted');
+  expect(await call).toBe('aborted');
 });
 
-test('an abort ends a request before it, before its headers and in its body', async () => {
-  let asked = 0;
+test('an abort ends a request before it is sent, before its headers and during its body', async () => {
+  let requests = 0;
   const counting = createApi({
-    server: strange.url.origin,
+    server: otherServer.url.origin,
     fetch: (url, init) => {
-      asked++;
+      requests++;
       return fetch(url, init);
     },
   });
   expect((await failing(counting, '/never', AbortSignal.abort())).code).toBe('aborted');
-  expect(asked).toBe(0);
-  for (const path of ['/never', '/headers-only', '/for-ever'])
+  expect(requests).toBe(0);
+  for (const path of ['/never', '/headers-only', '/endless'])
     expect((await failing(counting, path, AbortSignal.timeout(50))).code).toBe('aborted');
 });
 
-test('an answer too long for the service is not read to its end', async () => {
-  const error = await failing(strangeApi(5000), '/too-long');
+test('a response longer than any of the service is not read to its end', async () => {
+  const error = await failing(otherApi(5000), '/too-long');
   expect([error.code, error.message]).toEqual(['not_latchkey', expect.stringContaining('too long')]);
 });
 
-test('a redirect is not followed, and said so', async () => {
-  const error = await failing(strangeApi(), '/redirect');
+test('a redirect is reported and not followed', async () => {
+  const error = await failing(otherApi(), '/redirect');
   expect([error.code, error.status, error.retryable]).toEqual(['not_latchkey', 302, false]);
   expect(error.message).toContain('redirects to');
 });
 
-test('what is no Latchkey server, and no server, is told apart', async () => {
-  expect((await failing(strangeApi(), '/')).code).toBe('not_latchkey');
-  const nobody = createApi({ server: 'http://127.0.0.1:1' });
-  const error = await failing(nobody, '/');
+test('another server is not_latchkey, and a refused connection unreachable, in plain sentences', async () => {
+  expect((await failing(otherApi(), '/')).code).toBe('not_latchkey');
+  const closedPort = createApi({ server: 'http://127.0.0.1:1' });
+  const error = await failing(closedPort, '/');
+  expect(error.message).toBe('http://127.0.0.1:1 refused the connection.');
   expect([error.code, error.retryable]).toEqual(['unreachable', true]);
   expect(error.cause).toBeInstanceOf(Error);
 });
 
-test('a code that means something on this side only is none of a service', async () => {
-  const claiming = (error: string) =>
+test('a service cannot send error codes that are reserved for the client', async () => {
+  const sending = (error: string) =>
     createApi({
       server: 'https://login.example',
       fetch: async () => Response.json({ error, error_description: '.', request_id: 'r' }, { status: 400 }),
     });
   for (const code of ['aborted', 'login_over', 'passkey_failed'])
-    expect(await codeOf(claiming(code).call('logout'))).toBe('not_latchkey');
-  expect(await codeOf(claiming('invalid_grant').call('logout'))).toBe('invalid_grant');
+    expect(await codeOf(sending(code).call('logout'))).toBe('not_latchkey');
+  expect(await codeOf(sending('invalid_grant').call('logout'))).toBe('invalid_grant');
 });
 
-test("the service's refusals come as their code, with what they carry", async () => {
+test("the service's errors keep their code, status, request ID and Retry-After", async () => {
   const service = await openApp('sqlite');
   const api = apiOf(service);
   const refused = (await api.call('getProfile').catch((error) => error)) as LatchkeyError;
@@ -130,7 +133,7 @@ test("the service's refusals come as their code, with what they carry", async ()
   await service.close();
 });
 
-test('a changed profile is guarded by the ETag that came with it', async () => {
+test('an ETag protects a profile against conflicting changes', async () => {
   const service = await openApp('sqlite');
   const api = apiOf(service);
   const { access_token: accessToken } = await service.login();
@@ -147,7 +150,7 @@ test('a changed profile is guarded by the ETag that came with it', async () => {
   await service.close();
 });
 
-test('calls for a user are refused with the credential of another, from the moment the user is known', async () => {
+test("once the user is known, calls with another user's credential are refused", async () => {
   const service = await openApp('sqlite');
   const { access_token: accessToken } = await service.login('ada@example.com');
   const { access_token: theirs } = await service.login('bob@example.com');
@@ -164,12 +167,12 @@ test('calls for a user are refused with the credential of another, from the mome
   await service.close();
 });
 
-test('every operation of the contract is here, with its method and path', () => {
+test('the operations match the contract in method and path', () => {
   const known = Object.values(endpoints).map(({ id, method, path }) => [id, { method, path }]);
   expect(operations).toEqual(Object.fromEntries(known));
 });
 
-test('nothing is sent by plain http to another machine, unless the caller allows it', async () => {
+test('nothing is sent over plain http to another machine unless the caller allows it', async () => {
   const sent: string[] = [];
   const fetch = async (url: string) => {
     sent.push(new URL(url).origin);
@@ -200,7 +203,7 @@ test('nothing is sent by plain http to another machine, unless the caller allows
   expect(sent).toEqual([...encrypted, ...exposed]);
 });
 
-test('a session sends no token by plain http to a further origin on another machine, unless that is allowed', () => {
+test('a session sends no token over plain http to an additional origin unless the caller allows it', () => {
   const store = credentialStore(memoryStorage(), 'https://login.example');
   const open = (insecureHttp: boolean) =>
     openSession({
@@ -212,7 +215,7 @@ test('a session sends no token by plain http to a further origin on another mach
   expect(open(true).server).toBe('https://login.example');
 });
 
-test('an error that only a proxy gives for a server out of reach may be tried again; any other is no Latchkey', async () => {
+test('a gateway error of a proxy can be retried; any other error without an error body is not_latchkey', async () => {
   const outcome = async (status: number, body: string, type = 'text/html') => {
     const fetch = async () => new Response(body, { status, headers: { 'Content-Type': type } });
     const error = await failing(createApi({ server: 'https://login.example', fetch }), '/');
@@ -230,7 +233,7 @@ test('an error that only a proxy gives for a server out of reach may be tried ag
   ]);
 });
 
-test('a server is named by its origin', () => {
+test('a server address is reduced to its origin, and must have nothing else', () => {
   expect(serverOrigin('HTTPS://Login.Example:443/')).toBe('https://login.example');
   for (const address of ['login.example', 'ftp://x', 'https://a:b@x', 'https://x/path', 'https://x/?a', ''])
     expect(() => serverOrigin(address)).toThrow('https://login.example');

@@ -8,18 +8,18 @@ export interface ApiOptions {
   /** The origin of the service, like `https://login.example`. */
   readonly server: string;
   readonly fetch?: Fetch;
-  /** For each request, from sending it to the last byte of its answer. */
+  /** For each request, up to the last byte of the response. */
   readonly timeoutMilliseconds?: number;
-  /** Not in pages: there the browser's own stands. */
+  /** Browsers send their own instead. */
   readonly userAgent?: string;
   /**
-   * The id of the user whom all calls are for, once it is known. From then on the service refuses what comes with
-   * another user's credential, by `precondition_failed`. For pages: the cookie is of whoever signed in last.
+   * The ID of the user the calls are for, once it is known. From then on the service refuses another user's
+   * credential with `precondition_failed`. For web pages, where the cookie belongs to whoever signed in last.
    */
   readonly userId?: () => string | undefined;
   /**
-   * Allows plain http to another machine, where anybody on the way can read the tokens. Without it only a loopback
-   * host, or the origin of the page this runs in, may be reached by plain http.
+   * Allows plain http to another machine, which exposes the tokens to the network. Loopback hosts and the origin of
+   * the current page are always allowed.
    */
   readonly insecureHttp?: boolean;
 }
@@ -32,7 +32,7 @@ export interface CallInput<Id extends OperationId> {
   readonly headers?: Readonly<Record<string, string>>;
   readonly accessToken?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Instead of the limit of all requests. */
+  /** Overrides the limit for all requests. */
   readonly timeoutMilliseconds?: number | undefined;
 }
 
@@ -41,20 +41,20 @@ export interface AnswerWithHeaders<Id extends OperationId> {
   readonly headers: Headers;
 }
 
-/** The interface of one service, typed by the contract. */
+/** The HTTP API of one service, typed by the contract. */
 export interface Api {
   readonly server: string;
   /**
-   * @throws {LatchkeyError} the service's refusal by its code; `unreachable`, `timeout`, `not_latchkey`, `aborted`
+   * @throws {LatchkeyError} the service's error code; `unreachable`, `timeout`, `not_latchkey`, `aborted`
    */
   call<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<Answer<Id>>;
-  /** The same with the answer's headers, for the `ETag`. */
+  /** The same with the response headers, for the `ETag`. */
   callWithHeaders<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<AnswerWithHeaders<Id>>;
-  /** Any request under the same rules: bounded in time and size, no redirects, errors by code. */
+  /** Any request, under the same rules: limited in time and size, no redirects, errors by code. */
   send(path: string, init: RequestInit, timeoutMilliseconds?: number): Promise<ReceivedAnswer>;
-  /** What carries the requests. */
+  /** The `fetch` that sends the requests. */
   readonly fetch: Fetch;
-  /** Whether tokens may go to another machine by plain http. */
+  /** Whether plain http to another machine is allowed. */
   readonly insecureHttp: boolean;
 }
 
@@ -62,6 +62,7 @@ const userHeader: typeof contractUserHeader = 'Latchkey-User';
 
 export const requestTimeoutMilliseconds = 20_000;
 
+/** A typed client for one service. @throws {TypeError} for plain http to another machine without `insecureHttp` */
 export function createApi({
   server,
   fetch = (url, init) => globalThis.fetch(url, init),
@@ -117,7 +118,7 @@ export function createApi({
   };
 }
 
-/** Whether a host, as `URL` names it, is this machine: what is sent there crosses no network. */
+/** Whether a `URL` hostname is this machine, so that nothing crosses the network. */
 export const isLoopbackHost = (hostname: string): boolean =>
   /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
@@ -126,12 +127,12 @@ export function requireEncrypted(origin: string): void {
   const { protocol, hostname } = new URL(origin);
   if (protocol !== 'http:' || isLoopbackHost(hostname) || origin === globalThis.location?.origin) return;
   throw new TypeError(
-    `${origin} is not encrypted: anybody on the way can read the tokens. Use an https:// address, or allow it with insecureHttp.`,
+    `Plain http to ${origin} would expose the tokens to the network. Use an https:// address, or allow it with insecureHttp.`,
   );
 }
 
 /**
- * The origin that an address names, as all of this package writes it.
+ * The origin of an address, in the form used throughout this package.
  * @throws {TypeError} for anything but the http or https address of a host
  */
 export function serverOrigin(address: string): string {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { codeOf } from '../../../tests/support/client.ts';
 import { systemClock, unlessAborted } from './clock.ts';
 
-test('a sleep ends at once when its signal does, and at its time when it does not', async () => {
+test('a sleep ends at once when aborted, and otherwise on time', async () => {
   const controller = new AbortController();
   const asleep = codeOf(systemClock.sleep(60_000, controller.signal));
   controller.abort();
@@ -13,19 +13,19 @@ test('a sleep ends at once when its signal does, and at its time when it does no
   expect(performance.now() - before).toBeGreaterThanOrEqual(15);
 });
 
-test('a sleep longer than a timer can hold does not end at once', async () => {
+test('a sleep longer than the maximum timer does not end at once', async () => {
   const soon = AbortSignal.timeout(30);
   expect(await codeOf(systemClock.sleep(2 ** 40, soon))).toBe('aborted');
 });
 
-test('who leaves early leaves alone: the work goes on, and its failure bothers nobody', async () => {
+test('an aborted waiter leaves the work running, and its later failure is not reported as unhandled', async () => {
   const controller = new AbortController();
   const { promise: work, reject } = Promise.withResolvers<string>();
   const left = codeOf(unlessAborted(work, controller.signal));
   const stayed = work.catch((error: Error) => error.message);
   controller.abort();
   expect(await left).toBe('aborted');
-  const failed = Promise.reject(new Error('nobody listens'));
+  const failed = Promise.reject(new Error('ignored'));
   expect(await codeOf(unlessAborted(failed, controller.signal))).toBe('aborted');
   reject(new Error('late'));
   expect(await stayed).toBe('late');

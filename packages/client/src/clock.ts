@@ -1,17 +1,18 @@
 import { LatchkeyError } from './errors.ts';
 
-/** Time, for tests to replace. */
+/** The time source, which tests replace. */
 export interface Clock {
-  /** Milliseconds since 1970, by this machine's clock; it may be wrong, and it may jump. */
+  /** Milliseconds since 1970 by this machine's clock, which may be wrong and may jump. */
   now(): number;
-  /** @throws {LatchkeyError} `aborted`, as soon as the signal says so */
+  /** @throws {LatchkeyError} `aborted`, as soon as the signal is aborted */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** The error for a call whose `signal` was aborted. */
 export const aborted = (signal: AbortSignal): LatchkeyError =>
-  new LatchkeyError('aborted', 'The caller ended this.', { cause: signal.reason });
+  new LatchkeyError('aborted', 'The caller aborted the call.', { cause: signal.reason });
 
-/** Timers hold 31 bits; more would fire at once. */
+/** Timers take 31 bits; a longer delay would fire at once. */
 const maxTimerMilliseconds = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -35,7 +36,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * What the promise brings, unless the signal comes first. The work behind it goes on: only this waiter leaves.
+ * The promise's result, unless the signal is aborted first. Only this waiter leaves: the work continues, and its
+ * later failure is not reported as unhandled.
  * @throws {LatchkeyError} `aborted`
  */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

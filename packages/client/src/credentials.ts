@@ -1,7 +1,7 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { LatchkeyError } from './errors.ts';
 
-/** One stored login. Times in milliseconds are of this machine's clock. */
+/** What a program stores of a session. Times in milliseconds are by this machine's clock. */
 export interface StoredLogin {
   /** The origin of the service, like `https://login.example`. */
   readonly server: string;
@@ -15,46 +15,46 @@ export interface StoredLogin {
   readonly access_token_lifetime_seconds: number;
   readonly refresh_token: string;
   /**
-   * Sent with every request that spends this refresh token, so that each of them gets the same successor. Random
-   * for each token: with a copy of the credentials nobody can compute the key of the next one.
+   * Sent with every request that spends this refresh token, so that all of them get the same successor. Random for
+   * each token, so that a copy of the credentials does not reveal the next key.
    */
   readonly idempotency_key: string;
-  /** Milliseconds since 1970; there while an exchange is under way or its answer got lost. */
+  /** Milliseconds since 1970; set while a refresh is in progress or its response was lost. */
   readonly refresh_started_at?: number;
 }
 
-/** All that is stored: the logins of a person on one machine, one a server. */
+/** Everything stored for a person on one machine: one login per server. */
 export interface CredentialDocument {
   readonly version: 1;
-  /** The server last logged in to. */
+  /** The server last signed in to. */
   readonly current_server: string | null;
   readonly logins: Readonly<Record<string /* server */, StoredLogin>>;
 }
 
 export interface LockOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait for the lock at most; not how long the work may take. */
+  /** Maximum wait for the lock; the work itself is not limited. */
   readonly timeoutMilliseconds?: number | undefined;
 }
 
-/** Where the document lies. What it throws is a LatchkeyError. */
+/** Where the document is kept. Every error is a `LatchkeyError`. */
 export interface Storage {
   /** For people: "the file /home/ada/.config/latchkey/credentials.json". */
   readonly description: string;
   /**
-   * The empty document when there is none. Members it does not know are kept.
-   * @throws {LatchkeyError} `store_failed`; `store_corrupt`, and nothing is overwritten
+   * The empty document if there is none. Unknown members are kept.
+   * @throws {LatchkeyError} `store_failed`; `store_corrupt`, with nothing overwritten
    */
   read(): Promise<CredentialDocument>;
   /**
-   * All or nothing, and durable when it resolves.
+   * Atomic, and durable once it resolves.
    * @throws {LatchkeyError} `store_failed`
    */
   write(document: CredentialDocument): Promise<void>;
   /**
-   * Does the work while nobody else who shares the document, in this or another process, holds this lock. It dies
-   * with its owner. Locks of different names do not wait for each other, so one may be taken inside another.
-   * @throws {LatchkeyError} `lock_timeout`, `aborted`; then the work was not begun
+   * Runs the work while holding a lock that excludes everyone sharing the document, in this and other processes.
+   * It is released when its owner dies. Locks of different names are independent, so they can be nested.
+   * @throws {LatchkeyError} `lock_timeout`, `aborted`; the work has not started then
    */
   lock<T>(name: string, work: () => Promise<T>, options?: LockOptions): Promise<T>;
 }
@@ -62,29 +62,29 @@ export interface Storage {
 /** The stored login of one server. */
 export interface CredentialStore {
   readonly server: string;
-  /** For people: where the login lies. */
+  /** For people: where the login is stored. */
   readonly description: string;
   read(): Promise<StoredLogin | null>;
-  /** Stores a new login over whatever was there, and makes its server the current one. */
+  /** Stores a new login in place of any other, and makes its server the current one. */
   put(login: StoredLogin): Promise<void>;
   /**
-   * Stores `next`, or removes the login, if the stored login still has the refresh token and the key of the
-   * expected one (`null`: if there is no login). False, and nothing changed, if somebody else was faster.
+   * Compare and set: stores `next`, or removes the login if that is null, provided that the stored login still has
+   * the refresh token and key of `expected` (null: provided that none is stored). False if it has changed.
    */
   replace(expected: StoredLogin | null, next: StoredLogin | null): Promise<boolean>;
-  /** One at a time over all processes that share the stored login. */
+  /** One at a time across all processes that share the stored login. */
   lockForRefresh<T>(work: () => Promise<T>, options?: LockOptions): Promise<T>;
 }
 
 export const emptyDocument: CredentialDocument = { version: 1, current_server: null, logins: {} };
 
-/** Reading and writing the document is short; who waits longer than this waits for something broken. */
+/** Reading and writing the document is quick: a longer wait means that something is broken. */
 export const documentLockMilliseconds = 10_000;
-/** Longer than one exchange with all its tries, so that who waits finds its result. */
+/** Longer than one refresh with all its retries, so that waiting processes find its result. */
 export const refreshLockMilliseconds = 60_000;
 
 export function credentialStore(storage: Storage, server: string): CredentialStore {
-  const change = <T>(work: () => Promise<T>) =>
+  const update = <T>(work: () => Promise<T>) =>
     storage.lock('document', work, { timeoutMilliseconds: documentLockMilliseconds });
   const loginIn = (document: CredentialDocument): StoredLogin | null =>
     Object.hasOwn(document.logins, server) ? (document.logins[server] ?? null) : null;
@@ -94,13 +94,13 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
     description: storage.description,
     read: async () => loginIn(await storage.read()),
     put: (login) =>
-      change(async () => {
+      update(async () => {
         const document = await storage.read();
         const logins = { ...document.logins, [server]: login };
         await storage.write({ ...document, current_server: server, logins });
       }),
     replace: (expected, next) =>
-      change(async () => {
+      update(async () => {
         const document = await storage.read();
         if (!isSameGrant(loginIn(document), expected)) return false;
         const { [server]: _, ...others } = document.logins;
@@ -113,47 +113,48 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
 }
 
 /**
- * Whether two logins would send the same refresh request. Two processes without a working lock may store one
- * token with two keys; only one of these keys gets an answer from the service.
+ * Whether two logins would send the same refresh request. Without a working lock, two processes may store the same
+ * token with different keys, of which the service accepts only one.
  */
 export const isSameGrant = (one: StoredLogin | null, other: StoredLogin | null): boolean =>
   one?.refresh_token === other?.refresh_token && one?.idempotency_key === other?.idempotency_key;
 
-/** A key that nobody can guess, for one request and its repetitions. */
+/** An unguessable key for one request and its retries. */
 export const newIdempotencyKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   );
 
-/** No access token lives this long, and every date that is counted from it can be written down. */
+/** No access token lives this long, and any date computed from it is still valid. */
 const maxLifetimeSeconds = 2 ** 31;
-/** What a header can carry: RFC 6749, appendix A. */
+/** Characters that a header can carry. @see RFC 6749 appendix A */
 const isToken = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
 
 /**
- * A token answer that has all that will be needed of it.
+ * A token response with every member that is needed later.
  * @throws {LatchkeyError} `not_latchkey`
  */
 export function checkedTokens(answer: unknown): TokenSet {
   const { access_token, refresh_token, expires_in } = Object(answer) as Partial<TokenSet>;
-  const isWhole =
+  const isComplete =
     isToken(access_token) &&
     isToken(refresh_token) &&
     typeof expires_in === 'number' &&
     expires_in >= 0 &&
     expires_in <= maxLifetimeSeconds;
-  if (!isWhole) throw new LatchkeyError('not_latchkey', 'The answer holds no tokens.');
+  if (!isComplete) throw new LatchkeyError('not_latchkey', 'The response contains no tokens.');
   return answer as TokenSet;
 }
 
 /**
- * What a token answer becomes in the store, with a new idempotency key: store both in one write, and use nothing
- * of it where somebody else has stored the same token before. `askedAt`: this machine's clock at the request.
+ * The members of a stored login that a token response brings, with a new idempotency key. Store them in one write,
+ * and discard them if another process has already stored the same token.
+ * @param requestedAt this machine's clock when the request was sent
  */
-export const tokenMembers = (tokens: TokenSet, askedAt: number) => ({
+export const tokenMembers = (tokens: TokenSet, requestedAt: number) => ({
   access_token: tokens.access_token,
-  access_token_expires_at: askedAt + tokens.expires_in * 1000,
+  access_token_expires_at: requestedAt + tokens.expires_in * 1000,
   access_token_lifetime_seconds: tokens.expires_in,
   refresh_token: tokens.refresh_token,
   idempotency_key: newIdempotencyKey(),

@@ -4,7 +4,7 @@ import { apiOf, clockOf, codeOf, fetchOf, lossy } from '../../../tests/support/c
 import type { Clock } from './clock.ts';
 import { startDeviceLogin, type Wait } from './device-login.ts';
 
-/** A machine whose clock runs `speed` times as fast as the service's; `before` each wait something may happen. */
+/** A machine whose clock runs `speed` times as fast as the service's; `before` is called before each wait. */
 const clockAtSpeed = (service: TestApp, speed: number, before = async () => {}): Clock => ({
   now: () => service.ctx.clock() * speed,
   sleep: async (milliseconds) => {
@@ -27,7 +27,7 @@ async function decide(service: TestApp, userCode: string, decision: 'approve' | 
 }
 
 onBothDatabases('device login by the SDK', (open) => {
-  test('the first poll comes after 1.2 intervals, and each further one as long after the last', async () => {
+  test('each poll comes 1.2 intervals after the previous one', async () => {
     const service = await open();
     const waits: Wait[] = [];
     const clock = clockAtSpeed(service, 1, async () => {
@@ -49,7 +49,7 @@ onBothDatabases('device login by the SDK', (open) => {
   });
 
   for (const speed of [0.8, 1.3, 2]) {
-    test(`a clock at ${speed} times the right speed logs in without a loop of slow_down`, async () => {
+    test(`a clock at ${speed} times the right speed completes the login without repeated slow_down responses`, async () => {
       const service = await open();
       let waits = 0;
       const clock = clockAtSpeed(service, speed, async () => {
@@ -65,7 +65,7 @@ onBothDatabases('device login by the SDK', (open) => {
     });
   }
 
-  test('the tokens come although the answer that brought them first was lost', async () => {
+  test('lost token responses are requested again with the same key', async () => {
     const service = await open();
     const { fetch, loseNext, sent } = lossy(fetchOf(service));
     const login = await startDeviceLogin(apiOf(service, fetch), { clock: clockOf(service) });
@@ -86,7 +86,7 @@ onBothDatabases('device login by the SDK', (open) => {
     await service.close();
   });
 
-  test('a denied and an expired login end as what they are', async () => {
+  test('a denied and an expired login end with their own error codes', async () => {
     const service = await open();
     const denied = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
     await decide(service, denied.userCode, 'deny');

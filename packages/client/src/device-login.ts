@@ -3,113 +3,151 @@ import type { Api } from './api.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { checkedTokens, newIdempotencyKey } from './credentials.ts';
 import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import type { Answer } from './operations.ts';
 
+/** How to start a device login. */
 export interface DeviceLoginOptions {
-  /** Shown to the person who approves, as the words of a stranger; at most 100 characters each. */
+  /** Both names are shown to the person who approves, marked as unverified. At most 100 characters each. */
   readonly clientName?: string;
   readonly deviceName?: string;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
+/** The pause before a poll. */
 export interface Wait {
   readonly seconds: number;
-  /** What the last poll came to; absent before the first. */
+  /** The error code of the previous poll; absent before the first. */
   readonly because?: LatchkeyErrorCode;
 }
 
-/** A login that waits for a person. */
+export interface PollOptions {
+  readonly signal?: AbortSignal;
+  /**
+   * Ends a poll in progress; `signal` then ends only the waits between polls. A poll whose response is lost may have
+   * started a session, so a program can give it a moment longer. Default: `signal`.
+   */
+  readonly pollSignal?: AbortSignal;
+  /** Called before each wait. */
+  readonly onWait?: (wait: Wait) => void;
+}
+
+/** A device login that waits for approval. */
 export interface DeviceLogin {
-  /** To be read and typed: `BCDF-GHJK`. */
+  /** For people to type: `BCDF-GHJK`. */
   readonly userCode: string;
   readonly verificationUri: string;
-  /** The same with the code in it. */
+  /** The same address with the code in it. */
   readonly verificationUriComplete: string;
   readonly expiresInSeconds: number;
   readonly intervalSeconds: number;
   /**
-   * Polls until the person has decided. A lost answer, a busy server or a network that comes and goes only make
-   * it poll again.
+   * Polls until the person has decided. Lost responses, a busy server and a flaky network only cause another poll.
    * @throws {LatchkeyError} `access_denied`, `expired_token`, `account_disabled`, `invalid_grant`, `aborted`
    */
-  tokens(options?: { signal?: AbortSignal; onWait?: (wait: Wait) => void }): Promise<TokenSet>;
+  tokens(options?: PollOptions): Promise<TokenSet>;
 }
 
-/** How many intervals to wait: clocks in virtual machines run fast, and the server's decides. */
+/** Intervals to wait: clocks in virtual machines run fast, and the server's clock decides. */
 const intervalsToWait = 1.2;
-/** How many more after each `slow_down`, so that a clock of any speed comes to keep the interval. */
+/** More intervals after each `slow_down`, so that a clock of any speed ends up keeping the interval. */
 const moreIntervals = 0.2;
 /** @see RFC 8628 section 3.5 */
 const slowDownSeconds = 5;
 /** @see RFC 8628 section 3.2 */
 const defaultIntervalSeconds = 5;
-/** After a failed connection the wait doubles, up to here: a redeemed code is answered again for 60 s only. */
+/** Maximum of the doubled wait after a failed connection: the service repeats the response of a redemption for 60 s. */
 const maxDoubledSeconds = 15;
-/** A clock that runs at twice the right speed ends no login early. */
+/** Lifetimes of the code to wait, so that a clock at twice the right speed does not give up early. */
 const lifetimesToWait = 2;
 
-/** Starts a device login. @see RFC 8628 */
+/** Starts a device login: show its code and link, then wait for its tokens. @see RFC 8628 */
 export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {}): Promise<DeviceLogin> {
   const { clientName, deviceName, clock = systemClock, signal } = options;
-  const started = await api.call('startDeviceAuthorization', {
+  const response = await api.call('startDeviceAuthorization', {
     body: {
       ...(clientName === undefined ? {} : { client_name: clientName }),
       ...(deviceName === undefined ? {} : { device_name: deviceName }),
     },
     signal,
   });
-  const { device_code, user_code, verification_uri, verification_uri_complete, expires_in } = Object(
-    started,
-  ) as typeof started;
-  const isWhole =
-    [device_code, user_code].every((code) => typeof code === 'string' && code !== '') &&
-    [verification_uri, verification_uri_complete].every(isWebAddress) &&
-    Number.isFinite(expires_in);
-  if (!isWhole) throw new LatchkeyError('not_latchkey', 'The answer starts no device login.');
+  const started = checkedAuthorization(response);
   const intervalSeconds = started.interval > 0 ? started.interval : defaultIntervalSeconds;
-  const idempotencyKey = newIdempotencyKey();
-
-  const tokens: DeviceLogin['tokens'] = async ({ signal, onWait } = {}) => {
-    let interval = intervalSeconds;
-    let intervals = intervalsToWait;
-    let waited = 0;
-    let last: LatchkeyError | undefined;
-    while (waited <= expires_in * lifetimesToWait) {
-      const seconds = Math.min(secondsToWait(interval * intervals, last), expires_in);
-      onWait?.(last ? { seconds, because: last.code } : { seconds });
-      await clock.sleep(seconds * 1000, signal);
-      waited += seconds;
-      try {
-        const answer = await api.call('redeemDeviceCode', {
-          body: { device_code },
-          headers: { 'Idempotency-Key': idempotencyKey },
-          signal,
-        });
-        return checkedTokens(answer);
-      } catch (error) {
-        if (!(error instanceof LatchkeyError) || !goesOn(error)) throw error;
-        last = error;
-      }
-      if (last.code === 'slow_down') {
-        interval = Math.max(interval, last.intervalSeconds ?? interval + slowDownSeconds);
-        intervals += moreIntervals;
-      }
-    }
-    throw new LatchkeyError('expired_token', 'The login was not approved in time.', { cause: last });
-  };
-
-  return {
-    userCode: user_code,
-    verificationUri: verification_uri,
-    verificationUriComplete: verification_uri_complete,
-    expiresInSeconds: expires_in,
+  const polling: Polling = {
+    api,
+    clock,
+    deviceCode: started.device_code,
+    idempotencyKey: newIdempotencyKey(),
     intervalSeconds,
-    tokens,
+    expiresInSeconds: started.expires_in,
+  };
+  return {
+    userCode: started.user_code,
+    verificationUri: started.verification_uri,
+    verificationUriComplete: started.verification_uri_complete,
+    expiresInSeconds: started.expires_in,
+    intervalSeconds,
+    tokens: (pollOptions = {}) => pollForTokens(polling, pollOptions),
   };
 }
 
-/** A captive portal may come up after the start: the server has shown by then that it is one. */
-const goesOn = (error: LatchkeyError): boolean =>
+/** @throws {LatchkeyError} `not_latchkey` if a member is missing or an address is not a web page */
+function checkedAuthorization(response: Answer<'startDeviceAuthorization'>): typeof response {
+  const { device_code, user_code, verification_uri, verification_uri_complete, expires_in } = Object(
+    response,
+  ) as typeof response;
+  const isComplete =
+    [device_code, user_code].every((code) => typeof code === 'string' && code !== '') &&
+    [verification_uri, verification_uri_complete].every(isWebAddress) &&
+    Number.isFinite(expires_in);
+  if (!isComplete) throw new LatchkeyError('not_latchkey', 'The response does not start a device login.');
+  return response;
+}
+
+interface Polling {
+  readonly api: Api;
+  readonly clock: Clock;
+  readonly deviceCode: string;
+  readonly idempotencyKey: string;
+  readonly intervalSeconds: number;
+  readonly expiresInSeconds: number;
+}
+
+/** @see RFC 8628 section 3.5 */
+async function pollForTokens(
+  { api, clock, deviceCode, idempotencyKey, intervalSeconds, expiresInSeconds }: Polling,
+  { signal, pollSignal = signal, onWait }: PollOptions,
+): Promise<TokenSet> {
+  let interval = intervalSeconds;
+  let intervals = intervalsToWait;
+  let waited = 0;
+  let last: LatchkeyError | undefined;
+  while (waited <= expiresInSeconds * lifetimesToWait) {
+    const seconds = Math.min(secondsToWait(interval * intervals, last), expiresInSeconds);
+    onWait?.(last ? { seconds, because: last.code } : { seconds });
+    await clock.sleep(seconds * 1000, signal);
+    waited += seconds;
+    try {
+      const tokens = await api.call('redeemDeviceCode', {
+        body: { device_code: deviceCode },
+        headers: { 'Idempotency-Key': idempotencyKey },
+        signal: pollSignal,
+      });
+      return checkedTokens(tokens);
+    } catch (error) {
+      if (!(error instanceof LatchkeyError) || !canPollAgain(error)) throw error;
+      last = error;
+    }
+    if (last.code === 'slow_down') {
+      interval = Math.max(interval, last.intervalSeconds ?? interval + slowDownSeconds);
+      intervals += moreIntervals;
+    }
+  }
+  throw new LatchkeyError('expired_token', 'The login was not approved in time.', { cause: last });
+}
+
+/** Includes `not_latchkey`: the server has already proved to be one, so this is a captive portal or the like. */
+const canPollAgain = (error: LatchkeyError): boolean =>
   error.retryable || hasCode(error, 'authorization_pending', 'slow_down', 'not_latchkey');
 
 function secondsToWait(usual: number, last: LatchkeyError | undefined): number {
@@ -120,6 +158,6 @@ function secondsToWait(usual: number, last: LatchkeyError | undefined): number {
   return Math.max(usual, last.retryAfterSeconds ?? 0);
 }
 
-/** A program may be about to open this: nothing but a web page. */
+/** Programs open these addresses in a browser, so nothing but web pages is accepted. */
 const isWebAddress = (address: string): boolean =>
   URL.canParse(address) && ['http:', 'https:'].includes(new URL(address).protocol);

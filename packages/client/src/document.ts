@@ -1,57 +1,58 @@
 import type { CredentialDocument, StoredLogin } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 
-/** What some hundred logins take; more is no document of ours. */
+/** Room for hundreds of logins; a larger file was not written by this package. */
 export const documentLimitBytes = 1024 * 1024;
 
 const versionWritten = 1;
 
 /**
- * The stored text as a document, with all members it has.
+ * Parses the stored text and keeps unknown members.
  * @param where for people, like "the file /home/ada/credentials.json"
- * @throws {LatchkeyError} `store_corrupt`; the message quotes nothing of the text
+ * @throws {LatchkeyError} `store_corrupt`; the message quotes none of the text
  */
 export function parseDocument(text: string, where: string): CredentialDocument {
-  const value = parsed(text);
-  if (value === undefined) throw corrupt(where, 'it is no JSON');
-  if (!isObject(value)) throw corrupt(where, 'it is no JSON object');
+  const value = parseJson(text);
+  if (value === undefined) throw corrupt(where, 'not valid JSON');
+  if (!isObject(value)) throw corrupt(where, 'not a JSON object');
   const { version, current_server, logins } = value;
   if (typeof version === 'number' && version > versionWritten) {
     throw new LatchkeyError(
       'store_corrupt',
-      `The credentials in ${where} were written by a newer Latchkey (version ${version}). Nothing was changed: use the newer one.`,
+      `The credentials in ${where} were written by a newer version of Latchkey (format ${version}). Update Latchkey to use them. Nothing was changed.`,
     );
   }
-  if (version !== versionWritten) throw corrupt(where, 'it names no version');
+  if (version !== versionWritten) throw corrupt(where, 'no version');
   if (current_server !== null && typeof current_server !== 'string') {
-    throw corrupt(where, 'its "current_server" is neither text nor null');
+    throw corrupt(where, '"current_server" is neither text nor null');
   }
-  if (!isObject(logins)) throw corrupt(where, 'it has no "logins"');
+  if (!isObject(logins)) throw corrupt(where, 'no "logins"');
   for (const [server, login] of Object.entries(logins)) {
-    if (!isLogin(login)) throw corrupt(where, `its login for ${JSON.stringify(server)} is not whole`);
+    if (!isLogin(login)) throw corrupt(where, `the login for ${JSON.stringify(server)} is incomplete`);
   }
   return value as unknown as CredentialDocument;
 }
 
-/** @throws {LatchkeyError} `store_failed` when it could not be read back: that would cost all other logins, too */
+/** @throws {LatchkeyError} `store_failed` if it could not be read back: that would lose every other login, too */
 export function formatDocument(document: CredentialDocument): string {
   const text = `${JSON.stringify(document, null, 2)}\n`;
   if (new TextEncoder().encode(text).length > documentLimitBytes) {
-    throw new LatchkeyError('store_failed', `The credentials are longer than ${documentLimitBytes} bytes.`);
+    throw new LatchkeyError('store_failed', `The credentials exceed ${documentLimitBytes} bytes.`);
   }
   try {
-    parseDocument(text, 'what is to be stored');
+    parseDocument(text, 'the new document');
   } catch (cause) {
-    const message = 'The credentials that are to be stored are not whole.';
+    const message = 'The credentials to be stored are incomplete.';
     throw new LatchkeyError('store_failed', message, { cause });
   }
   return text;
 }
 
+/** A `store_corrupt` for people. */
 export const corrupt = (where: string, why: string): LatchkeyError =>
   new LatchkeyError(
     'store_corrupt',
-    `The credentials in ${where} cannot be understood: ${why}. Nothing was changed: mend it, or move it away and log in again.`,
+    `The credentials in ${where} are damaged: ${why}. Repair them, or move them away and sign in again. Nothing was changed.`,
   );
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -69,8 +70,8 @@ const isLogin = (value: unknown): value is StoredLogin =>
   typeof value['user']['id'] === 'string' &&
   typeof value['user']['email'] === 'string';
 
-/** undefined where it is no JSON; the parser's own message would quote secrets. */
-function parsed(text: string): unknown {
+/** Undefined for invalid JSON: the parser's own message would quote secrets. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,26 +1,26 @@
 import type { ErrorCode } from '@latchkey/contract/errors';
 
-/** What goes wrong on this side of the wire. */
+/** Errors that arise in the client. */
 export type ClientErrorCode =
-  /** No answer of the service came through; whether the call took effect is unknown. */
+  /** No response arrived; whether the call took effect is unknown. */
   | 'unreachable'
-  /** None came in time; whether the call took effect is unknown. */
+  /** No response arrived in time; whether the call took effect is unknown. */
   | 'timeout'
-  /** The caller's signal. */
+  /** The caller's `signal` was aborted. */
   | 'aborted'
-  /** Something answered that is no Latchkey: a wrong address, a captive portal, a proxy's own page. */
+  /** Something else responded: a wrong address, a captive portal, a proxy's own page. */
   | 'not_latchkey'
   | 'not_logged_in'
   /** The service refused the stored login for good, and it has been removed. */
   | 'login_over'
   /** Credentials could not be read or written. */
   | 'store_failed'
-  /** What is stored cannot be understood. It is left as it is. */
+  /** The stored credentials cannot be parsed. They are left unchanged. */
   | 'store_corrupt'
-  /** Another process kept the credentials locked for too long. */
+  /** Another process held the credentials' lock for too long. */
   | 'lock_timeout';
 
-/** Why the browser made or used no passkey. */
+/** Why the browser created or used no passkey. */
 export type PasskeyErrorCode =
   | 'passkeys_unsupported'
   | 'no_authenticator'
@@ -29,10 +29,21 @@ export type PasskeyErrorCode =
   | 'passkey_aborted'
   | 'passkey_failed';
 
-/** The service's own code, or one of this side. Stable: switch on it. */
+/** The service's own code, or one of the client's. Codes are stable: switch on them. */
 export type LatchkeyErrorCode = ErrorCode | ClientErrorCode | PasskeyErrorCode;
 
-const codesOfThisSide: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>> = {
+/** What a `store_failed` is about, where that is known: it decides the advice to give. */
+export type StorageObstacle =
+  /** Permissions, or a read-only file system. */
+  | 'permission'
+  /** A full disk, a quota or a file size limit. */
+  | 'space'
+  /** Something other than a file or directory is at the path, or nothing is. */
+  | 'path'
+  /** The keychain is locked or does not respond. */
+  | 'keychain';
+
+const clientCodes: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>> = {
   unreachable: true,
   timeout: true,
   aborted: true,
@@ -50,15 +61,16 @@ const codesOfThisSide: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>
   passkey_failed: true,
 };
 
-/** Whether a code may come from a service: none of those that mean something on this side. */
+/** Whether a service may send this code: the client's own codes are reserved. */
 export const isServerError = (code: unknown): code is ErrorCode =>
-  typeof code === 'string' && !Object.hasOwn(codesOfThisSide, code);
+  typeof code === 'string' && !Object.hasOwn(clientCodes, code);
 
-interface Circumstances {
+interface ErrorDetails {
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly intervalSeconds?: number | undefined;
+  readonly obstacle?: StorageObstacle | undefined;
   readonly cause?: unknown;
 }
 
@@ -71,34 +83,37 @@ const retryableCodes: ReadonlySet<LatchkeyErrorCode> = new Set([
   'temporarily_unavailable',
 ]);
 
-/** The one error of this package. Its message is for developers and holds no secret. */
+/** The only error class of this package. Its message is for developers and contains no secrets. */
 export class LatchkeyError extends Error {
   readonly code: LatchkeyErrorCode;
-  /** The HTTP status, where something answered. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** Names the request in the service's log. */
+  /** Identifies the request in the service's log. */
   readonly requestId: string | undefined;
-  /** From `Retry-After`: with 429 and 503. */
+  /** From the `Retry-After` header of a 429 or 503. */
   readonly retryAfterSeconds: number | undefined;
   /** The polling interval that comes with `slow_down`. */
   readonly intervalSeconds: number | undefined;
+  /** With `store_failed` only. */
+  readonly obstacle: StorageObstacle | undefined;
 
-  constructor(code: LatchkeyErrorCode, message: string, circumstances: Circumstances = {}) {
-    super(message, circumstances.cause === undefined ? undefined : { cause: circumstances.cause });
+  constructor(code: LatchkeyErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'LatchkeyError';
     this.code = code;
-    this.status = circumstances.status;
-    this.requestId = circumstances.requestId;
-    this.retryAfterSeconds = circumstances.retryAfterSeconds;
-    this.intervalSeconds = circumstances.intervalSeconds;
+    this.status = details.status;
+    this.requestId = details.requestId;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.intervalSeconds = details.intervalSeconds;
+    this.obstacle = details.obstacle;
   }
 
-  /** Whether the same may well succeed later, and nothing is lost until then. */
+  /** Whether the same call may succeed later, with nothing lost until then. */
   get retryable(): boolean {
     return retryableCodes.has(this.code);
   }
 }
 
-/** Whether this is an error of this package with one of these codes. */
+/** Whether this is a `LatchkeyError` with one of these codes. */
 export const hasCode = (error: unknown, ...codes: LatchkeyErrorCode[]): error is LatchkeyError =>
   error instanceof LatchkeyError && codes.includes(error.code);

@@ -50,7 +50,7 @@ const put = (text: string, place = path) => {
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
   writeFileSync(place, text, { mode: 0o600 });
 };
-const temporaries = () => readdirSync(directory).filter((name) => name.endsWith('.tmp'));
+const temporaryFiles = () => readdirSync(directory).filter((name) => name.endsWith('.tmp'));
 
 describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
   const ask = async (...message: readonly unknown[]) => {
@@ -59,10 +59,10 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
     expect(await one.finish()).toBe('');
     return answer;
   };
-  const askLimited = (...message: readonly unknown[]) =>
+  const askUnprivileged = (...message: readonly unknown[]) =>
     startWorker([...withoutRootsPowers, ...command], 'store-worker.ts').ask(message);
 
-  test('are written 0600 into a directory 0700, and nothing else is left', async () => {
+  test('are written with mode 0600 into a directory of mode 0700, and no other file is left', async () => {
     expect(await ask('read', path)).toEqual(empty);
     expect(readdirSync(home)).toEqual([]);
     await ask('write', path, document);
@@ -79,14 +79,18 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
   });
 
   test.each([
-    ['no JSON', '{"version": 1, "logins": {"lk_rt_secret', 'it is no JSON'],
-    ['no object', '[]', 'it is no JSON object'],
-    ['without a version', '{"logins": {}}', 'it names no version'],
-    ['a half login', JSON.stringify({ ...document, logins: { a: { server: 'a' } } }), 'is not whole'],
-    ['of a newer version', '{"version": 2}', 'written by a newer Latchkey (version 2)'],
-    ['huge', ' '.repeat(documentLimitBytes + 1), 'longer than'],
-    ['binary', '\0\x01\x02', 'it is no JSON'],
-  ])('that are %s are store_corrupt, and stay as they are', async (_, text, why) => {
+    ['not JSON', '{"version": 1, "logins": {"lk_rt_secret', 'not valid JSON'],
+    ['not an object', '[]', 'not a JSON object'],
+    ['without a version', '{"logins": {}}', 'no version'],
+    [
+      'missing part of a login',
+      JSON.stringify({ ...document, logins: { a: { server: 'a' } } }),
+      'incomplete',
+    ],
+    ['of a newer version', '{"version": 2}', 'written by a newer version of Latchkey (format 2)'],
+    ['huge', ' '.repeat(documentLimitBytes + 1), 'more than'],
+    ['binary', '\0\x01\x02', 'not valid JSON'],
+  ])('that are %s cause store_corrupt, and are left unchanged', async (_, text, why) => {
     put(text);
     for (const question of [
       ['read', path],
@@ -102,7 +106,7 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
     expect(readdirSync(directory)).toEqual(['credentials.json']);
   });
 
-  test('are whole whenever the writer is killed', async () => {
+  test('are never partly written when the writer is killed', async () => {
     for (let round = 0; round < 5; round++) {
       const writer = startWorker(command, 'store-worker.ts');
       await writer.ask(['writeForever', path, document]);
@@ -114,69 +118,69 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
     }
   });
 
-  test('that were open to others are closed again, and a check tells', async () => {
+  test('that are accessible to others are protected again, and a check reports it', async () => {
     await ask('write', path, document);
-    const open = () => {
+    const expose = () => {
       chmodSync(path, 0o644);
       chmodSync(directory, 0o755);
     };
-    open();
+    expose();
     expect(await ask('check', path)).toEqual({
       path,
       exists: true,
       readableBy: 'everyone',
       findings: [
-        { what: `The directory ${directory} was open to others (mode 0755).`, mended: true },
-        { what: `The file ${path} was open to others (mode 0644).`, mended: true },
+        { what: `The directory ${directory} was accessible to others (mode 0755).`, mended: true },
+        { what: `The file ${path} was accessible to others (mode 0644).`, mended: true },
       ],
     });
     expect([mode(path), mode(directory)]).toEqual([0o600, 0o700]);
-    open();
+    expose();
     expect(await ask('read', path)).toEqual(document);
     expect([mode(path), mode(directory)]).toEqual([0o600, 0o700]);
   });
 
-  test('in a home that cannot be written to say so, and can still be read', async () => {
+  test('in a home that cannot be written cause store_failed on writing, and can still be read', async () => {
     await ask('write', path, document);
     chmodSync(directory, 0o500);
     for (const question of [
       ['write', path, empty],
       ['lockStorage', path],
     ] as const) {
-      const answer = await askLimited(...question);
+      const answer = await askUnprivileged(...question);
       expect(answer.code).toBe('store_failed');
-      expect(answer.message).toEndWith('permission is denied.');
+      expect(answer.message).toEndWith('permission denied.');
       expect(answer.message).toContain(path);
     }
-    expect(await askLimited('read', path)).toEqual(document);
+    expect(await askUnprivileged('read', path)).toEqual(document);
     chmodSync(home, 0o500);
     const elsewhere = join(home, 'other', 'credentials.json');
-    expect((await askLimited('write', elsewhere, document)).message).toBe(
-      `The directory ${join(home, 'other')} cannot be made: permission is denied.`,
+    expect((await askUnprivileged('write', elsewhere, document)).message).toBe(
+      `The directory ${join(home, 'other')} cannot be created: permission denied.`,
     );
-    expect(await askLimited('read', elsewhere)).toEqual(empty);
+    expect(await askUnprivileged('read', elsewhere)).toEqual(empty);
   });
 
-  test('on a disk without room stay what they were, and nothing half is left', async () => {
+  test('on a full disk are left unchanged, without temporary files', async () => {
     await ask('write', path, document);
     const noRoom = ['sh', '-c', `trap '' XFSZ; ulimit -f 0; exec "$@"`, 'sh', ...command];
     const limited = startWorker(noRoom, 'store-worker.ts');
     expect(await limited.ask(['lockStorage', path])).toBe('had');
     expect(await limited.ask(['write', path, empty])).toEqual({
       code: 'store_failed',
-      message: `The file ${path} cannot be written: the limit of file sizes is reached.`,
+      message: `The file ${path} cannot be written: the file size limit is reached.`,
     });
     expect(await ask('read', path)).toEqual(document);
-    expect(temporaries()).toEqual([]);
+    expect(temporaryFiles()).toEqual([]);
   });
 
-  test.skipIf(!isRoot)('are refused where file or directory belong to another user', async () => {
+  test.skipIf(!isRoot)('are refused if the file or directory belongs to another user', async () => {
     await ask('write', path, document);
     chownSync(path, 12_345, 12_345);
     for (const verb of ['read', 'write', 'check', 'lockStorage']) {
       expect(await ask(verb, path, document)).toEqual({
         code: 'store_failed',
-        message: `${path} belongs to another user. Do this as that user.`,
+        message: `${path} belongs to another user. Run the command as that user.`,
       });
     }
     chownSync(path, 0, 0);
@@ -185,7 +189,7 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
     expect(message).toStartWith(`${directory} belongs to another user.`);
   });
 
-  test('behind a symbolic link leave the link, and share their locks with the real path', async () => {
+  test('behind a symbolic link keep the link, and share their locks with the real path', async () => {
     const real = join(home, 'real', 'logins.json');
     mkdirSync(dirname(real), { mode: 0o755 });
     mkdirSync(directory, { recursive: true });
@@ -205,32 +209,34 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
   });
 });
 
-test('a link that goes in a circle, a pipe and a directory in the place of the file are store_failed', async () => {
+test('a circular link, a pipe or a directory in place of the file causes store_failed', async () => {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   symlinkSync('credentials.json', path);
-  const inWords = async (place: string) =>
+  const readingFails = async (place: string) =>
     fileStorage(place)
       .read()
       .catch(({ code, message }) => `${code}: ${message}`);
-  expect(await inWords(path)).toBe(`store_failed: ${path} is a symbolic link that leads nowhere.`);
+  expect(await readingFails(path)).toBe(`store_failed: ${path} is a symbolic link that leads nowhere.`);
   const pipe = join(directory, 'pipe');
   Bun.spawnSync(['mkfifo', '-m', '600', pipe]);
-  expect(await inWords(pipe)).toBe(`store_failed: ${pipe} is no regular file.`);
+  expect(await readingFails(pipe)).toBe(`store_failed: ${pipe} is not a regular file.`);
   const folder = join(directory, 'folder');
   mkdirSync(folder, { mode: 0o700 });
-  expect(await inWords(folder)).toStartWith('store_failed: ');
+  expect(await readingFails(folder)).toStartWith('store_failed: ');
 });
 
-test('a directory that others may write to and that is not ours to change is refused', async () => {
+test('a directory that others can write to and whose mode cannot be changed is refused', async () => {
   const shared = join(home, 'shared');
   mkdirSync(shared);
   chmodSync(shared, 0o777);
   mkdirSync(directory, { recursive: true });
   symlinkSync(join(shared, 'credentials.json'), path);
-  expect(fileStorage(path).write(document)).rejects.toThrow(`Others may write to the directory ${shared}.`);
+  expect(fileStorage(path).write(document)).rejects.toThrow(
+    `Other users can write to the directory ${shared}.`,
+  );
 });
 
-test('temporary files of killed processes are removed once they are old, those of live ones are not', async () => {
+test('old temporary files of killed processes are removed, recent ones are kept', async () => {
   put('');
   const old = Date.now() / 1000 - staleTemporarySeconds - 60;
   const [stale, fresh, foreign] = ['1.aa.tmp', '2.bb.tmp']
@@ -246,38 +252,38 @@ test('temporary files of killed processes are removed once they are old, those o
   ]);
 });
 
-test('an empty file is a file without logins', async () => {
+test('an empty file is read as an empty document', async () => {
   put('');
   expect(await fileStorage(path).read()).toEqual(empty as never);
 });
 
-test('a login that is not whole is not written: all others would be lost with it', async () => {
+test('an incomplete login is not written, since reading it back would fail for all logins', async () => {
   const storage = fileStorage(path);
   await storage.write(document);
-  for (const half of [
+  for (const incomplete of [
     { ...login, access_token_expires_at: Number.POSITIVE_INFINITY },
     { ...login, user: { id: undefined as never, email: '' } },
   ]) {
-    const logins = { ...document.logins, 'https://b.example': half };
+    const logins = { ...document.logins, 'https://b.example': incomplete };
     await expect(storage.write({ ...document, logins })).rejects.toMatchObject({ code: 'store_failed' });
   }
   expect(await storage.read()).toEqual(document);
 });
 
-test('what could not be read back is not written', async () => {
+test('a document too large to be read back is not written', async () => {
   const long = { ...document, extra: 'x'.repeat(documentLimitBytes) };
   expect(fileStorage(path).write(long)).rejects.toMatchObject({ code: 'store_failed' });
   expect(await fileStorage(path).read()).toEqual(empty as never);
 });
 
-/** A disk of 64 KiB, or undefined where this user may not mount one. */
+/** A disk of 64 KiB, or undefined if this user cannot mount one. */
 function smallDisk(): string | undefined {
   const place = mkdtempSync(join(base, 'disk-'));
   const { success } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', place]);
   return success ? place : undefined;
 }
 
-test.skipIf(!isRoot)('a full disk loses nothing, and is said', async () => {
+test.skipIf(!isRoot)('a write to a full disk fails and keeps the stored document', async () => {
   const disk = smallDisk();
   if (!disk) return;
   try {

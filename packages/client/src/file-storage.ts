@@ -19,27 +19,27 @@ import { LatchkeyError } from './errors.ts';
 import { withProcessLock } from './process-lock.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
-/** What was open to others, in a sentence. Where mending failed, it still is. */
+/** What was accessible to others, in a sentence; it still is if `mended` is false. */
 export interface StorageDefect {
   readonly what: string;
   readonly mended: boolean;
 }
 
 export interface FileCheck {
-  /** Where the credentials really lie, symbolic links followed. */
+  /** The real path of the credentials, with symbolic links resolved. */
   readonly path: string;
   readonly exists: boolean;
-  /** As found, before anything was mended; `unknown` where the system has no such modes. */
+  /** As found, before any fix; `unknown` on systems without file modes. */
   readonly readableBy: 'owner' | 'group' | 'everyone' | 'unknown';
   readonly findings: readonly StorageDefect[];
 }
 
 export interface FileStorage extends Storage {
-  /** Looks at the modes of file and directory, and mends what is open to others. */
+  /** Checks the modes of file and directory, and fixes those that let others in. */
   check(): Promise<FileCheck>;
 }
 
-/** A temporary file this old was left by a process that died. */
+/** A temporary file of this age was left by a process that died. */
 export const staleTemporarySeconds = 600;
 const maxLinkChain = 40;
 const fileMode = 0o600;
@@ -47,19 +47,19 @@ const directoryMode = 0o700;
 const stickyBit = 0o1000;
 
 /**
- * Keeps the credentials in a file of mode 0600. The directory of `path` is taken to be for it alone: it is made,
- * and kept, 0700. What lies in a directory or file of another user is refused. A symbolic link stays one, and
- * who comes by another path to the same file shares its locks, which lie beside it.
+ * Keeps the credentials in a file of mode 0600. The directory of `path` is reserved for it and kept at 0700. Files
+ * and directories of other users are refused. A symbolic link is kept, and its target is written. Lock files are
+ * created next to the real file, so every path to it shares them.
  */
 export function fileStorage(path: string): FileStorage {
   const ownDirectory = dirname(resolve(path));
 
-  /** The real file, its own directory being there. */
+  /** Creates the directory and returns the real path of the file. */
   const prepare = async (): Promise<string> => {
     try {
       await mkdir(ownDirectory, { recursive: true, mode: directoryMode });
     } catch (error) {
-      throw storageFailed(`The directory ${ownDirectory} cannot be made`, error);
+      throw storageFailed(`The directory ${ownDirectory} cannot be created`, error);
     }
     const file = await followLinks(path);
     await restrictAccess(ownDirectory, file);
@@ -76,7 +76,7 @@ export function fileStorage(path: string): FileStorage {
     write: async (document) => {
       const text = formatDocument(document);
       const file = await prepare();
-      // What cannot be understood is not overwritten.
+      // Throws if the stored document is damaged, so that it is not overwritten.
       await readDocument(file);
       await removeStaleTemporaries(file);
       await replaceFile(file, text);
@@ -95,7 +95,7 @@ export function fileStorage(path: string): FileStorage {
   };
 }
 
-/** Where the file is, or would be made: through links to it, also ones that lead to nothing yet, and through links above it. */
+/** The real path of the file, also if it does not exist yet: resolves links to it and to its directories. */
 async function followLinks(path: string): Promise<string> {
   let file = resolve(path);
   for (let links = 0; ; links++) {
@@ -103,16 +103,18 @@ async function followLinks(path: string): Promise<string> {
     const target = await readlink(file).catch(() => undefined);
     if (target === undefined) return file;
     if (links === maxLinkChain) {
-      throw new LatchkeyError('store_failed', `${path} is a symbolic link that leads nowhere.`);
+      throw new LatchkeyError('store_failed', `${path} is a symbolic link that leads nowhere.`, {
+        obstacle: 'path',
+      });
     }
     file = resolve(dirname(file), target);
   }
 }
 
 /**
- * Takes from others what they may do with the directory and the file.
- * @throws {LatchkeyError} `store_failed` where one belongs to another user, or others may write to a directory
- * that is not ours to change
+ * Removes other users' access to the directories and the file, and reports what it found.
+ * @throws {LatchkeyError} `store_failed` if one belongs to another user, or if others can write to a directory whose
+ * mode cannot be changed
  */
 async function restrictAccess(ownDirectory: string, file: string): Promise<StorageDefect[]> {
   const findings: StorageDefect[] = [];
@@ -126,12 +128,12 @@ async function restrictAccess(ownDirectory: string, file: string): Promise<Stora
     { place: file, mode: fileMode },
   ];
   for (const { place, mode } of places) {
-    const found = await statIfThere(place);
+    const found = await statIfExists(place);
     if (!found) continue;
     const isFile = place === file;
-    // Root could read and change everything anyway.
+    // Root can read and change everything anyway.
     if (found.uid !== uid && found.uid !== 0) {
-      const advice = uid === 0 ? 'Do this as that user.' : 'Change its owner, or use another place.';
+      const advice = uid === 0 ? 'Run the command as that user.' : 'Change its owner, or use another path.';
       throw new LatchkeyError('store_failed', `${place} belongs to another user. ${advice}`);
     }
     const shared = (found.mode & stickyBit) !== 0;
@@ -142,29 +144,29 @@ async function restrictAccess(ownDirectory: string, file: string): Promise<Stora
       );
       const kind = isFile ? 'file' : 'directory';
       const octal = (found.mode & 0o777).toString(8).padStart(4, '0');
-      findings.push({ what: `The ${kind} ${place} was open to others (mode ${octal}).`, mended });
+      findings.push({ what: `The ${kind} ${place} was accessible to others (mode ${octal}).`, mended });
       if (mended) continue;
     }
     if ((found.mode & 0o022) !== 0 && !isFile && !shared) {
       throw new LatchkeyError(
         'store_failed',
-        `Others may write to the directory ${place}. Use another place.`,
+        `Other users can write to the directory ${place}. Use another path.`,
       );
     }
   }
   return findings;
 }
 
-async function statIfThere(path: string) {
+async function statIfExists(path: string) {
   try {
     return await stat(path);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
-    throw storageFailed(`${path} cannot be looked at`, error);
+    throw storageFailed(`${path} cannot be read`, error);
   }
 }
 
-const modeOf = async (path: string): Promise<number | undefined> => (await statIfThere(path))?.mode;
+const modeOf = async (path: string): Promise<number | undefined> => (await statIfExists(path))?.mode;
 
 function readers(directory: number, file: number): FileCheck['readableBy'] {
   if (process.getuid === undefined) return 'unknown';
@@ -180,14 +182,14 @@ async function readDocument(file: string): Promise<CredentialDocument> {
   } catch (error) {
     throw error instanceof LatchkeyError ? error : storageFailed(`The file ${file} cannot be read`, error);
   }
-  // An empty file holds no login that could be lost.
+  // An empty file contains no login that could be lost.
   return text?.trim() ? parseDocument(text, where) : emptyDocument;
 }
 
 async function readBounded(file: string, where: string): Promise<string | undefined> {
   let handle: FileHandle;
   try {
-    // A pipe in its place would otherwise keep us waiting for its other end.
+    // Opening a named pipe would otherwise block until its other end is opened.
     const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
     handle = await open(file, flags);
   } catch (error) {
@@ -196,9 +198,11 @@ async function readBounded(file: string, where: string): Promise<string | undefi
   }
   try {
     const found = await handle.stat();
-    if (!found.isFile()) throw new LatchkeyError('store_failed', `${file} is no regular file.`);
+    if (!found.isFile()) {
+      throw new LatchkeyError('store_failed', `${file} is not a regular file.`, { obstacle: 'path' });
+    }
     if (found.size > documentLimitBytes) {
-      throw corrupt(where, `it is longer than ${documentLimitBytes} bytes`);
+      throw corrupt(where, `more than ${documentLimitBytes} bytes`);
     }
     return await handle.readFile('utf8');
   } finally {
@@ -206,7 +210,7 @@ async function readBounded(file: string, where: string): Promise<string | undefi
   }
 }
 
-/** All or nothing, and on the disk when it resolves: a new file, flushed, takes the old one's name. */
+/** Atomic, and on the disk once it resolves: writes and flushes a new file, then renames it over the old one. */
 async function replaceFile(file: string, text: string): Promise<void> {
   const temporary = `${file}.${process.pid}.${randomBytes(8).toString('hex')}.tmp`;
   try {
@@ -226,7 +230,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 async function syncDirectory(directory: string): Promise<void> {
-  // Windows opens no directories, and keeps renames in order by itself.
+  // Windows cannot open directories, and keeps renames in order by itself.
   if (process.platform === 'win32') return;
   const handle = await open(directory, 'r');
   try {
@@ -236,7 +240,7 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Of processes that were killed between making and renaming one. What cannot be removed does no harm. */
+/** Left by processes that were killed before renaming. One that cannot be removed does no harm. */
 async function removeStaleTemporaries(file: string): Promise<void> {
   const names = await readdir(dirname(file)).catch(() => []);
   for (const name of names) {

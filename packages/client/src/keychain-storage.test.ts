@@ -42,7 +42,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
         finish: worker.finish,
       };
     };
-    /** Resolves when the service has taken its name on the bus. */
+    /** Resolves once the service has registered its name on the bus. */
     const ready = async (address: string) => {
       const { ask } = client(address);
       for (const end = deadline(); (await ask('whyUnavailable')) !== null; await Bun.sleep(20)) {
@@ -50,7 +50,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       }
     };
 
-    test('are kept over a restart, told apart from none, and have a lock of their own', async () => {
+    test('survive a restart of the keychain, and have a lock of their own', async () => {
       const home = fresh('home');
       const first = await startSecretService(home, 'password');
       await ready(first.address);
@@ -70,7 +70,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       await second.stop();
     });
 
-    test('that cannot be understood are store_corrupt, and stay as they are', async () => {
+    test('that are damaged cause store_corrupt, and are left unchanged', async () => {
       const service = await startSecretService(fresh('home'), 'password');
       await ready(service.address);
       const one = client(service.address);
@@ -78,12 +78,12 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       for (const verb of ['writeKeychain', 'readKeychain']) {
         const { code, message } = await one.ask(verb, document);
         expect(code).toBe('store_corrupt');
-        expect(message).toStartWith('The credentials in the keychain cannot be understood: it is no JSON.');
+        expect(message).toStartWith('The credentials in the keychain are damaged: not valid JSON.');
       }
       await service.stop();
     });
 
-    test('are store_failed while the keychain is locked and nobody unlocks it', async () => {
+    test('cause store_failed while the keychain is locked', async () => {
       const home = fresh('home');
       const first = await startSecretService(home, 'password');
       await ready(first.address);
@@ -93,7 +93,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       const locked = await startSecretService(home);
       const one = client(locked.address);
       let answer = await one.ask('readKeychain');
-      // Until the service has taken its name there is nothing to unlock.
+      // There is nothing to unlock until the service has registered its name.
       for (const end = deadline(); /ServiceUnknown|not provided/.test(answer.message); ) {
         if (Date.now() > end) break;
         await Bun.sleep(20);
@@ -105,7 +105,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       await locked.stop();
     });
 
-    test('are not looked for in a bus or a service that does not answer', async () => {
+    test('are reported as unavailable when the bus or the service hangs', async () => {
       const service = await startSecretService(fresh('home'), 'password');
       await ready(service.address);
       const one = client(service.address);
@@ -114,10 +114,10 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       service.signalService('SIGCONT');
       expect(await one.ask('whyUnavailable')).toBeNull();
       service.signalBus('SIGSTOP');
-      expect(await one.ask('whyUnavailable')).toBe('no D-Bus session bus answers');
+      expect(await one.ask('whyUnavailable')).toBe('no D-Bus session bus responds');
       expect(await one.ask('readKeychain')).toEqual({
         code: 'store_failed',
-        message: 'The keychain cannot be read (is it unlocked?): no D-Bus session bus answers.',
+        message: 'The keychain cannot be read (is it unlocked?): no D-Bus session bus responds.',
       });
       service.signalBus('SIGCONT');
       expect(await one.ask('whyUnavailable')).toBeNull();
@@ -127,7 +127,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'without a session bus the native module is not even loaded',
+  'the native module is not loaded without a session bus',
   async () => {
     let loaded = 0;
     const load = async (): Promise<Keyring> => {
@@ -137,7 +137,7 @@ test.skipIf(process.platform !== 'linux')(
     const nowhere = join(base, 'nowhere');
     for (const sessionBus of [{}, { address: `unix:path=${nowhere}` }, { runtimeDirectory: nowhere }]) {
       const storage = keychainStorage({ load, sessionBus });
-      expect(await storage.whyUnavailable()).toBe('no D-Bus session bus answers');
+      expect(await storage.whyUnavailable()).toBe('no D-Bus session bus responds');
       expect(await storage.available()).toBe(false);
       expect(storage.read()).rejects.toMatchObject({ code: 'store_failed' });
     }
@@ -145,7 +145,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('addresses of session buses are understood', () => {
+test('session bus addresses are parsed into socket paths', () => {
   expect(socketsOf({})).toEqual([]);
   expect(socketsOf({ runtimeDirectory: '/run/user/1' })).toEqual(['/run/user/1/bus']);
   expect(socketsOf({ address: 'unix:path=/a%20b,guid=1;tcp:host=x', runtimeDirectory: '/r' })).toEqual([

@@ -25,24 +25,24 @@ interface KeyringEntry {
 export interface KeychainOptions {
   /** `() => import('@napi-rs/keyring')`. Called when the keychain is first used. */
   readonly load: () => Promise<Keyring>;
-  /** Looked at on Linux only. */
+  /** Used on Linux only. */
   readonly sessionBus?: SessionBus;
-  /** The name of the one entry that holds all logins. Default: `latchkey`. */
+  /** The name of the single entry that holds all logins. Default: `latchkey`. */
   readonly service?: string;
-  /** Default: one of the user's that XDG_CONFIG_HOME does not move. */
+  /** Default: a directory of the user, independent of XDG_CONFIG_HOME. */
   readonly lockDirectory?: string;
 }
 
 export interface KeychainStorage extends Storage {
-  /** Why it cannot be used, in words, or undefined where it can. Decided in seconds, without an error. */
+  /** Why the keychain cannot be used, or undefined if it can. Decided within seconds; never throws. */
   whyUnavailable(): Promise<string | undefined>;
-  /** Whether logins can be kept here. */
+  /** Whether the keychain can be used. */
   available(): Promise<boolean>;
 }
 
-/** How long a person may take to unlock the keychain. */
+/** Maximum time for a person to unlock the keychain. */
 export const keychainTimeLimitMilliseconds = 60_000;
-/** How long it may take to find out whether there is one. */
+/** Maximum time to find out whether there is a keychain. */
 export const availabilityTimeLimitMilliseconds = 3_000;
 
 const account = 'credentials';
@@ -50,7 +50,7 @@ const probeAccount = 'probe';
 
 /**
  * Keeps the credentials in the operating system's keychain, all logins in one entry. On Linux that is the Secret
- * Service and nothing else: the kernel's keyring would forget them.
+ * Service only: the kernel's keyring would lose them at the next restart.
  */
 export function keychainStorage({
   load,
@@ -60,7 +60,7 @@ export function keychainStorage({
 }: KeychainOptions): KeychainStorage {
   const entry = async (name: string): Promise<KeyringEntry> => {
     if (process.platform === 'linux' && !(await busAnswers(sessionBus))) {
-      throw new Error('no D-Bus session bus answers');
+      throw new Error('no D-Bus session bus responds');
     }
     const { AsyncEntry } = await load();
     return new AsyncEntry(service, name, { linux: { store: 'secret-service' } });
@@ -71,12 +71,12 @@ export function keychainStorage({
     return text?.trim() ? parseDocument(text, 'the keychain') : emptyDocument;
   };
 
-  /** A keychain that is there but can keep nothing, like one without a collection, shows only when written to. */
+  /** Some keychains fail only on writing, like one without a collection. */
   const probe = async (): Promise<void> => {
     if ((await (await entry(account)).getPassword()) !== null) return;
-    const probed = await entry(probeAccount);
-    await probed.setPassword('probe');
-    await probed.deleteCredential();
+    const probeEntry = await entry(probeAccount);
+    await probeEntry.setPassword('probe');
+    await probeEntry.deleteCredential();
   };
 
   const whyUnavailable = () =>
@@ -90,7 +90,7 @@ export function keychainStorage({
     read,
     write: async (document) => {
       const text = formatDocument(document);
-      // What cannot be understood is not overwritten.
+      // Throws if the stored document is damaged, so that it is not overwritten.
       await read();
       await attempt('written', async () => (await entry(account)).setPassword(text));
     },
@@ -98,7 +98,7 @@ export function keychainStorage({
       try {
         await mkdir(lockDirectory, { recursive: true, mode: 0o700 });
       } catch (error) {
-        throw storageFailed(`The directory ${lockDirectory} cannot be made`, error);
+        throw storageFailed(`The directory ${lockDirectory} cannot be created`, error);
       }
       const hash = createHash('sha256').update(`${service}\n${name}`).digest('hex').slice(0, 16);
       return withProcessLock(join(lockDirectory, `keychain.${hash}.lock`), work, options);
@@ -112,15 +112,15 @@ async function attempt<T>(verb: 'read' | 'written', work: () => Promise<T>): Pro
   try {
     return await withinLimit(work(), keychainTimeLimitMilliseconds);
   } catch (error) {
-    throw storageFailed(`The keychain cannot be ${verb} (is it unlocked?)`, error);
+    throw storageFailed(`The keychain cannot be ${verb} (is it unlocked?)`, error, 'keychain');
   }
 }
 
-/** The call behind the promise cannot be taken back; it is only no longer waited for. */
+/** The underlying call cannot be cancelled; it is only no longer waited for. */
 async function withinLimit<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
   const { promise: limit, reject } = Promise.withResolvers<never>();
-  const late = new Error(`it did not answer within ${milliseconds / 1000} s`);
-  const timer = setTimeout(reject, milliseconds, late);
+  const timeout = new Error(`it did not respond within ${milliseconds / 1000} s`);
+  const timer = setTimeout(reject, milliseconds, timeout);
   try {
     return await Promise.race([promise, limit]);
   } finally {
@@ -128,7 +128,7 @@ async function withinLimit<T>(promise: Promise<T>, milliseconds: number): Promis
   }
 }
 
-/** As far-reaching as the keychain itself: all processes of the user, whatever their XDG_CONFIG_HOME. */
+/** Shared by all processes of the user, like the keychain itself, whatever their XDG_CONFIG_HOME. */
 function defaultLockDirectory(): string {
   const home = homedir();
   if (process.platform === 'win32') return join(home, 'AppData', 'Local', 'latchkey');

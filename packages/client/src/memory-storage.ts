@@ -2,11 +2,11 @@ import { aborted } from './clock.ts';
 import { type CredentialDocument, emptyDocument, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 
-/** Keeps the credentials as long as this process lives. All who are given the same one share them. */
+/** Keeps the credentials in memory, for the lifetime of this process. */
 export function memoryStorage(initial: CredentialDocument = emptyDocument): Storage {
   let document = structuredClone(initial);
-  /** The end of each lock's queue. */
-  const ends = new Map<string, Promise<void>>();
+  /** The tail of each lock's queue. */
+  const tails = new Map<string, Promise<void>>();
 
   return {
     description: 'the memory of this process',
@@ -15,14 +15,14 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
       document = structuredClone(next);
     },
     lock: async (name, work, { signal, timeoutMilliseconds } = {}) => {
-      const before = ends.get(name) ?? Promise.resolve();
+      const before = tails.get(name) ?? Promise.resolve();
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      ends.set(
+      tails.set(
         name,
         before.then(() => released),
       );
       try {
-        await turn(before, name, signal, timeoutMilliseconds);
+        await waitForTurn(before, name, signal, timeoutMilliseconds);
         return await work();
       } finally {
         release();
@@ -31,7 +31,7 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
   };
 }
 
-async function turn(
+async function waitForTurn(
   before: Promise<void>,
   name: string,
   signal: AbortSignal | undefined,
@@ -40,15 +40,15 @@ async function turn(
   if (signal?.aborted) throw aborted(signal);
   let stop = () => {};
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const given = new Promise<never>((_, reject) => {
+  const interrupted = new Promise<never>((_, reject) => {
     stop = () => signal && reject(aborted(signal));
     signal?.addEventListener('abort', stop);
     if (timeoutMilliseconds === undefined) return;
-    const late = () => new LatchkeyError('lock_timeout', `The lock ${name} was not free in time.`);
-    timer = setTimeout(() => reject(late()), timeoutMilliseconds);
+    const timedOut = () => new LatchkeyError('lock_timeout', `The lock ${name} was not released in time.`);
+    timer = setTimeout(() => reject(timedOut()), timeoutMilliseconds);
   });
   try {
-    await Promise.race([before, given]);
+    await Promise.race([before, interrupted]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);

@@ -3,8 +3,8 @@ import type { endpoints } from '@latchkey/contract/endpoints';
 type Endpoints = typeof endpoints;
 
 /**
- * Method and path of every operation, as the contract has them. Only its types are imported, so that its schemas
- * stay out of pages.
+ * Method and path of every operation of the contract. Only its types are imported, which keeps its schemas out of
+ * browser bundles.
  */
 export const operations = {
   startDeviceAuthorization: { method: 'post', path: '/api/v1/auth/device' },
@@ -40,21 +40,21 @@ export const operations = {
 
 export type OperationId = keyof Endpoints;
 
-// Zod keeps a schema's types in `_zod`; reading them there needs no import of zod.
+// Zod keeps a schema's types in `_zod`, where they can be read without importing zod.
 type Output<Schema> = Schema extends { readonly _zod: { readonly output: infer T } } ? T : never;
 type Input<Schema> = Schema extends { readonly _zod: { readonly input: infer T } } ? T : never;
 
-/** What the operation answers; nothing where it answers 204. */
+/** The response body; undefined for a 204. */
 export type Answer<Id extends OperationId> = Endpoints[Id] extends { readonly response: infer Schema }
   ? Output<Schema>
   : undefined;
 
-/** The JSON body that the operation takes. */
+/** The JSON request body. */
 export type Body<Id extends OperationId> = Endpoints[Id] extends { readonly body: infer Schema }
   ? Input<Schema>
   : undefined;
 
-/** The query parameters that the operation takes, as they are written in the address. */
+/** The query parameters, in their encoded form. */
 export type Query<Id extends OperationId> = Endpoints[Id] extends { readonly query: infer Schema }
   ? { readonly [Name in keyof Input<Schema>]?: Input<Schema>[Name] }
   : undefined;

@@ -1,4 +1,4 @@
-// What a poll may meet that no real service says on demand.
+// Responses to polls that a real service does not send on demand.
 
 import { expect, test } from 'bun:test';
 import { codeOf } from '../../../tests/support/client.ts';
@@ -19,7 +19,7 @@ const tokens = {
   token_type: 'Bearer',
   expires_in: 14_400,
   refresh_token: 'lk_rt_x',
-};
+} as const;
 const id = { 'X-Request-Id': 'r' };
 const error = (code: string, members: object = {}) => ({
   error: code,
@@ -32,7 +32,7 @@ const answer =
   () =>
     Response.json(body, { status, headers: { ...id, ...headers } });
 
-/** A login whose polls get these answers, on a clock that only counts. */
+/** Polls with these responses, on a clock that never waits. */
 async function polled(answers: (() => Response)[], start: object = started) {
   const waits: Wait[] = [];
   const clock: Clock = { now: () => 0, sleep: async () => {} };
@@ -49,16 +49,16 @@ async function polled(answers: (() => Response)[], start: object = started) {
 
 const approved = answer(tokens, 200);
 
-test('slow_down is honoured with the interval it brings, and with 5 s more where it brings none', async () => {
-  const told = await polled([answer(error('slow_down', { interval: 30 })), approved]);
-  expect(told).toEqual({ outcome: tokens, seconds: [6, 42], polls: 2 });
-  const untold = await polled([answer(error('slow_down')), answer(error('slow_down')), approved]);
-  expect(untold).toEqual({ outcome: tokens, seconds: [6, 14, 24], polls: 3 });
-  const shrunk = await polled([answer(error('slow_down', { interval: 1 })), approved]);
-  expect(shrunk.seconds).toEqual([6, 7]);
+test('slow_down sets the interval it carries, or adds 5 s', async () => {
+  const withInterval = await polled([answer(error('slow_down', { interval: 30 })), approved]);
+  expect(withInterval).toEqual({ outcome: tokens, seconds: [6, 42], polls: 2 });
+  const without = await polled([answer(error('slow_down')), answer(error('slow_down')), approved]);
+  expect(without).toEqual({ outcome: tokens, seconds: [6, 14, 24], polls: 3 });
+  const shorter = await polled([answer(error('slow_down', { interval: 1 })), approved]);
+  expect(shorter.seconds).toEqual([6, 7]);
 });
 
-test('a server that is busy, broken or hidden behind a portal is asked again, when it says so later', async () => {
+test('polling continues after server errors, proxies, portals and lost connections, and honours Retry-After', async () => {
   const { outcome, seconds } = await polled([
     answer(error('rate_limited'), 429, { 'Retry-After': '40' }),
     answer(error('rate_limited'), 429, { 'Retry-After': '999999999' }),
@@ -76,7 +76,7 @@ test('a server that is busy, broken or hidden behind a portal is asked again, wh
   expect(seconds).toEqual([6, 40, 600, 6, 6, 6, 6, 6, 12]);
 });
 
-test('what nobody can mend by polling ends it', async () => {
+test('errors that polling cannot resolve end it', async () => {
   for (const code of [
     'access_denied',
     'expired_token',
@@ -88,12 +88,12 @@ test('what nobody can mend by polling ends it', async () => {
   expect((await polled([answer({ access_token: 'x' }, 200), approved])).polls).toBe(2);
 });
 
-test('a server that never decides is left after twice the life of the code', async () => {
+test('polling stops after twice the lifetime of the code', async () => {
   const { outcome, polls } = await polled([]);
   expect([outcome, polls]).toEqual(['expired_token', 201]);
 });
 
-test('an answer that starts no login is no Latchkey, and its link is not opened', async () => {
+test('an incomplete response or a link that is not a web page is refused', async () => {
   for (const start of [
     {},
     { ...started, device_code: 7 },
@@ -102,7 +102,7 @@ test('an answer that starts no login is no Latchkey, and its link is not opened'
     expect(await codeOf(polled([], start))).toBe('not_latchkey');
 });
 
-test('an abort ends it at once, before a poll and during one', async () => {
+test('an abort ends polling at once, between polls and during one', async () => {
   for (const moment of ['waiting', 'polling']) {
     const controller = new AbortController();
     const fetch = (url: string, { signal }: RequestInit) => {
@@ -123,4 +123,17 @@ test('an abort ends it at once, before a poll and during one', async () => {
   }
   const api = createApi({ server: 'https://login.example' });
   expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
+});
+
+test('with a pollSignal of its own, a poll in progress outlives the abort and still brings its tokens', async () => {
+  const stop = new AbortController();
+  const clock: Clock = { now: () => 0, sleep: async () => {} };
+  const fetch = async (url: string) => {
+    if (url.endsWith('/device')) return Response.json(started, { headers: id });
+    stop.abort();
+    return approved();
+  };
+  const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }), { clock });
+  const pollSignal = new AbortController().signal;
+  expect(await login.tokens({ signal: stop.signal, pollSignal })).toEqual(tokens);
 });

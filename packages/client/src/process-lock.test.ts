@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 describe.each(runtimes)('a lock held by $name', ({ command }) => {
-  test('is given up by the kernel when its owner is killed', async () => {
+  test('is released by the kernel when its owner is killed', async () => {
     const owner = worker(command);
     expect(await owner.ask(['hold', file])).toBe('held');
     expect((await failure(withProcessLock(file, async () => {}, { timeoutMilliseconds: 50 }))).code).toBe(
@@ -38,7 +38,7 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
     expect(await waiting).toBe('mine');
   });
 
-  test('is kept while its owner is stopped, and those who wait end in lock_timeout', async () => {
+  test('is kept while its owner is suspended, and waiting for it ends in lock_timeout', async () => {
     const owner = worker(command);
     await owner.ask(['hold', file]);
     owner.signal('SIGSTOP');
@@ -54,7 +54,7 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
     for (const one of [owner, waiter]) expect(await one.finish()).toBe('');
   });
 
-  test('excludes another part of the same process, which waits without blocking it', async () => {
+  test('excludes another part of the same process, which waits without blocking the event loop', async () => {
     const one = worker(command);
     const { seen, ticks } = await one.ask(['twice', file]);
     expect([
@@ -65,7 +65,7 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
     expect(await one.finish()).toBe('');
   });
 
-  test('leaves an empty file of mode 0600 and nothing else', async () => {
+  test('leaves only an empty file of mode 0600', async () => {
     const one = worker(command);
     expect(await one.ask(['tryFor', file, 0])).toBe('had');
     expect(readdirSync(directory)).toEqual(['a.lock']);
@@ -73,10 +73,10 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
   });
 
   test.each([
-    ['a few letters', 'abc'],
-    ['many letters', 'rubbish '.repeat(10_000)],
+    ['some text', 'abc'],
+    ['a lot of text', 'rubbish '.repeat(10_000)],
     ['a damaged database', `SQLite format 3\0${'\xff'.repeat(5000)}`],
-  ])('is mended where its file holds %s', async (_, rubbish) => {
+  ])('works although its file contains %s', async (_, rubbish) => {
     writeFileSync(file, rubbish);
     const counter = join(directory, 'counter');
     writeFileSync(counter, '0');
@@ -86,7 +86,7 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
     expect(statSync(file).size).toBe(0);
   });
 
-  test('that somebody writes into meanwhile still excludes', async () => {
+  test('still excludes others after its file was overwritten', async () => {
     const [owner, other] = [worker(command), worker(command)];
     await owner.ask(['hold', file]);
     writeFileSync(file, 'rubbish');
@@ -95,24 +95,26 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
     expect(await other.ask(['tryFor', file, 1000])).toBe('had');
   });
 
-  test('that cannot be made or opened for writing is store_failed with the reason', async () => {
-    const limited = worker([...withoutRootsPowers, ...command]);
+  test('causes store_failed with the reason if its file cannot be created or written', async () => {
+    const unprivileged = worker([...withoutRootsPowers, ...command]);
     mkdirSync(join(directory, 'closed'), { mode: 0o500 });
     const inClosed = join(directory, 'closed', 'a.lock');
-    expect(await limited.ask(['tryFor', inClosed, 0])).toEqual({
+    expect(await unprivileged.ask(['tryFor', inClosed, 0])).toEqual({
       code: 'store_failed',
-      message: `The lock file ${inClosed} cannot be used: permission is denied.`,
+      message: `The lock file ${inClosed} cannot be used: permission denied.`,
     });
     writeFileSync(file, '', { mode: 0o400 });
-    expect(await limited.ask(['tryFor', file, 0])).toMatchObject({ code: 'store_failed' });
+    expect(await unprivileged.ask(['tryFor', file, 0])).toMatchObject({ code: 'store_failed' });
     const inNothing = join(directory, 'nothing', 'a.lock');
-    expect((await limited.ask(['tryFor', inNothing, 0])).message).toEndWith('there is no such directory.');
+    expect((await unprivileged.ask(['tryFor', inNothing, 0])).message).toEndWith(
+      'the directory does not exist.',
+    );
     const aDirectory = join(directory, 'closed');
-    expect(await limited.ask(['tryFor', aDirectory, 0])).toMatchObject({ code: 'store_failed' });
+    expect(await unprivileged.ask(['tryFor', aDirectory, 0])).toMatchObject({ code: 'store_failed' });
   });
 });
 
-test('no two of many processes, on Bun and Node together, hold one lock at a time', async () => {
+test('only one of many processes, on Bun and Node together, holds a lock at a time', async () => {
   const counter = join(directory, 'counter');
   writeFileSync(counter, '0');
   const commands = Array.from({ length: 8 }, (_, index) => runtimes[index % runtimes.length]!.command);
@@ -123,17 +125,17 @@ test('no two of many processes, on Bun and Node together, hold one lock at a tim
   expect(await Promise.all(workers.map((one) => one.finish()))).toEqual(workers.map(() => ''));
 });
 
-test('the lock is free again after work that fails, and the failure comes through', async () => {
-  const error = await failure(withProcessLock(file, () => Promise.reject(new Error('of the work'))));
-  expect(error.message).toBe('of the work');
+test('a lock is released when the work fails, and the error is passed on', async () => {
+  const error = await failure(withProcessLock(file, () => Promise.reject(new Error('the work failed'))));
+  expect(error.message).toBe('the work failed');
   expect(await withProcessLock(file, async () => 'had', { timeoutMilliseconds: 0 })).toBe('had');
 });
 
-test('a signal ends the waiting, and work is not begun once it has come', async () => {
+test('an abort ends the wait, and the work does not start after it', async () => {
   const stop = new AbortController();
-  let begun = 0;
+  let started = 0;
   const work = async () => {
-    begun++;
+    started++;
   };
   await withProcessLock(file, async () => {
     const waiting = withProcessLock(file, work, { signal: stop.signal });
@@ -141,5 +143,5 @@ test('a signal ends the waiting, and work is not begun once it has come', async 
     expect((await failure(waiting)).code).toBe('aborted');
   });
   expect((await failure(withProcessLock(file, work, { signal: stop.signal }))).code).toBe('aborted');
-  expect(begun).toBe(0);
+  expect(started).toBe(0);
 });

@@ -1,6 +1,6 @@
-// A lock across processes that the kernel gives up when its owner dies, however it dies. It is the lock of an
-// SQLite database in which nothing is ever stored: SQLite knows how to lock a file on every system, also
-// between two parts of one process, and both Node and Bun bring it along.
+// A lock across processes that the kernel releases when its owner dies, however it dies. It is the lock of an
+// SQLite database in which nothing is ever stored: SQLite can lock a file on every system, also between two parts
+// of one process, and comes with both Node and Bun.
 
 import { accessSync, constants, lstatSync, truncateSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -9,9 +9,9 @@ import type { LockOptions } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
-/** How long to wait for a lock where the caller names no limit. */
+/** Default for the wait for a lock. */
 export const lockTimeoutMilliseconds = 10_000;
-/** Pauses between tries double from the first to the longest; each is cut by chance to between half and all of it. */
+/** Pauses between tries double from the first to the maximum, with a random jitter of half a pause. */
 const firstPauseMilliseconds = 2;
 const maxPauseMilliseconds = 50;
 
@@ -21,9 +21,10 @@ const sqliteCorrupt = 11;
 const sqliteNotADatabase = 26;
 
 /**
- * Does the work while no one else, in this or another process, holds the lock of this file. The file is made
- * where it is missing (0600, empty); its directory must be there. Owners that are merely stopped keep the lock.
- * @throws {LatchkeyError} `lock_timeout`, `aborted`, `store_failed` (the file cannot be made); the work was not begun
+ * Runs the work while holding the lock of this file, across all processes. Creates the file if it is missing (0600,
+ * empty); its directory must exist. An owner that is only suspended keeps the lock.
+ * @throws {LatchkeyError} `lock_timeout`, `aborted`, `store_failed` (the file cannot be created); the work has not
+ * started then
  */
 export async function withProcessLock<T>(
   file: string,
@@ -48,14 +49,14 @@ export async function withProcessLock<T>(
   }
 }
 
-/** The connection that holds the lock until it is closed, or undefined while someone else does. */
+/** The connection that holds the lock until it is closed, or undefined if the lock is taken. */
 function tryLock(file: string): DatabaseSync | undefined {
   const { DatabaseSync } = loadSqlite();
   let connection: DatabaseSync | undefined;
   try {
     ensureLockFile(file);
     connection = new DatabaseSync(file);
-    // Without a journal file nothing is written: none is left by a process that dies, and a full disk can be locked.
+    // No journal file: a killed process leaves nothing behind, and the lock works on a full disk.
     connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return connection;
   } catch (error) {
@@ -68,7 +69,7 @@ function tryLock(file: string): DatabaseSync | undefined {
 }
 
 /**
- * Makes the file with the right mode, and says why where that fails. SQLite would open one that it may only read,
+ * Creates the file with the right mode, or throws the system's error. SQLite itself would open a read-only file
  * and then take no lock at all.
  */
 function ensureLockFile(file: string): void {
@@ -85,12 +86,12 @@ function ensureLockFile(file: string): void {
 }
 
 /**
- * Mends a lock file that something else has been written into, for the next try. Emptied in place, never
- * replaced: whoever holds or takes its lock meanwhile has the same file.
+ * Empties a lock file with foreign content, for the next try. It is never replaced, so that every process locks the
+ * same file.
  */
 function emptyLockFile(file: string): undefined {
   try {
-    if (!lstatSync(file).isFile()) throw new Error('it is no regular file');
+    if (!lstatSync(file).isFile()) throw new Error('it is not a regular file');
     truncateSync(file);
   } catch (error) {
     throw storageFailed(`The lock file ${file} cannot be used`, error);
@@ -104,13 +105,13 @@ const primaryCodeOf = (error: unknown): number | undefined =>
 
 let sqlite: typeof import('node:sqlite') | undefined;
 
-/** Without the warning that Node 22 prints: standard error belongs to the program. */
+/** Suppresses the warning that Node 22 prints: standard error belongs to the program. */
 function loadSqlite(): typeof import('node:sqlite') {
   if (sqlite) return sqlite;
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
-    // Loaded in one step, so that no other warning falls into it.
+    // Synchronous, so that no other warning is suppressed.
     sqlite = process.getBuiltinModule('node:sqlite');
   } finally {
     process.emitWarning = emitWarning;

@@ -1,4 +1,4 @@
-// What never ends a login: networks, busy servers, strangers, stores that fail, people who change their mind.
+// Failures that must never remove a stored login: networks, busy servers, other servers, failing stores, aborts.
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../tests/support/app.ts';
@@ -10,7 +10,7 @@ import { openSession } from './session.ts';
 
 const fourHours = 14_400;
 
-/** A login whose access token has run out, in a storage that a test may get in the way of. */
+/** A stored login whose access token has expired. */
 async function expired(service: TestApp, storage: Storage = memoryStorage()) {
   const store = credentialStore(storage, service.ctx.config.baseUrl);
   const tokens = await service.deviceLogin(await service.login());
@@ -21,13 +21,13 @@ async function expired(service: TestApp, storage: Storage = memoryStorage()) {
   return { store, wire, session };
 }
 
-const tokensWith = (strange: object) =>
+const tokensWith = (unusual: object) =>
   Response.json(
-    { access_token: 'lk_at_a', refresh_token: 'lk_rt_a', token_type: 'Bearer', expires_in: 60, ...strange },
+    { access_token: 'lk_at_a', refresh_token: 'lk_rt_a', token_type: 'Bearer', expires_in: 60, ...unusual },
     { headers: { 'X-Request-Id': 'r' } },
   );
 
-const foreign: Record<string, () => Response> = {
+const notRefusals: Record<string, () => Response> = {
   'bad gateway': () => new Response('<html>', { status: 502 }),
   'draining service': () =>
     Response.json(
@@ -40,8 +40,8 @@ const foreign: Record<string, () => Response> = {
   'redirect to another host': () => Response.redirect('https://evil.example/', 307),
   "another OAuth server's invalid_grant": () => Response.json({ error: 'invalid_grant' }, { status: 400 }),
   'answer without tokens': () => Response.json({ ok: true }, { headers: { 'X-Request-Id': 'r' } }),
-  'token for ever': () => tokensWith({ expires_in: 1e306 }),
-  'token that no header can carry': () => tokensWith({ access_token: 'lk_at_a\r\nb' }),
+  'token with an absurd lifetime': () => tokensWith({ expires_in: 1e306 }),
+  'token that a header cannot carry': () => tokensWith({ access_token: 'lk_at_a\r\nb' }),
   'not found': () => new Response('', { status: 404 }),
   'lost network': () => {
     throw new TypeError('network');
@@ -49,14 +49,14 @@ const foreign: Record<string, () => Response> = {
 };
 
 onBothDatabases('a stored login', (open) => {
-  test('survives every answer that is not its own service refusing it, and goes on afterwards', async () => {
+  test('survives every response but a refusal by its own service, and works afterwards', async () => {
     const service = await open();
     const { store, wire, session } = await expired(service);
     const before = await store.read();
-    for (const [what, answer] of Object.entries(foreign)) {
-      wire.replace = answer;
+    for (const [name, respond] of Object.entries(notRefusals)) {
+      wire.replace = respond;
       const error = await session.accessToken().catch((thrown: unknown) => thrown);
-      expect([what, error]).toEqual([what, expect.any(LatchkeyError)]);
+      expect([name, error]).toEqual([name, expect.any(LatchkeyError)]);
       expect({ ...(await store.read()), refresh_started_at: 0 }).toEqual({
         ...before!,
         refresh_started_at: 0,
@@ -69,7 +69,7 @@ onBothDatabases('a stored login', (open) => {
   });
 });
 
-test('a store that cannot be written is found before the token is spent: nothing is sent', async () => {
+test('no refresh is sent if the store cannot be written, and one that cannot be stored is repeated later', async () => {
   const service = await openApp('sqlite');
   const storage = memoryStorage();
   let broken = false;
@@ -85,7 +85,7 @@ test('a store that cannot be written is found before the token is spent: nothing
   expect(await codeOf(session.accessToken())).toBe('store_failed');
   expect(wire.sent).toEqual([]);
 
-  // It breaks after the exchange: nobody uses what nobody has kept, and the service repeats it later.
+  // The store breaks after the refresh: the new tokens are not used, and the service repeats them later.
   broken = false;
   wire.before = async () => {
     broken = true;
@@ -99,7 +99,7 @@ test('a store that cannot be written is found before the token is spent: nothing
   await service.close();
 });
 
-test('a login that somebody stores in the very moment of clearing is not cleared', async () => {
+test('a login stored at the moment of removal is not removed', async () => {
   const service = await openApp('sqlite');
   const storage = memoryStorage();
   let meanwhile: (() => Promise<void>) | undefined;
@@ -125,7 +125,7 @@ test('a login that somebody stores in the very moment of clearing is not cleared
   await service.close();
 });
 
-test('the successor is in the store before anybody is given it', async () => {
+test('new tokens are stored before they are used', async () => {
   const service = await openApp('sqlite');
   const storage = memoryStorage();
   const events: string[] = [];
@@ -144,7 +144,7 @@ test('the successor is in the store before anybody is given it', async () => {
   await service.close();
 });
 
-test('a token that still works is handed out when its early renewal fails, whatever the reason', async () => {
+test('a token that still works is returned when its early refresh fails for any reason', async () => {
   const service = await openApp('sqlite');
   for (const fail of [
     { write: () => Promise.reject(new LatchkeyError('store_failed', 'read-only')) },
@@ -161,16 +161,16 @@ test('a token that still works is handed out when its early renewal fails, whate
   await service.close();
 });
 
-test('one asker may leave at any moment; the others get their token, and the last one to leave ends it', async () => {
+test('an aborted caller does not affect the others, and the refresh is aborted with its last caller', async () => {
   const service = await openApp('sqlite');
   const { wire, session, store } = await expired(service);
   expect(await codeOf(session.accessToken({ signal: AbortSignal.abort() }))).toBe('aborted');
   expect(wire.sent).toEqual([]);
 
-  const leaver = new AbortController();
-  wire.before = async () => leaver.abort();
+  const leaving = new AbortController();
+  wire.before = async () => leaving.abort();
   const [left, stayed] = await Promise.all([
-    codeOf(session.accessToken({ signal: leaver.signal })),
+    codeOf(session.accessToken({ signal: leaving.signal })),
     session.accessToken(),
   ]);
   expect(left).toBe('aborted');
@@ -192,7 +192,7 @@ test('one asker may leave at any moment; the others get their token, and the las
   await service.close();
 });
 
-test('an abort while waiting for the lock leaves the lock to those who wait on', async () => {
+test('an abort while waiting for a lock does not affect the others in its queue', async () => {
   const storage = memoryStorage();
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const owner = storage.lock('refresh', () => held);

@@ -9,150 +9,151 @@ import {
 } from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 
-export interface RefreshParts {
+export interface RefreshContext {
   readonly api: Api;
   readonly store: CredentialStore;
   readonly clock: Clock;
 }
 
-/** How hard one exchange tries. */
+/** How persistently one refresh tries. */
 export interface Effort {
-  /** Before each further try; none means one try. */
+  /** Before each retry; none means a single try. */
   readonly pausesMilliseconds: readonly number[];
-  /** For each try. */
+  /** Of each try. */
   readonly timeoutMilliseconds: number;
-  /** Undefined: the store's own. */
+  /** Undefined: the store's default. */
   readonly lockMilliseconds: number | undefined;
 }
 
-/** All tries and pauses together stay below the time that others wait for the lock. */
+/** All tries and pauses together take less than the time that others wait for the lock. */
 export const fullEffort: Effort = {
   pausesMilliseconds: [250, 1000, 3000],
   timeoutMilliseconds: 10_000,
   lockMilliseconds: undefined,
 };
 
-/** For a token that still works: nobody should wait long for a better one. */
+/** For a token that still works: callers should not wait long for a new one. */
 export const earlyEffort: Effort = {
   pausesMilliseconds: [],
   timeoutMilliseconds: 5_000,
   lockMilliseconds: 1_000,
 };
 
-/** A server that asks for more patience than this is not asked again by itself. */
+/** A longer `Retry-After` is left to the caller. */
 const maxPauseMilliseconds = 5_000;
-/** Before a refused login is given up: somebody who does not share the lock may be about to store its successor. */
+/** Before a refused login is removed: a process that does not share the lock may be about to store its successor. */
 const secondLookMilliseconds = 1_000;
-/** A repeated answer may bring a token that has run out since, and another process may have stored another key. */
+/** A replayed response may bring a token that has expired since, and another process may have stored another key. */
 const maxRounds = 3;
 
 /**
- * The stored login, with another access token than the unwanted one. One process at a time exchanges; who waited
- * finds the result. Nothing is sent before the store has shown that it can be written, and the successor is
- * stored before anybody uses it.
- * @throws {LatchkeyError} `not_logged_in`, `login_over` (and it is removed), `account_disabled`, `store_failed`,
- * `lock_timeout`, whatever kept the exchange from its answer, `aborted`
+ * The stored login, with an access token other than the rejected one. One process at a time refreshes, and waiting
+ * processes use its result. Nothing is sent before a write to the store has succeeded, and the successor is stored
+ * before it is used.
+ * @throws {LatchkeyError} `not_logged_in`, `login_over` (the login is removed), `account_disabled`, `store_failed`,
+ * `lock_timeout`, `aborted`, or the error that the last try failed with
  */
 export const renewLogin = (
-  parts: RefreshParts,
-  unwantedAccessToken: string,
+  context: RefreshContext,
+  rejectedAccessToken: string,
   effort: Effort,
   signal: AbortSignal,
 ): Promise<StoredLogin> =>
-  parts.store.lockForRefresh(
+  context.store.lockForRefresh(
     async () => {
-      let login = await storedLogin(parts.store);
-      const isOver = () => login.access_token_expires_at <= parts.clock.now();
-      if (login.access_token !== unwantedAccessToken && !isOver()) return login;
-      const { refresh_token: spent } = login;
+      let stored = await requireStoredLogin(context.store);
+      const isExpired = () => stored.access_token_expires_at <= context.clock.now();
+      if (stored.access_token !== rejectedAccessToken && !isExpired()) return stored;
+      const { refresh_token: spent } = stored;
       for (let round = 0; round < maxRounds; round++) {
-        login = await exchange(parts, login, effort, signal);
-        if (login.refresh_token !== spent && !isOver()) break;
+        stored = await refreshOnce(context, stored, effort, signal);
+        if (stored.refresh_token !== spent && !isExpired()) break;
       }
-      return login;
+      return stored;
     },
     { signal, timeoutMilliseconds: effort.lockMilliseconds },
   );
 
-/** @throws {LatchkeyError} `not_logged_in` */
-export async function storedLogin(store: CredentialStore): Promise<StoredLogin> {
-  const login = await store.read();
-  if (!login) throw new LatchkeyError('not_logged_in', `There is no login for ${store.server}.`);
-  return login;
+/** @throws {LatchkeyError} `not_logged_in` if none is stored */
+export async function requireStoredLogin(store: CredentialStore): Promise<StoredLogin> {
+  const stored = await store.read();
+  if (!stored) throw new LatchkeyError('not_logged_in', `You are not signed in to ${store.server}.`);
+  return stored;
 }
 
-async function exchange(
-  parts: RefreshParts,
-  login: StoredLogin,
+async function refreshOnce(
+  context: RefreshContext,
+  stored: StoredLogin,
   effort: Effort,
   signal: AbortSignal,
 ): Promise<StoredLogin> {
-  const { store, clock } = parts;
-  const started = { ...login, refresh_started_at: clock.now() };
-  if (!(await store.replace(login, started))) return storedLogin(store);
+  const { store, clock } = context;
+  const started = { ...stored, refresh_started_at: clock.now() };
+  if (!(await store.replace(stored, started))) return requireStoredLogin(store);
   let successor: Successor | undefined;
   try {
-    successor = await send(parts, login, effort, signal);
+    successor = await requestSuccessor(context, stored, effort, signal);
   } catch (error) {
-    if (hasCode(error, 'invalid_grant') && error.status === 400) return refused(parts, login, error);
+    if (hasCode(error, 'invalid_grant') && error.status === 400)
+      return resolveRefusal(context, stored, error);
     throw error;
   }
-  if (!successor) return storedLogin(store);
-  const { refresh_started_at: _, ...lasting } = login;
+  if (!successor) return requireStoredLogin(store);
+  const { refresh_started_at: _, ...lasting } = stored;
   const next: StoredLogin = { ...lasting, ...successor };
-  return (await store.replace(login, next)) ? next : storedLogin(store);
+  return (await store.replace(stored, next)) ? next : requireStoredLogin(store);
 }
 
 type Successor = ReturnType<typeof tokenMembers>;
 
 /**
- * The same request with the same key is the same exchange, however often it is sent. Undefined when somebody who
- * does not share the lock has stored another token or key between two tries: the token at hand may be two
- * exchanges old by then, and the service takes such a token for stolen.
+ * Requests the successor, with retries: the same request with the same key counts as one refresh. Undefined if a
+ * process that does not share the lock has stored another token or key between two tries. The token at hand may be
+ * two refreshes old by then, and the service treats such a token as stolen.
  */
-async function send(
-  { api, store, clock }: RefreshParts,
-  login: StoredLogin,
+async function requestSuccessor(
+  { api, store, clock }: RefreshContext,
+  stored: StoredLogin,
   { pausesMilliseconds, timeoutMilliseconds }: Effort,
   signal: AbortSignal,
 ): Promise<Successor | undefined> {
   for (let tries = 0; ; tries++) {
-    if (tries > 0 && !isSameGrant(await storedLogin(store), login)) return undefined;
-    const askedAt = clock.now();
+    if (tries > 0 && !isSameGrant(await requireStoredLogin(store), stored)) return undefined;
+    const requestedAt = clock.now();
     try {
       const answer = await api.call('refresh', {
-        body: { refresh_token: login.refresh_token },
-        headers: { 'Idempotency-Key': login.idempotency_key },
+        body: { refresh_token: stored.refresh_token },
+        headers: { 'Idempotency-Key': stored.idempotency_key },
         signal,
         timeoutMilliseconds,
       });
-      return tokenMembers(checkedTokens(answer), askedAt);
+      return tokenMembers(checkedTokens(answer), requestedAt);
     } catch (error) {
       const pause = pausesMilliseconds[tries];
       if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;
-      const wanted = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
-      if (wanted > maxPauseMilliseconds) throw error;
-      await clock.sleep(wanted, signal);
+      const milliseconds = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
+      if (milliseconds > maxPauseMilliseconds) throw error;
+      await clock.sleep(milliseconds, signal);
     }
   }
 }
 
 /**
- * The service refused this refresh token with this key. Either somebody has renewed the login, or stored the key
- * that the token was really spent with, or the login is over.
+ * Resolves a refused refresh. Another process may have refreshed the login, or stored the key that the token was
+ * really spent with; otherwise the session has ended, and the stored login is removed.
  */
-async function refused(
-  { store, clock }: RefreshParts,
-  login: StoredLogin,
+async function resolveRefusal(
+  { store, clock }: RefreshContext,
+  refused: StoredLogin,
   cause: LatchkeyError,
 ): Promise<StoredLogin> {
   for (const pause of [0, secondLookMilliseconds]) {
     await clock.sleep(pause);
-    const stored = await storedLogin(store);
-    if (!isSameGrant(stored, login)) return stored;
+    const stored = await requireStoredLogin(store);
+    if (!isSameGrant(stored, refused)) return stored;
   }
-  if (!(await store.replace(login, null))) return storedLogin(store);
-  throw new LatchkeyError('login_over', `The login at ${store.server} is over.`, {
+  if (!(await store.replace(refused, null))) return requireStoredLogin(store);
+  throw new LatchkeyError('login_over', `Your session at ${store.server} has ended.`, {
     status: cause.status,
     requestId: cause.requestId,
     cause,

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 
-/** Where the Secret Service of Linux is asked for; the environment's own words. */
+/** Where to find the Secret Service on Linux, as given by the environment. */
 export interface SessionBus {
   /** `DBUS_SESSION_BUS_ADDRESS` */
   readonly address?: string | undefined;
@@ -9,12 +9,12 @@ export interface SessionBus {
   readonly runtimeDirectory?: string | undefined;
 }
 
-/** A bus that is alive answers within a millisecond. */
+/** A working bus responds within a millisecond. */
 export const busTimeLimitMilliseconds = 1000;
 
 /**
- * Whether a message bus listens there and answers. Asked before anything that would wait without end for one that
- * does not.
+ * Whether a message bus listens and responds there. Check this first: the keychain library would wait forever for a
+ * bus that hangs.
  */
 export async function busAnswers(bus: SessionBus): Promise<boolean> {
   for (const path of socketsOf(bus)) {
@@ -23,16 +23,16 @@ export async function busAnswers(bus: SessionBus): Promise<boolean> {
   return false;
 }
 
-/** The paths of the sockets; an abstract one begins with NUL. @see D-Bus Specification, Server Addresses */
+/** The socket paths; an abstract socket begins with NUL. @see D-Bus Specification, Server Addresses */
 export function socketsOf({ address, runtimeDirectory }: SessionBus): string[] {
   if (!address) return runtimeDirectory ? [join(runtimeDirectory, 'bus')] : [];
   return address
     .split(';')
-    .filter((one) => one.startsWith('unix:'))
-    .flatMap((one) => {
-      const pairs = one.slice('unix:'.length).split(',');
+    .filter((candidate) => candidate.startsWith('unix:'))
+    .flatMap((candidate) => {
+      const pairs = candidate.slice('unix:'.length).split(',');
       const value = (key: string) =>
-        unescaped(pairs.find((pair) => pair.startsWith(`${key}=`))?.slice(key.length + 1));
+        decodeValue(pairs.find((pair) => pair.startsWith(`${key}=`))?.slice(key.length + 1));
       const path = value('path');
       const abstract = value('abstract');
       if (path) return [path];
@@ -40,7 +40,7 @@ export function socketsOf({ address, runtimeDirectory }: SessionBus): string[] {
     });
 }
 
-function unescaped(value: string | undefined): string | undefined {
+function decodeValue(value: string | undefined): string | undefined {
   try {
     return value === undefined ? undefined : decodeURIComponent(value);
   } catch {
@@ -48,7 +48,7 @@ function unescaped(value: string | undefined): string | undefined {
   }
 }
 
-/** Asks for the ways to authenticate, and takes any answer for a sign of life. */
+/** Starts authentication and counts any response as a sign of life. */
 function socketAnswers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ path });

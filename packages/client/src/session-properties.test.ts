@@ -1,5 +1,5 @@
-// Whatever happens to the processes that share a stored login, in whatever order: nobody is logged out, and nobody
-// looks like a thief. The contract's own limit holds: a lost answer is asked for again within 600 s.
+// Whatever happens to the processes that share a stored login, in any order: the session does not end, and no refresh
+// looks like a theft. Lost responses are requested again within the contract's 600 s.
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -10,28 +10,28 @@ import { memoryStorage } from './memory-storage.ts';
 import { openSession, type Session } from './session.ts';
 import type { Fetch } from './transport.ts';
 
-/** With room for the pauses between tries. */
+/** Leaves room for the pauses between retries. */
 const repeatWithinSeconds = 500;
 const never = new Promise<never>(() => {});
 
-/** What one process among several does or suffers. */
+/** What happens to one of the processes. */
 type Step =
-  /** Some ask at once, in two processes. */
-  | { do: 'ask'; askers: number }
-  /** The next answers get lost: of a refresh, or of what was asked with the token. */
+  /** Concurrent calls in two processes. */
+  | { do: 'call'; callers: number }
+  /** The next responses are lost, of a refresh or of a call with the token. */
   | { do: 'lose'; answers: number }
-  /** A process is killed before its request has left, or after the service has done what it asked. */
+  /** A process is killed before its request is sent, or after the service has handled it. */
   | { do: 'kill'; when: 'before' | 'after' }
-  /** Processes that do not share the refresh lock, or no lock at all, ask at the same time as one that does. */
+  /** Processes that share only the document lock, or none, refresh at the same time as one that shares both. */
   | { do: 'renewElsewhere'; processes: number; lock: 'document' | 'none' }
-  /** The access token is refused, as after a change of keys. */
+  /** The access token is rejected, as after a key rotation. */
   | { do: 'refuse' }
   | { do: 'pass'; seconds: number }
-  /** This machine's clock is set to be so far from the service's. */
+  /** This machine's clock is set to this difference from the service's. */
   | { do: 'setClock'; seconds: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constant('ask'), askers: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({ do: fc.constant('call'), callers: fc.integer({ min: 1, max: 8 }) }),
   fc.record({ do: fc.constant('lose'), answers: fc.integer({ min: 1, max: 9 }) }),
   fc.record({ do: fc.constant('kill'), when: fc.constantFrom('before', 'after') }),
   fc.record({
@@ -67,11 +67,11 @@ async function processesOf(service: TestApp) {
 
   const run = async (step: Step): Promise<void> => {
     switch (step.do) {
-      case 'ask': {
-        const asked = Array.from({ length: step.askers }, (_, n) =>
+      case 'call': {
+        const calls = Array.from({ length: step.callers }, (_, n) =>
           codeOf((n % 2 ? one : other).call('getProfile')),
         );
-        for (const code of await Promise.all(asked)) expect(['no error', 'unreachable']).toContain(code);
+        for (const code of await Promise.all(calls)) expect(['no error', 'unreachable']).toContain(code);
         return;
       }
       case 'lose':
@@ -129,7 +129,7 @@ async function processesOf(service: TestApp) {
 }
 
 onBothDatabases('processes that share a stored login', (open, dialect) => {
-  test('are never logged out and never look like thieves, whatever gets lost, killed or set wrong', async () => {
+  test('keep their session and never look like a theft, whatever is lost, killed or set wrong', async () => {
     const service = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {

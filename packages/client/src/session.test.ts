@@ -14,11 +14,11 @@ const outcomesOf = (service: TestApp, route: string): string[] =>
     .filter((line) => line.route === `/api/v1/auth/${route}`)
     .map(({ detail, outcome }) => detail ?? outcome);
 
-/** A terminal's login in a store, on a service in this process. */
+/** A stored device login, on a service in this process. */
 async function loggedIn(service: TestApp) {
   const browser = await service.login();
   const store = await storeWith(service, await service.deviceLogin(browser));
-  // Two access tokens of one login that end in the same millisecond are the same.
+  // Two access tokens of one session that expire in the same millisecond are identical.
   service.pass(1);
   const wire = lossy(fetchOf(service));
   const open = () => openSession({ api: apiOf(service, wire.fetch), store, clock: clockOf(service) });
@@ -27,7 +27,7 @@ async function loggedIn(service: TestApp) {
 }
 
 onBothDatabases('a session of the SDK', (open) => {
-  test('hands out the stored token while it is fresh, without a request', async () => {
+  test('returns the stored token without a request while it is fresh', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
     expect(await session().accessToken()).toBe((await store.read())!.access_token);
@@ -40,7 +40,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('50 askers at once, in two sessions on one store, cause one refresh and get one token', async () => {
+  test('50 concurrent calls, in two sessions on one store, share one refresh and get the same token', async () => {
     const service = await open();
     const { open: session, works } = await loggedIn(service);
     service.pass(fourHours);
@@ -53,7 +53,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a lost answer is asked for again with the same key and brings the same tokens', async () => {
+  test('a lost refresh response is requested again with the same key and brings the same tokens', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
     const before = (await store.read())!;
@@ -72,7 +72,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a copy of the credentials follows the login no further than its next refresh', async () => {
+  test('a copy of the credentials can repeat the next refresh, and none after it', async () => {
     const service = await open();
     const { open: session, store, works } = await loggedIn(service);
     const copy = credentialStore(memoryStorage(), store.server);
@@ -90,7 +90,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('credentials of an earlier release, whose keys followed from one another, are refreshed as they are', async () => {
+  test('credentials of an earlier release, with derived keys, are refreshed unchanged', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
     const derived = 'b3d1c5a0f2e49786'.repeat(4);
@@ -104,12 +104,12 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a refused request is sent again with the key that somebody else has stored for the same token', async () => {
+  test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
     const before = (await store.read())!;
     service.pass(fourHours);
-    // Without a working lock two processes may store one token with two keys, each in the place of the other.
+    // Without a working lock, two processes may store the same token with different keys.
     wire.before = async () => {
       wire.before = async () => {};
       const other = { ...before, idempotency_key: 'stored last' };
@@ -128,7 +128,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a process that dies before it has the answer leaves all that the next one needs', async () => {
+  test('the next process completes the refresh of one that died before the response', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
     service.pass(fourHours - 100);
@@ -144,7 +144,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('an exchange without an answer is finished by the next who asks, long before the token runs out', async () => {
+  test('a refresh without a response is completed by the next call, long before the token expires', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
     const before = (await store.read())!;
@@ -157,7 +157,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a repeated answer whose token has run out meanwhile is followed by one whose token works', async () => {
+  test('a repeated response whose token has expired is followed by another refresh', async () => {
     const service = await open({ settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
     const { open: session, wire, store, works } = await loggedIn(service);
     const before = (await store.read())!;
@@ -169,12 +169,12 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('what somebody else renewed meanwhile is used, and nothing is cleared', async () => {
+  test('tokens that another process refreshed meanwhile are used, and the login is kept', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
     const before = (await store.read())!;
     service.pass(fourHours);
-    // Somebody without our lock renews between our look at the store and the service's.
+    // A process without the lock refreshes between the read of the store and the request.
     wire.before = async () => {
       wire.before = async () => {};
       const answer = await service.ask('POST', '/refresh', { json: before });
@@ -186,7 +186,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a login that the service refuses for good is cleared, and only that one', async () => {
+  test('a login that the service refuses for good is removed, and a newer one is kept', async () => {
     const service = await open();
     const { open: session, browser, store } = await loggedIn(service);
     await service.ask('POST', '/revoke', { token: browser.access_token });
@@ -208,7 +208,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a disabled account is said so, and its login stays', async () => {
+  test('a disabled account is reported as such, and its stored login is kept until logout', async () => {
     const service = await open();
     const { open: session, store } = await loggedIn(service);
     await setDisabled(service.ctx, 'ada@example.com', true);
@@ -220,7 +220,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a token that is refused early is replaced once, and the call repeated once', async () => {
+  test('a rejected token is refreshed once, and the call repeated once', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
     const broken = { ...(await store.read())!, access_token: 'lk_at_broken' };
@@ -231,7 +231,7 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
     expect(outcomesOf(service, 'me')).toHaveLength(20);
 
-    // One whose every access token is refused: twice, and no more.
+    // If every access token is rejected, the call is sent twice and no more.
     wire.sent.length = 0;
     wire.replace = (url) => (url.endsWith('/me') ? refusal() : undefined);
     expect(await codeOf(one.call('getProfile'))).toBe('invalid_token');
@@ -240,7 +240,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('fetch adds the token for the service only, and asks once more after a 401', async () => {
+  test('fetch sends the token only to the service, and repeats the request once after a 401', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
     const one = session();
@@ -259,20 +259,20 @@ onBothDatabases('a session of the SDK', (open) => {
     await one.fetch('https://elsewhere.example/', { headers: { 'X-Own': '1' } });
     expect(wire.sent.map(({ headers }) => [...headers.keys()])).toEqual([['x-own']]);
     const { promise: silence } = Promise.withResolvers<Response>();
-    const deaf = openSession({
+    const hanging = openSession({
       api: apiOf(service, () => silence),
       store,
       clock: clockOf(service),
       fetchTimeoutMilliseconds: 20,
     });
-    expect(await codeOf(deaf.fetch('/'))).toBe('timeout');
+    expect(await codeOf(hanging.fetch('/'))).toBe('timeout');
     const stream = new Blob(['x']).stream();
     expect((await one.fetch('/', { method: 'POST', body: stream })).status).toBe(401);
     expect(wire.sent).toHaveLength(2);
     await service.close();
   });
 
-  test('logging out ends this login, or all of them, and clears it only when the service has agreed', async () => {
+  test('logout ends this session or all of them, and removes the stored login only once the service has confirmed', async () => {
     const service = await open();
     const { open: session, wire, store, browser } = await loggedIn(service);
     wire.replace = () => new Response('', { status: 502 });
@@ -281,7 +281,7 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(await codeOf(session().logout())).toBe('not_latchkey');
     expect(await store.read()).not.toBeNull();
     wire.replace = () => undefined;
-    // The answer gets lost; the second time the service knows the login no more.
+    // The response is lost; the second time, the service no longer knows the session.
     wire.loseNext(1);
     expect(await codeOf(session().logout())).toBe('unreachable');
     await session().logout();
@@ -296,7 +296,7 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('a clock that was set back or forward costs a refresh at most', async () => {
+  test('a clock that is set back or forward costs at most one refresh', async () => {
     const service = await open();
     const { store, wire, works } = await loggedIn(service);
     let skew = -86_400_000;
@@ -312,26 +312,26 @@ onBothDatabases('a session of the SDK', (open) => {
   });
 });
 
-test('a token is due when 300 s or a tenth of its life is left, whichever is less', () => {
+test('a token is due when 300 s or a tenth of its lifetime is left, whichever is less', () => {
   const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer' };
-  const standingAfter = (life: number, milliseconds: number, startedAt?: number) => {
+  const freshnessAfter = (life: number, milliseconds: number, startedAt?: number) => {
     const login = loginOf('https://login.example', { ...tokens, expires_in: life }, 0);
     const started = startedAt === undefined ? {} : { refresh_started_at: startedAt };
     return freshness({ ...login, ...started }, milliseconds);
   };
-  expect(standingAfter(14_400, 14_100_000)).toBe('fresh');
-  expect(standingAfter(14_400, 14_100_001)).toBe('due');
-  expect(standingAfter(60, 54_000)).toBe('fresh');
-  expect(standingAfter(60, 54_001)).toBe('due');
-  expect(standingAfter(60, 60_000)).toBe('expired');
-  // Set back by a little more than any clock is corrected by.
-  expect(standingAfter(14_400, -60_000)).toBe('fresh');
-  expect(standingAfter(14_400, -60_001)).toBe('due');
-  // An exchange under way, an unfinished one, one from the future.
-  expect(standingAfter(14_400, 29_999, 0)).toBe('fresh');
-  expect(standingAfter(14_400, 30_000, 0)).toBe('due');
-  expect(standingAfter(14_400, 0, 1)).toBe('due');
-  expect(standingAfter(60, 60_000, 59_999)).toBe('expired');
+  expect(freshnessAfter(14_400, 14_100_000)).toBe('fresh');
+  expect(freshnessAfter(14_400, 14_100_001)).toBe('due');
+  expect(freshnessAfter(60, 54_000)).toBe('fresh');
+  expect(freshnessAfter(60, 54_001)).toBe('due');
+  expect(freshnessAfter(60, 60_000)).toBe('expired');
+  // The clock was set back by the tolerance, and by more.
+  expect(freshnessAfter(14_400, -60_000)).toBe('fresh');
+  expect(freshnessAfter(14_400, -60_001)).toBe('due');
+  // A refresh in progress, an unfinished one, and one from the future.
+  expect(freshnessAfter(14_400, 29_999, 0)).toBe('fresh');
+  expect(freshnessAfter(14_400, 30_000, 0)).toBe('due');
+  expect(freshnessAfter(14_400, 0, 1)).toBe('due');
+  expect(freshnessAfter(60, 60_000, 59_999)).toBe('expired');
 });
 
 const refusal = () =>

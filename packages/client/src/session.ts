@@ -3,7 +3,14 @@ import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
 import type { CredentialStore, StoredLogin } from './credentials.ts';
 import { hasCode } from './errors.ts';
 import type { Answer, OperationId } from './operations.ts';
-import { type Effort, earlyEffort, fullEffort, renewLogin, storedLogin } from './refresh.ts';
+import {
+  type Effort,
+  earlyEffort,
+  fullEffort,
+  type RefreshContext,
+  renewLogin,
+  requireStoredLogin,
+} from './refresh.ts';
 import { within } from './transport.ts';
 
 export interface SessionOptions {
@@ -11,79 +18,73 @@ export interface SessionOptions {
   readonly store: CredentialStore;
   readonly clock?: Clock;
   /**
-   * Further origins whose requests `fetch` may send the access token with. The service's own always may. Plain http
-   * to another machine needs an api with `insecureHttp`.
+   * Further origins to which `fetch` sends the access token, besides the service's own. Plain http to another
+   * machine requires an api with `insecureHttp`.
    */
   readonly origins?: readonly string[];
-  /** For the beginning of an answer to `fetch`; how long its body takes is the caller's to say. */
+  /** Until the response to `fetch` begins; the caller limits its body. */
   readonly fetchTimeoutMilliseconds?: number;
 }
 
-interface PendingRequest {
+interface Abortable {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A stored login, kept alive. Any number of these, in any number of processes, may share one. */
+/** Keeps a stored login alive. Any number of sessions, in any number of processes, can share one stored login. */
 export interface Session {
   readonly server: string;
   /**
-   * A valid access token. Renewed early, and once for all who ask.
-   * @throws {LatchkeyError} `not_logged_in`; `login_over`, and only then it is removed; any other leaves the login
-   * as it is
+   * A valid access token, refreshed early and once for all concurrent callers.
+   * @throws {LatchkeyError} `not_logged_in`; `login_over`, the only error that removes the stored login; any other
+   * leaves it unchanged
    */
-  accessToken(asking?: PendingRequest): Promise<string>;
-  /** Another one than this, which somebody answered 401. */
-  renew(rejectedAccessToken: string, asking?: PendingRequest): Promise<string>;
-  /** `api.call` with the access token, once more with another one after a 401. */
+  accessToken(options?: Abortable): Promise<string>;
+  /** A different access token, after a 401 for this one. */
+  renew(rejectedAccessToken: string, options?: Abortable): Promise<string>;
+  /** `api.call` with the access token, repeated once with a new one after a 401. */
   call<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<Answer<Id>>;
   callWithHeaders<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<AnswerWithHeaders<Id>>;
   /**
-   * `fetch` with the access token for the origins that may see it, once more with another one after a 401, unless
-   * the body is a stream. Follows no redirects. A path is one of the service's own.
-   * @throws {LatchkeyError} `unreachable`, `timeout` when no answer begins in time, `aborted`, and as `accessToken`
+   * `fetch` that adds the access token for trusted origins. Repeated once with a new one after a 401, unless the body
+   * is a stream. Follows no redirects. A path is relative to the service.
+   * @throws {LatchkeyError} `unreachable`, `timeout` if no response begins in time, `aborted`, and as `accessToken`
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /**
-   * Ends this login, or every login of the user, and removes it from the store once the service has agreed or
-   * knows it no more.
-   * @throws {LatchkeyError} `not_logged_in`; whatever kept the service from agreeing, and the login stays
+   * Ends this session, or every session of the user. Removes the stored login once the service has confirmed or no
+   * longer knows the session.
+   * @throws {LatchkeyError} `not_logged_in`; any other error leaves the stored login in place
    */
-  logout(options?: PendingRequest & { readonly everywhere?: boolean }): Promise<void>;
+  logout(options?: Abortable & { readonly everywhere?: boolean }): Promise<void>;
 }
 
-/** A token is renewed when this much of its life is left, or this part of it, whichever is less. */
+/** A token is refreshed when this much of its lifetime is left, or this part of it, whichever is less. */
 const renewBeforeMilliseconds = 300_000;
 const renewBeforePart = 0.1;
-/** While the token still works, a renewal that failed or is under way elsewhere is left alone for this long. */
+/** While the token still works, a refresh that failed or is in progress elsewhere is left alone for this long. */
 const renewAgainMilliseconds = 30_000;
-/** How much longer than its life a token may seem to last before the clock must have been set back. */
+/** A token that seems to outlast its lifetime by more than this means that the clock was set back. */
 const clockToleranceMilliseconds = 60_000;
 
 const defaultFetchTimeoutMilliseconds = 60_000;
 
-type Standing = 'fresh' | 'due' | 'expired';
+type Freshness = 'fresh' | 'due' | 'expired';
 
-/** How an access token stands by this machine's clock. An exchange without an answer is to be finished. */
-export function freshness(login: StoredLogin, now: number): Standing {
-  const left = login.access_token_expires_at - now;
-  const life = login.access_token_lifetime_seconds * 1000;
+/** Whether an access token needs a refresh, by this machine's clock. A refresh without a response is due again. */
+export function freshness(stored: StoredLogin, now: number): Freshness {
+  const left = stored.access_token_expires_at - now;
+  const lifetime = stored.access_token_lifetime_seconds * 1000;
   if (left <= 0) return 'expired';
-  const sinceStart = now - (login.refresh_started_at ?? Number.NEGATIVE_INFINITY);
+  const sinceStart = now - (stored.refresh_started_at ?? Number.NEGATIVE_INFINITY);
   if (sinceStart >= 0 && sinceStart < renewAgainMilliseconds) return 'fresh';
   const isDue =
-    left < Math.min(renewBeforeMilliseconds, life * renewBeforePart) ||
-    left > life + clockToleranceMilliseconds ||
-    login.refresh_started_at !== undefined;
+    left < Math.min(renewBeforeMilliseconds, lifetime * renewBeforePart) ||
+    left > lifetime + clockToleranceMilliseconds ||
+    stored.refresh_started_at !== undefined;
   return isDue ? 'due' : 'fresh';
 }
 
-/** One renewal and how many wait for it. When the last of them leaves, it is ended. */
-interface Shared {
-  readonly login: Promise<StoredLogin>;
-  readonly controller: AbortController;
-  waiting: number;
-}
-
+/** A session for the login in this store. Opening it sends nothing. */
 export function openSession({
   api,
   store,
@@ -91,61 +92,25 @@ export function openSession({
   origins = [],
   fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds,
 }: SessionOptions): Session {
-  const parts = { api, store, clock };
   if (!api.insecureHttp) origins.forEach(requireEncrypted);
-  const trusted = new Set([api.server, ...origins]);
-  /** By the unwanted access token. */
-  const renewals = new Map<string, Shared>();
-
-  async function renewed(
-    unwanted: string,
-    effort: Effort,
-    signal: AbortSignal | undefined,
-  ): Promise<StoredLogin> {
-    if (signal?.aborted) throw aborted(signal);
-    const shared = renewals.get(unwanted) ?? begin(unwanted, effort);
-    shared.waiting++;
-    try {
-      return await unlessAborted(shared.login, signal);
-    } finally {
-      shared.waiting--;
-      if (shared.waiting === 0) {
-        forget(unwanted, shared);
-        shared.controller.abort();
-      }
-    }
-  }
-
-  function begin(unwanted: string, effort: Effort): Shared {
-    const controller = new AbortController();
-    const login = renewLogin(parts, unwanted, effort, controller.signal);
-    const shared: Shared = { login, controller, waiting: 0 };
-    renewals.set(unwanted, shared);
-    const end = () => forget(unwanted, shared);
-    login.then(end, end);
-    return shared;
-  }
-
-  const forget = (unwanted: string, shared: Shared) => {
-    if (renewals.get(unwanted) === shared) renewals.delete(unwanted);
-  };
+  const renewLoginOnce = sharedRenewals({ api, store, clock });
 
   const accessToken: Session['accessToken'] = async ({ signal } = {}) => {
-    const login = await unlessAborted(storedLogin(store), signal);
-    const standing = freshness(login, clock.now());
-    if (standing === 'fresh') return login.access_token;
-    const effort = standing === 'due' ? earlyEffort : fullEffort;
+    const stored = await unlessAborted(requireStoredLogin(store), signal);
+    const state = freshness(stored, clock.now());
+    if (state === 'fresh') return stored.access_token;
+    const effort = state === 'due' ? earlyEffort : fullEffort;
     try {
-      return (await renewed(login.access_token, effort, signal)).access_token;
+      return (await renewLoginOnce(stored.access_token, effort, signal)).access_token;
     } catch (error) {
-      const isOver = hasCode(error, 'aborted', 'not_logged_in', 'login_over', 'account_disabled');
-      if (standing === 'expired' || isOver) throw error;
-      return login.access_token;
+      const isFinal = hasCode(error, 'aborted', 'not_logged_in', 'login_over', 'account_disabled');
+      if (state === 'expired' || isFinal) throw error;
+      return stored.access_token;
     }
   };
 
   const renew: Session['renew'] = async (rejectedAccessToken, { signal } = {}) =>
-    (await renewed(rejectedAccessToken, fullEffort, signal)).access_token;
+    (await renewLoginOnce(rejectedAccessToken, fullEffort, signal)).access_token;
 
   const callWithHeaders: Session['callWithHeaders'] = async (id, input = {}) => {
     const token = await accessToken(input);
@@ -157,50 +122,105 @@ export function openSession({
     }
   };
 
+  const tokens = { accessToken, renew };
   return {
     server: api.server,
-    accessToken,
-    renew,
+    ...tokens,
     call: async (id, input) => (await callWithHeaders(id, input)).body,
     callWithHeaders,
-
-    fetch: async (input, init = {}) => {
-      const url = new URL(input, api.server);
-      const signal = init.signal ?? undefined;
-      const send = (token?: string) => {
-        const headers = new Headers(init.headers);
-        if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
-        return within(fetchTimeoutMilliseconds, signal, url.origin, (stop) =>
-          api.fetch(url.href, { ...init, headers, redirect: 'error', signal: stop }),
-        );
-      };
-      if (!trusted.has(url.origin)) return send();
-      const token = await accessToken({ signal });
-      const answer = await send(token);
-      if (answer.status !== 401 || init.body instanceof ReadableStream) return answer;
-      const another = await renew(token, { signal });
-      await answer.body?.cancel();
-      return send(another);
-    },
-
+    fetch: fetchWithToken(api, tokens, new Set([api.server, ...origins]), fetchTimeoutMilliseconds),
     logout: async ({ everywhere = false, signal } = {}) => {
-      const login = await storedLogin(store);
+      const ending = await requireStoredLogin(store);
       try {
         await callWithHeaders('logout', { ...(everywhere ? {} : { query: { scope: 'session' } }), signal });
       } catch (error) {
-        // With a login that is over, nobody can end the others.
+        // The other sessions cannot be ended with a session that has itself ended.
         if (hasCode(error, 'login_over') && !everywhere) return;
-        // All logins of a disabled account are over for good.
+        // All sessions of a disabled account have ended.
         if (!hasCode(error, 'account_disabled')) throw error;
       }
-      // A renewal of this very login by somebody else is as dead as it; a new login since then is not.
-      await store.lockForRefresh(
-        async () => {
-          const stored = await store.read();
-          if (stored?.logged_in_at === login.logged_in_at) await store.replace(stored, null);
-        },
-        { signal },
-      );
+      await removeStoredLogin(store, ending, signal);
     },
   };
 }
+
+/** One refresh and the number of callers that wait for it. */
+interface SharedRenewal {
+  readonly renewed: Promise<StoredLogin>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** `renewLogin`, once for all concurrent callers. It is aborted when the last caller leaves. */
+function sharedRenewals(context: RefreshContext) {
+  const renewals = new Map<string /* rejected access token */, SharedRenewal>();
+
+  const forget = (rejectedAccessToken: string, renewal: SharedRenewal) => {
+    if (renewals.get(rejectedAccessToken) === renewal) renewals.delete(rejectedAccessToken);
+  };
+
+  function start(rejectedAccessToken: string, effort: Effort): SharedRenewal {
+    const controller = new AbortController();
+    const renewed = renewLogin(context, rejectedAccessToken, effort, controller.signal);
+    const renewal: SharedRenewal = { renewed, controller, waiting: 0 };
+    renewals.set(rejectedAccessToken, renewal);
+    const end = () => forget(rejectedAccessToken, renewal);
+    renewed.then(end, end);
+    return renewal;
+  }
+
+  return async (
+    rejectedAccessToken: string,
+    effort: Effort,
+    signal: AbortSignal | undefined,
+  ): Promise<StoredLogin> => {
+    if (signal?.aborted) throw aborted(signal);
+    const renewal = renewals.get(rejectedAccessToken) ?? start(rejectedAccessToken, effort);
+    renewal.waiting++;
+    try {
+      return await unlessAborted(renewal.renewed, signal);
+    } finally {
+      renewal.waiting--;
+      if (renewal.waiting === 0) {
+        forget(rejectedAccessToken, renewal);
+        renewal.controller.abort();
+      }
+    }
+  };
+}
+
+const fetchWithToken =
+  (
+    api: Api,
+    { accessToken, renew }: Pick<Session, 'accessToken' | 'renew'>,
+    trustedOrigins: ReadonlySet<string>,
+    timeoutMilliseconds: number,
+  ): Session['fetch'] =>
+  async (input, init = {}) => {
+    const url = new URL(input, api.server);
+    const signal = init.signal ?? undefined;
+    const send = (token?: string) => {
+      const headers = new Headers(init.headers);
+      if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
+      return within(timeoutMilliseconds, signal, url.origin, (requestSignal) =>
+        api.fetch(url.href, { ...init, headers, redirect: 'error', signal: requestSignal }),
+      );
+    };
+    if (!trustedOrigins.has(url.origin)) return send();
+    const token = await accessToken({ signal });
+    const response = await send(token);
+    if (response.status !== 401 || init.body instanceof ReadableStream) return response;
+    const nextToken = await renew(token, { signal });
+    await response.body?.cancel();
+    return send(nextToken);
+  };
+
+/** Removes the login even if it was refreshed meanwhile, but not one that was stored by a new sign-in. */
+const removeStoredLogin = (store: CredentialStore, ended: StoredLogin, signal: AbortSignal | undefined) =>
+  store.lockForRefresh(
+    async () => {
+      const stored = await store.read();
+      if (stored?.logged_in_at === ended.logged_in_at) await store.replace(stored, null);
+    },
+    { signal },
+  );

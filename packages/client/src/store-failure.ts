@@ -1,27 +1,38 @@
-import { LatchkeyError } from './errors.ts';
+import { LatchkeyError, type StorageObstacle } from './errors.ts';
 
-const causes: Readonly<Record<string, string>> = {
-  EACCES: 'permission is denied',
-  EPERM: 'it is not permitted',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  EFBIG: 'the limit of file sizes is reached',
-  ENOENT: 'there is no such directory',
-  ENOTDIR: 'a part of the path is no directory',
-  EISDIR: 'it is a directory',
-  ELOOP: 'its symbolic links go in a circle',
-  EMFILE: 'too many files are open',
-  EIO: 'the disk reports an error',
+interface Reason {
+  readonly words: string;
+  readonly obstacle?: StorageObstacle;
+}
+
+const reasons: Readonly<Record<string, Reason>> = {
+  EACCES: { words: 'permission denied', obstacle: 'permission' },
+  EPERM: { words: 'operation not permitted', obstacle: 'permission' },
+  EROFS: { words: 'the file system is read-only', obstacle: 'permission' },
+  ENOSPC: { words: 'the disk is full', obstacle: 'space' },
+  EDQUOT: { words: 'the disk quota is used up', obstacle: 'space' },
+  EFBIG: { words: 'the file size limit is reached', obstacle: 'space' },
+  ENOENT: { words: 'the directory does not exist', obstacle: 'path' },
+  ENOTDIR: { words: 'part of the path is not a directory', obstacle: 'path' },
+  EISDIR: { words: 'it is a directory', obstacle: 'path' },
+  ELOOP: { words: 'too many levels of symbolic links', obstacle: 'path' },
+  EMFILE: { words: 'too many files are open' },
+  EIO: { words: 'the disk reported an error' },
 };
 
-/** The system's short name of what went wrong, like `ENOENT`. */
+/** The system's error name, like `ENOENT`. */
 export const systemCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-/** A `store_failed` for people: what could not be done, and the system's reason in words. */
-export function storageFailed(what: string, error: unknown): LatchkeyError {
-  const code = systemCode(error);
-  const reason = (code && causes[code]) ?? (error instanceof Error ? error.message : String(error));
-  return new LatchkeyError('store_failed', `${what}: ${reason}.`, { cause: error });
-}
+const reasonOf = (error: unknown): Reason | undefined => reasons[systemCode(error) ?? ''];
+
+/** Why the system refused, in words where they are known. */
+export const systemReason = (error: unknown): string =>
+  reasonOf(error)?.words ?? (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+
+/** A `store_failed` for people: what could not be done, and why. */
+export const storageFailed = (what: string, error: unknown, obstacle?: StorageObstacle): LatchkeyError =>
+  new LatchkeyError('store_failed', `${what}: ${systemReason(error)}.`, {
+    cause: error,
+    obstacle: obstacle ?? reasonOf(error)?.obstacle,
+  });

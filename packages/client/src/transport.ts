@@ -8,55 +8,76 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface ReceivedAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined where the answer has no body. */
+  /** Undefined if the response has no body. */
   readonly body: unknown;
 }
 
-/** Several times the longest list the service answers. */
+/** Several times the longest list the service returns. */
 export const maxAnswerBytes = 2 * 1024 * 1024;
 
 /**
- * Does the work until it ends, the time is over or the caller no longer wants it, whether or not it listens.
+ * Runs the work until it ends, times out or is aborted by the caller, even if it ignores its signal.
  * @throws {LatchkeyError} `timeout`, `aborted`, `unreachable`
  */
 export async function within<T>(
   timeoutMilliseconds: number,
-  given: AbortSignal | undefined,
+  callerSignal: AbortSignal | undefined,
   origin: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (given?.aborted) throw aborted(given);
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(timedOut(origin, timeoutMilliseconds)), timeoutMilliseconds);
-  const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
+  if (callerSignal?.aborted) throw aborted(callerSignal);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(timedOut(origin, timeoutMilliseconds)), timeoutMilliseconds);
+  const signal = callerSignal ? AbortSignal.any([callerSignal, timeout.signal]) : timeout.signal;
   try {
     return await unlessAborted(work(signal), signal);
   } catch (error) {
-    if (given?.aborted) throw aborted(given);
-    if (late.signal.aborted) throw late.signal.reason;
+    if (callerSignal?.aborted) throw aborted(callerSignal);
+    if (timeout.signal.aborted) throw timeout.signal.reason;
     if (error instanceof LatchkeyError) throw error;
-    throw new LatchkeyError('unreachable', `${origin} could not be reached: ${reasonOf(error)}.`, {
-      cause: error,
-    });
+    throw new LatchkeyError('unreachable', connectionFailure(error, origin), { cause: error });
   } finally {
     clearTimeout(timer);
   }
 }
 
 const timedOut = (origin: string, milliseconds: number) =>
-  new LatchkeyError('timeout', `${origin} did not answer within ${milliseconds / 1000} seconds.`);
+  new LatchkeyError('timeout', `${origin} did not respond within ${milliseconds / 1000} seconds.`);
 
-/** What runtimes say of a failed connection stands in the error or in its cause, as a code or a sentence. */
-function reasonOf(error: unknown): string {
+/** Sentences for the error codes of Bun and Node; their own messages are terse or misleading. */
+const connectionFailures: Readonly<Record<string, (origin: string, host: string) => string>> = {
+  ECONNREFUSED: (origin) => `${origin} refused the connection.`,
+  ECONNRESET: (origin) => `${origin} closed the connection.`,
+  ENOTFOUND: (_, host) => `The name ${host} does not resolve.`,
+  EAI_AGAIN: (_, host) => `The name ${host} could not be resolved; the name server did not respond.`,
+  ENETUNREACH: (origin) => `There is no network route to ${origin}.`,
+  EHOSTUNREACH: (origin) => `There is no network route to ${origin}.`,
+  ETIMEDOUT: (origin) => `The connection to ${origin} timed out.`,
+  EPROTO: (origin) => `${origin} did not answer in TLS. Is it plain http?`,
+  ERR_SSL_WRONG_VERSION_NUMBER: (origin) => `${origin} did not answer in TLS. Is it plain http?`,
+  CERT_HAS_EXPIRED: (origin) => `The certificate of ${origin} has expired.`,
+  ERR_TLS_CERT_ALTNAME_INVALID: (origin) => `The certificate of ${origin} is for another name.`,
+  DEPTH_ZERO_SELF_SIGNED_CERT: (origin) => `The certificate of ${origin} is self-signed.`,
+  SELF_SIGNED_CERT_IN_CHAIN: (origin) => `The certificate of ${origin} is from an unknown authority.`,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: (origin) => `The certificate of ${origin} is from an unknown authority.`,
+};
+
+/** Runtimes describe a failed connection in the error or in its cause, by a code or a sentence. */
+function connectionFailure(error: unknown, origin: string): string {
   const { code, cause, message } = Object(error) as { code?: unknown; cause?: unknown; message?: unknown };
-  if (typeof code === 'string') return code;
-  if (cause instanceof Error) return reasonOf(cause);
-  return typeof message === 'string' ? message.replace(/\.$/, '') : 'unknown reason';
+  if (typeof code !== 'string' && cause instanceof Error) return connectionFailure(cause, origin);
+  const sentence =
+    typeof code === 'string' && Object.hasOwn(connectionFailures, code)
+      ? connectionFailures[code]
+      : undefined;
+  if (sentence) return sentence(origin, new URL(origin).hostname);
+  const reason = typeof message === 'string' ? `: ${message.replace(/\.$/, '')}` : '';
+  return `${origin} could not be reached${reason}.`;
 }
 
 /**
- * Reads an answer to its end.
- * @throws {LatchkeyError} the service's refusal by its code; `not_latchkey` for what it can never have said
+ * Reads a response to its end.
+ * @throws {LatchkeyError} the service's error code; `not_latchkey` for a response Latchkey cannot have sent
  */
 export async function receive(response: Response, origin: string): Promise<ReceivedAnswer> {
   const { status, headers } = response;
@@ -68,11 +89,11 @@ export async function receive(response: Response, origin: string): Promise<Recei
     });
   }
   const text = await boundedText(response, origin);
-  const body = headers.get('Content-Type')?.startsWith('application/json') ? parsed(text) : undefined;
+  const body = headers.get('Content-Type')?.startsWith('application/json') ? parseJson(text) : undefined;
   if (!response.ok) throw refusal(status, headers, body, origin);
-  // Every answer of the interface carries its request's id; a captive portal's friendly 200 or 204 does not.
+  // Latchkey puts a request ID on every response; a captive portal's friendly 200 or 204 has none.
   if (!headers.has('X-Request-Id') || (status !== 204 && body === undefined && text !== ''))
-    throw new LatchkeyError('not_latchkey', `What answers at ${origin} is no Latchkey server.`, { status });
+    throw new LatchkeyError('not_latchkey', `${origin} is not a Latchkey server.`, { status });
   return { status, headers, body };
 }
 
@@ -91,15 +112,17 @@ async function boundedText(response: Response, origin: string): Promise<string> 
     bytes += value.byteLength;
     if (bytes > maxAnswerBytes) {
       await reader.cancel().catch(() => {});
-      throw new LatchkeyError('not_latchkey', `The answer of ${origin} is too long for a Latchkey server.`, {
-        status: response.status,
-      });
+      throw new LatchkeyError(
+        'not_latchkey',
+        `The response of ${origin} is too long for a Latchkey server.`,
+        { status: response.status },
+      );
     }
     text += decoder.decode(value, { stream: true });
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -108,10 +131,10 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Whether a status is what a proxy says when the server behind it does not answer: 502 to 504, and Cloudflare's own
- * from 520 on. A web server that is no Latchkey says any other.
+ * Whether a proxy uses this status when the server behind it does not respond: 502 to 504, and Cloudflare's own
+ * from 520 on. Any other error status without Latchkey's error body comes from another web server.
  */
-const isOfProxy = (status: number): boolean =>
+const isGatewayStatus = (status: number): boolean =>
   (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 
 function refusal(status: number, headers: Headers, body: unknown, origin: string): LatchkeyError {
@@ -127,10 +150,12 @@ function refusal(status: number, headers: Headers, body: unknown, origin: string
     });
   }
   const code: LatchkeyErrorCode =
-    status === 429 ? 'rate_limited' : isOfProxy(status) ? 'temporarily_unavailable' : 'not_latchkey';
-  const message =
-    code === 'not_latchkey'
-      ? `What answers at ${origin} is no Latchkey server (status ${status}).`
-      : `Something in front of ${origin} answers with status ${status}.`;
-  return new LatchkeyError(code, message, { status, retryAfterSeconds });
+    status === 429 ? 'rate_limited' : isGatewayStatus(status) ? 'temporarily_unavailable' : 'not_latchkey';
+  return new LatchkeyError(code, refusalMessage(code, status, origin), { status, retryAfterSeconds });
+}
+
+function refusalMessage(code: LatchkeyErrorCode, status: number, origin: string): string {
+  if (code === 'not_latchkey') return `${origin} is not a Latchkey server (status ${status}).`;
+  if (code === 'rate_limited') return `A proxy in front of ${origin} limits requests (status ${status}).`;
+  return `A proxy in front of ${origin} reports that it is unavailable (status ${status}).`;
 }

@@ -3,17 +3,17 @@ import { onBothDatabases } from '../../../tests/support/app.ts';
 import { codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
 
-/** A real server that answers introspection as RFC 7662 says, for tokens that a test names. */
+/** A real server with RFC 7662 introspection of the tokens that a test adds. */
 function introspection() {
   const active = new Map<string, { sub: string; exp: number }>();
-  const asked: string[] = [];
+  const introspected: string[] = [];
   let fails = 0;
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch: async (request) => {
       const token = new URLSearchParams(await request.text()).get('token') ?? '';
-      asked.push(token);
+      introspected.push(token);
       const headers = { 'X-Request-Id': 'r' };
       const refuse = (error: string, status: number) =>
         Response.json({ error, error_description: '.', request_id: 'r' }, { status, headers });
@@ -31,7 +31,7 @@ function introspection() {
   servers.push(server);
   return {
     active,
-    asked,
+    introspected,
     server: server.url.origin,
     failNext: (times: number) => {
       fails = times;
@@ -57,8 +57,8 @@ function verifierOf(server: string, options: Partial<VerifierOptions> = {}) {
   };
 }
 
-test('a good token is whose it is, and the answer is kept for 5 s and no longer than the token lives', async () => {
-  const { active, asked, server } = introspection();
+test('an active token identifies its user, and the result is cached for 5 s but not beyond its expiry', async () => {
+  const { active, introspected, server } = introspection();
   const verifier = verifierOf(server);
   active.set('lk_at_long', { sub: 'usr_a', exp: verifier.exp(600) });
   active.set('lk_at_short', { sub: 'usr_a', exp: verifier.exp(2) });
@@ -67,7 +67,7 @@ test('a good token is whose it is, and the answer is kept for 5 s and no longer 
   verifier.pass(1.9);
   await verifier.verify('lk_at_short');
   await verifier.verify('lk_at_long');
-  expect(asked).toEqual(['lk_at_long', 'lk_at_short']);
+  expect(introspected).toEqual(['lk_at_long', 'lk_at_short']);
   active.clear();
   verifier.pass(0.2);
   expect(await verifier.verify('lk_at_short')).toEqual({ active: false });
@@ -76,35 +76,35 @@ test('a good token is whose it is, and the answer is kept for 5 s and no longer 
   expect(await verifier.verify('lk_at_long')).toEqual({ active: false });
 });
 
-test('who asks for one token at once shares one question, and may leave it', async () => {
-  const { active, asked, server } = introspection();
+test('concurrent calls for one token share a request, and one can be aborted alone', async () => {
+  const { active, introspected, server } = introspection();
   const verifier = verifierOf(server, { cacheSeconds: 0 });
   active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
-  const leaver = new AbortController();
-  const left = codeOf(verifier.verify('lk_at_a', { signal: leaver.signal }));
+  const leaving = new AbortController();
+  const left = codeOf(verifier.verify('lk_at_a', { signal: leaving.signal }));
   const stayed = Array.from({ length: 20 }, () => verifier.verify('lk_at_a'));
-  leaver.abort();
+  leaving.abort();
   expect(await left).toBe('aborted');
   for (const answer of await Promise.all(stayed)) expect(answer.active).toBe(true);
-  expect(asked).toHaveLength(1);
+  expect(introspected).toHaveLength(1);
   await verifier.verify('lk_at_a');
-  expect(asked).toHaveLength(2);
+  expect(introspected).toHaveLength(2);
 });
 
-test('a failure lets nobody in and is not kept; a wrong service key is said so', async () => {
+test('a failure is thrown and not cached; a wrong service key is invalid_client', async () => {
   const { active, server, failNext } = introspection();
   const verifier = verifierOf(server);
   active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
   failNext(1);
   expect(await codeOf(verifier.verify('lk_at_a'))).toBe('temporarily_unavailable');
   expect((await verifier.verify('lk_at_a')).active).toBe(true);
-  const stranger = verifierOf(server, { serviceKey: 'svc_a:wrong' });
-  expect(await codeOf(stranger.verify('lk_at_a'))).toBe('invalid_client');
-  const lost = verifierOf('http://127.0.0.1:1');
-  expect(await codeOf(lost.verify('lk_at_a'))).toBe('unreachable');
+  const wrongKey = verifierOf(server, { serviceKey: 'svc_a:wrong' });
+  expect(await codeOf(wrongKey.verify('lk_at_a'))).toBe('invalid_client');
+  const unreachable = verifierOf('http://127.0.0.1:1');
+  expect(await codeOf(unreachable.verify('lk_at_a'))).toBe('unreachable');
 });
 
-test('an answer that says less than who is no answer', async () => {
+test('an active result without user, session or expiry is refused', async () => {
   for (const body of [
     {},
     [],
@@ -119,39 +119,39 @@ test('an answer that says less than who is no answer', async () => {
   }
 });
 
-test('what is no access token is refused without asking anybody', async () => {
-  const { asked, server } = introspection();
+test('anything but an access token is inactive without a request', async () => {
+  const { introspected, server } = introspection();
   const { verify } = verifierOf(server);
   for (const token of ['', 'ghp_secret', 'lk_rt_a', 'lk_at_', 'lk_at_a b', `lk_at_${'a'.repeat(2000)}`])
     expect(await verify(token)).toEqual({ active: false });
-  expect(asked).toEqual([]);
+  expect(introspected).toEqual([]);
 });
 
-test('no more answers are kept than allowed, and the one used last stays longest', async () => {
-  const { asked, server } = introspection();
+test('the cache keeps at most maxEntries results and drops the least recently used', async () => {
+  const { introspected, server } = introspection();
   const { verify } = verifierOf(server, { maxEntries: 2 });
   for (const token of ['lk_at_a', 'lk_at_b', 'lk_at_a', 'lk_at_c', 'lk_at_a', 'lk_at_b']) await verify(token);
-  expect(asked).toEqual(['lk_at_a', 'lk_at_b', 'lk_at_c', 'lk_at_b']);
+  expect(introspected).toEqual(['lk_at_a', 'lk_at_b', 'lk_at_c', 'lk_at_b']);
 });
 
-test('a clock that was set back keeps no answer longer', async () => {
-  const { active, asked, server } = introspection();
+test('setting the clock back does not extend cached results', async () => {
+  const { active, introspected, server } = introspection();
   const verifier = verifierOf(server);
   active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
   await verifier.verify('lk_at_a');
   verifier.pass(-3600);
   await verifier.verify('lk_at_a');
-  expect(asked).toHaveLength(2);
+  expect(introspected).toHaveLength(2);
 });
 
-test('a cache longer than a minute and a key without a secret are refused at the start', () => {
+test('a cache longer than a minute and a service key without a secret are refused', () => {
   const options = { server: 'https://login.example', serviceKey: 'svc_a:secret' };
   expect(() => createVerifier({ ...options, cacheSeconds: 61 })).toThrow('0-60');
   expect(() => createVerifier({ ...options, serviceKey: 'svc_a' })).toThrow('id:secret');
 });
 
 onBothDatabases('the service itself', (open) => {
-  test('says whose a token is, and from the moment of a revocation that it is nobody’s', async () => {
+  test('identifies the user of a token, and reports it inactive as soon as it is revoked', async () => {
     const app = await open();
     const { access_token: token, refresh_token } = await app.login();
     const { body: me } = await app.ask('GET', '/me', { token });

@@ -1,6 +1,7 @@
-import { createApi } from './api.ts';
+import { type Api, createApi } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import { LatchkeyError } from './errors.ts';
+import { operations } from './operations.ts';
 import type { Fetch } from './transport.ts';
 
 export interface VerifierOptions {
@@ -8,23 +9,23 @@ export interface VerifierOptions {
   readonly server: string;
   /** `id:secret`, as `latchkey-server services create` prints it. */
   readonly serviceKey: string;
-  /** How long an answer is kept, and so how long a revoked token may still seem good; 0-60, default 5. */
+  /** How long results are cached, and so how long a revoked token may still be accepted. 0-60, default 5. */
   readonly cacheSeconds?: number;
-  /** How many answers are kept at most; the least recently used goes first. Default 10,000. */
+  /** Maximum number of cached results; the least recently used is dropped first. Default 10,000. */
   readonly maxEntries?: number;
   readonly timeoutMilliseconds?: number;
-  /** Allows plain http to another machine, where anybody on the way can read tokens and the service key. */
+  /** Allows plain http to another machine, which exposes tokens and the service key to the network. */
   readonly insecureHttp?: boolean;
   readonly fetch?: Fetch;
   readonly clock?: Clock;
 }
 
-/** What a token is good for. Members beyond these are the service's own (RFC 7662 section 2.2). */
+/** An active token. The service may add members. @see RFC 7662 section 2.2 */
 export interface ActiveToken {
   readonly active: true;
-  /** The user. */
+  /** The user ID. */
   readonly sub: string;
-  /** The login. */
+  /** The session ID. */
   readonly sid: string;
   /** Seconds since 1970. */
   readonly exp: number;
@@ -33,30 +34,25 @@ export interface ActiveToken {
 
 export type Verification = { readonly active: false } | ActiveToken;
 
-/** For a service beside Latchkey: says whether an access token that came with a request is good, and whose it is. */
+/** For services that accept Latchkey's access tokens: tells whether a token is active and whose it is. */
 export interface Verifier {
   /**
-   * Asks the service, unless it knows; who asks for one token at once shares one question. A failure is never an
-   * answer, and is not kept: nobody is let in by it.
-   * @throws {LatchkeyError} `invalid_client` for a wrong service key; `unreachable`, `timeout` and their like
+   * Introspects the token, unless a result is cached. Concurrent calls for one token share a request. A failure is
+   * thrown and not cached: treat it as "not verified".
+   * @throws {LatchkeyError} `invalid_client` for a wrong service key; `unreachable`, `timeout` and the like
    */
-  verify(accessToken: string, asking?: { readonly signal?: AbortSignal }): Promise<Verification>;
-}
-
-interface CachedAnswer {
-  readonly answer: Verification;
-  readonly from: number;
-  readonly until: number;
+  verify(accessToken: string, options?: { readonly signal?: AbortSignal }): Promise<Verification>;
 }
 
 const defaultCacheSeconds = 5;
 const maxCacheSeconds = 60;
 const defaultMaxEntries = 10_000;
 const defaultTimeoutMilliseconds = 5_000;
-const maxToken = 1024;
+const maxTokenLength = 1024;
 
 const inactive: Verification = { active: false };
 
+/** A verifier with a cache and connection settings of its own: create one per process. */
 export function createVerifier({
   server,
   serviceKey,
@@ -68,71 +64,90 @@ export function createVerifier({
   clock = systemClock,
 }: VerifierOptions): Verifier {
   if (!(cacheSeconds >= 0 && cacheSeconds <= maxCacheSeconds))
-    throw new RangeError(`cacheSeconds is 0-${maxCacheSeconds}`);
+    throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
   if (!/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(serviceKey))
     throw new TypeError('A service key looks like id:secret.');
   const api = createApi({ server, timeoutMilliseconds, insecureHttp, ...(fetch ? { fetch } : {}) });
-  const authorization = `Basic ${btoa(serviceKey)}`;
-  /** By the hash of the token, least recently used first: what is kept lets nobody in. */
-  const kept = new Map<string, CachedAnswer>();
-  const underWay = new Map<string, Promise<Verification>>();
+  const cache = createCache({ cacheSeconds, maxEntries, clock });
+  const pending = new Map<string, Promise<Verification>>();
 
-  async function ask(token: string, key: string): Promise<Verification> {
-    const { body } = await api.send('/api/v1/auth/introspect', {
-      method: 'POST',
-      headers: { Authorization: authorization, Accept: 'application/json' },
-      body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
-    });
-    const answer = checked(body);
-    const from = clock.now();
-    const lasts = from + cacheSeconds * 1000;
-    keep(key, { answer, from, until: answer.active ? Math.min(lasts, answer.exp * 1000) : lasts });
-    return answer;
-  }
-
-  function keep(key: string, entry: CachedAnswer): void {
-    kept.delete(key);
-    if (entry.until <= entry.from) return;
-    kept.set(key, entry);
-    const oldest = kept.size > maxEntries ? kept.keys().next().value : undefined;
-    if (oldest !== undefined) kept.delete(oldest);
-  }
-
-  function recall(key: string): Verification | undefined {
-    const entry = kept.get(key);
-    if (!entry) return undefined;
-    const now = clock.now();
-    // A clock that was set back would keep an answer for longer than it is good.
-    const isGood = entry.from <= now && now < entry.until;
-    kept.delete(key);
-    if (!isGood) return undefined;
-    kept.set(key, entry);
-    return entry.answer;
-  }
+  const introspectAndCache = async (token: string, key: string): Promise<Verification> => {
+    const result = await introspect(api, serviceKey, token);
+    cache.set(key, result);
+    return result;
+  };
 
   return {
     verify: async (accessToken, { signal } = {}) => {
-      // Another service's secret that came here by mistake goes no further.
-      if (!/^lk_at_[\w-]+$/.test(accessToken) || accessToken.length > maxToken) return inactive;
+      // Another service's secret that was sent here by mistake must not be forwarded.
+      if (!/^lk_at_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
       const key = await hashOf(accessToken);
-      const known = recall(key);
-      if (known) return known;
-      let answer = underWay.get(key);
-      if (!answer) {
-        answer = ask(accessToken, key).finally(() => underWay.delete(key));
-        underWay.set(key, answer);
+      const cached = cache.get(key);
+      if (cached) return cached;
+      let result = pending.get(key);
+      if (!result) {
+        result = introspectAndCache(accessToken, key).finally(() => pending.delete(key));
+        pending.set(key, result);
       }
-      return unlessAborted(answer, signal);
+      return unlessAborted(result, signal);
     },
   };
 }
 
+async function introspect(api: Api, serviceKey: string, token: string): Promise<Verification> {
+  const { body } = await api.send(operations.introspect.path, {
+    method: 'POST',
+    headers: { Authorization: `Basic ${btoa(serviceKey)}`, Accept: 'application/json' },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+  });
+  return checked(body);
+}
+
+interface CacheEntry {
+  readonly result: Verification;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Results by the hash of the token, so that a memory dump reveals no tokens. Least recently used first. */
+function createCache({
+  cacheSeconds,
+  maxEntries,
+  clock,
+}: Required<Pick<VerifierOptions, 'cacheSeconds' | 'maxEntries' | 'clock'>>) {
+  const entries = new Map<string, CacheEntry>();
+  return {
+    set(key: string, result: Verification): void {
+      const from = clock.now();
+      const lasts = from + cacheSeconds * 1000;
+      const until = result.active ? Math.min(lasts, result.exp * 1000) : lasts;
+      entries.delete(key);
+      if (until <= from) return;
+      entries.set(key, { result, from, until });
+      const oldest = entries.size > maxEntries ? entries.keys().next().value : undefined;
+      if (oldest !== undefined) entries.delete(oldest);
+    },
+    get(key: string): Verification | undefined {
+      const entry = entries.get(key);
+      if (!entry) return undefined;
+      const now = clock.now();
+      // Without `from`, setting the clock back would extend the entry.
+      const isValid = entry.from <= now && now < entry.until;
+      entries.delete(key);
+      if (!isValid) return undefined;
+      entries.set(key, entry);
+      return entry.result;
+    },
+  };
+}
+
+/** @throws {LatchkeyError} `not_latchkey` for an active token without user, session or expiry */
 function checked(body: unknown): Verification {
   const { active, sub, sid, exp, token_use = 'access_token' } = Object(body) as Record<string, unknown>;
   if (active === false || token_use !== 'access_token') return inactive;
-  const isWhole =
+  const isComplete =
     active === true && typeof sub === 'string' && typeof sid === 'string' && Number.isFinite(exp);
-  if (!isWhole) throw new LatchkeyError('not_latchkey', 'The answer says nothing about the token.');
+  if (!isComplete) throw new LatchkeyError('not_latchkey', 'The introspection response is incomplete.');
   return body as ActiveToken;
 }
 

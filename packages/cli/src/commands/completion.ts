@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** `latchkey completion SHELL`: a script that completes commands and options, made from the commands themselves. */
+/** `latchkey completion SHELL`: a script that completes commands and options, generated from their definitions. */
 export async function completion({ output }: Context, shell: Shell, program: Command): Promise<void> {
   const script = scripts[shell](placesOf(program));
   output.result({ shell, script }, () => script.split('\n'));
@@ -14,7 +14,7 @@ interface Word {
   readonly description: string;
 }
 
-/** What may stand behind the command words `path` (joined by spaces). */
+/** What can follow the command words `path` (joined by spaces). */
 interface Place {
   readonly path: string;
   readonly commands: readonly Word[];
@@ -39,9 +39,9 @@ function placesOf(command: Command, path: readonly string[] = [], inherited: Pla
     ],
     options,
   };
-  const handedOn = options.filter(({ text }) => text !== '--version');
+  const inheritable = options.filter(({ text }) => text !== '--version');
   const help = { text: '--help', description: 'print this help', takesValue: false };
-  const below = path.length === 0 ? [...handedOn, help] : handedOn;
+  const below = path.length === 0 ? [...inheritable, help] : inheritable;
   const own = path.length === 0 ? { ...place, options: [...options, help] } : place;
   return [own, ...command.commands.flatMap((child) => placesOf(child, [...path, child.name()], below))];
 }
@@ -56,7 +56,7 @@ const valueOptions = (places: readonly Place[]): string =>
 const paths = (places: readonly Place[]): string =>
   places.flatMap(({ path }) => (path === '' ? [] : [quoted(path)])).join('|');
 
-/** Finds the command words before the cursor: options, and what belongs to them, stand anywhere. */
+/** Shell code that finds the command words before the cursor, skipping options and their values. */
 const findPath = (places: readonly Place[], words: string, first: number, end: string): string => `\
   local place= i
   for ((i = ${first}; i < ${end}; i++)); do
@@ -136,7 +136,7 @@ const zshWords = (words: readonly Word[]): string =>
 const fishDescription = (description: string): string =>
   description === '' ? '' : ` -d ${quoted(description).replaceAll(`'\\''`, `\\'`)}`;
 
-/** Behind these command words and no further ones. */
+/** A fish condition: exactly these command words have been typed. */
 function fishAt(places: readonly Place[], { path, commands }: Place): string {
   if (path === '') return 'complete -c latchkey -n __fish_use_subcommand';
   const seen = path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`);

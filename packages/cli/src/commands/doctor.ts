@@ -18,31 +18,35 @@ interface Check {
 
 const marks: Record<State, string> = { ok: 'ok', note: '-', warning: '!', problem: 'X' };
 const sources: Record<ServerSource, string> = {
-  option: 'named by --server',
-  environment: 'named by LATCHKEY_SERVER',
-  last_login: 'the one last logged in to',
-  default: 'the default one',
+  option: 'from --server',
+  environment: 'from LATCHKEY_SERVER',
+  last_login: 'last signed in to',
+  default: 'the default',
 };
 
-/** The `Date` header tells whole seconds, and the way takes a moment. */
+/** The `Date` header has whole seconds, and its transfer takes a moment. */
 const clockToleranceSeconds = 2;
-/** No login suffers from less: life times are counted from the answer that brings them. */
+/** Smaller differences do no harm: lifetimes are counted from the response that brings them. */
 const clockWarningSeconds = 60;
 
-/** `latchkey doctor`: everything that decides whether logins work from here. */
+/** `latchkey doctor`: checks everything that signing in from here depends on. */
 export async function doctor(ctx: Context): Promise<void> {
-  const connection = await connectAnyway(ctx);
+  const connection = await connectOrDefault(ctx);
   const failures: Failure[] = [];
-  const failed = (error: unknown): Failure => {
+  const recordFailure = (error: unknown): Failure => {
     if (hasCode(error, 'aborted')) throw error;
-    const failure = failureOf(error, { login: loginCommand(ctx), isDoctor: true });
+    const failure = failureOf(error, {
+      login: loginCommand(ctx),
+      command: 'latchkey doctor',
+      server: connection.server,
+    });
     failures.push(failure);
     return failure;
   };
-  const server = await askServer(ctx, connection).catch(failed);
-  const credentials = await lookAtCredentials(connection).catch(failed);
-  const canAsk = !('code' in server) && !('code' in credentials);
-  const login = canAsk ? await tryLogin(ctx, connection).catch(failed) : null;
+  const server = await checkServer(ctx, connection).catch(recordFailure);
+  const credentials = await checkCredentials(connection).catch(recordFailure);
+  const canTry = !('code' in server) && !('code' in credentials);
+  const session = canTry ? await checkSession(ctx, connection).catch(recordFailure) : null;
   const proxies = ctx.config.proxies.map(withoutPassword);
 
   const report = {
@@ -66,29 +70,29 @@ export async function doctor(ctx: Context): Promise<void> {
       place: connection.place.storage.description,
       ...('code' in credentials ? {} : credentials),
     },
-    login: login === null || 'code' in login ? null : login,
+    login: session === null || 'code' in session ? null : session,
     proxies,
     problems: failures.map(({ code, message, hint }) => ({ error: code, error_description: message, hint })),
   };
-  const findings = [
-    serverFinding(connection, server),
-    ...('code' in server ? [] : [clockFinding(server.clockDifferenceSeconds)]),
-    ...credentialFindings(connection, credentials),
-    ...(login === null ? [] : [loginFinding(ctx, login)]),
-    proxyFinding(proxies),
+  const checks = [
+    serverCheck(connection, server),
+    ...('code' in server ? [] : [clockCheck(server.clockDifferenceSeconds)]),
+    ...credentialChecks(connection, credentials),
+    ...(session === null ? [] : [sessionCheck(ctx, session)]),
+    proxyCheck(proxies),
   ];
   ctx.output.result(report, () => [
     `latchkey ${manifest.version}, Bun ${Bun.version}, ${report.versions.platform}`,
     '',
-    ...table(findings.map(({ name, state, text }) => [marks[state], name, text])),
-    ...findings.flatMap(({ hint }) => (hint === undefined ? [] : ['', hint])),
+    ...table(checks.map(({ name, state, text }) => [marks[state], name, text])),
+    ...checks.flatMap(({ hint }) => (hint === undefined ? [] : ['', hint])),
   ]);
   const [first] = failures;
   if (first) throw new ReportedError(first.status);
 }
 
-/** Where the credentials cannot tell which server was the last one, that is for their own part to report. */
-async function connectAnyway(ctx: Context): Promise<Connection> {
+/** Falls back to the default server if the credentials are unreadable, which has a check of its own. */
+async function connectOrDefault(ctx: Context): Promise<Connection> {
   try {
     return await connect(ctx);
   } catch (error) {
@@ -103,17 +107,17 @@ interface ServerReport {
   readonly clockDifferenceSeconds: number | null;
 }
 
-/** Asks what only a Latchkey refuses in the right words. */
-async function askServer(
+/** Sends a request without credentials, which only a Latchkey server refuses with the right error. */
+async function checkServer(
   { signal, insecureHttp }: Context,
-  { server, api: own }: Connection,
+  { server, api: connectionApi }: Connection,
 ): Promise<ServerReport> {
   let date = Number.NaN;
   const api = createApi({
     server,
     insecureHttp,
     fetch: async (url, init) => {
-      const response = await own.fetch(url, init);
+      const response = await connectionApi.fetch(url, init);
       date = Date.parse(response.headers.get('Date') ?? '');
       return response;
     },
@@ -138,12 +142,12 @@ interface CredentialReport {
   readonly path: string | null;
   readonly readable_by: string;
   readonly servers: readonly string[];
-  /** What was open to others, in sentences. */
+  /** What was accessible to others, in sentences. */
   readonly findings: readonly { readonly what: string; readonly mended: boolean }[];
 }
 
-/** Where they lie, who could read them, and whether they can be written. */
-async function lookAtCredentials({ place }: Connection): Promise<CredentialReport> {
+/** Where the credentials are, who could read them, and whether they can be written. */
+async function checkCredentials({ place }: Connection): Promise<CredentialReport> {
   const checked = place.kind === 'file' ? await place.storage.check() : undefined;
   const { logins } = await place.storage.read();
   const servers = Object.keys(logins);
@@ -158,24 +162,24 @@ async function lookAtCredentials({ place }: Connection): Promise<CredentialRepor
   };
 }
 
-interface LoginReport {
+interface SessionReport {
   readonly state: 'valid' | 'none';
   readonly user?: { readonly id: string; readonly email: string };
   readonly logged_in_at?: string;
   readonly access_token_expires_at?: string;
 }
 
-/** @throws {LatchkeyError} when there is a login that does not work */
-async function tryLogin({ signal }: Context, { session, store }: Connection): Promise<LoginReport> {
+/** @throws {LatchkeyError} if there is a session that does not work */
+async function checkSession({ signal }: Context, { session, store }: Connection): Promise<SessionReport> {
   try {
     const { id, email } = await session.call('getProfile', { signal });
-    const login = await store.read();
-    if (!login) return { state: 'none' };
+    const stored = await store.read();
+    if (!stored) return { state: 'none' };
     return {
       state: 'valid',
       user: { id, email },
-      logged_in_at: login.logged_in_at,
-      access_token_expires_at: new Date(login.access_token_expires_at).toISOString(),
+      logged_in_at: stored.logged_in_at,
+      access_token_expires_at: new Date(stored.access_token_expires_at).toISOString(),
     };
   } catch (error) {
     if (error instanceof LatchkeyError && error.code === 'not_logged_in') return { state: 'none' };
@@ -183,26 +187,26 @@ async function tryLogin({ signal }: Context, { session, store }: Connection): Pr
   }
 }
 
-function serverFinding({ server, source }: Connection, report: ServerReport | Failure): Check {
+function serverCheck({ server, source }: Connection, report: ServerReport | Failure): Check {
   if ('code' in report) return { name: 'Server', state: 'problem', text: report.message, hint: report.hint };
   const version = report.version === null ? '' : `, version ${report.version}`;
   const text = `${server} (${sources[source]}) answers in ${report.latency} ms${version}`;
   return { name: 'Server', state: 'ok', text };
 }
 
-function clockFinding(seconds: number | null): Check {
-  if (seconds === null) return { name: 'Clock', state: 'note', text: 'the server does not tell its time' };
+function clockCheck(seconds: number | null): Check {
+  if (seconds === null) return { name: 'Clock', state: 'note', text: 'the server does not send its time' };
   const difference = Math.abs(seconds);
   if (difference <= clockToleranceSeconds)
     return { name: 'Clock', state: 'ok', text: "agrees with the server's" };
   const text = `${duration(difference)} ${seconds > 0 ? 'ahead of' : 'behind'} the server's`;
   if (difference <= clockWarningSeconds) return { name: 'Clock', state: 'note', text };
   const hint =
-    'Set the clock of this machine, or of the server. Logins work all the same while it is not changed.';
+    'Correct the clock of this machine or of the server. Sessions keep working as long as neither clock jumps.';
   return { name: 'Clock', state: 'warning', text, hint };
 }
 
-function credentialFindings({ place }: Connection, report: CredentialReport | Failure): Check[] {
+function credentialChecks({ place }: Connection, report: CredentialReport | Failure): Check[] {
   const name = 'Credentials';
   if ('code' in report) return [{ name, state: 'problem', text: report.message, hint: report.hint }];
   const readers: Record<string, string> = {
@@ -210,29 +214,29 @@ function credentialFindings({ place }: Connection, report: CredentialReport | Fa
     group: 'your group could read them',
     everyone: 'everyone could read them',
   };
-  const who = place.kind === 'file' ? (readers[report.readable_by] ?? 'who can read them is not known') : '';
+  const who = place.kind === 'file' ? (readers[report.readable_by] ?? 'who can read them is unknown') : '';
   const where = `${place.storage.description}, because ${place.why}${who && `; ${who}`}`;
   return [
     { name, state: report.readable_by === 'owner' ? 'ok' : 'warning', text: where },
     ...report.findings.map(({ what, mended }): Check => {
-      const text = `${what} ${mended ? 'It is closed now.' : 'It could not be closed.'}`;
+      const text = `${what} ${mended ? 'Its mode has been corrected.' : 'Its mode could not be changed.'}`;
       return { name, state: 'warning', text };
     }),
   ];
 }
 
-function loginFinding(ctx: Context, report: LoginReport | Failure): Check {
-  if ('code' in report) return { name: 'Login', state: 'problem', text: report.message, hint: report.hint };
+function sessionCheck(ctx: Context, report: SessionReport | Failure): Check {
+  if ('code' in report) return { name: 'Session', state: 'problem', text: report.message, hint: report.hint };
   if (report.state === 'none') {
-    return { name: 'Login', state: 'note', text: `none; \`${loginCommand(ctx)}\` makes one` };
+    return { name: 'Session', state: 'note', text: `none; sign in with \`${loginCommand(ctx)}\`` };
   }
   const expires = Date.parse(report.access_token_expires_at ?? '');
   const left = duration(Math.max(0, (expires - Date.now()) / 1000));
-  const text = `${report.user?.email}, since ${localTime(report.logged_in_at ?? '')}; the access token is good for ${left}`;
-  return { name: 'Login', state: 'ok', text };
+  const text = `${report.user?.email}, since ${localTime(report.logged_in_at ?? '')}; the access token expires in ${left}`;
+  return { name: 'Session', state: 'ok', text };
 }
 
-const proxyFinding = (proxies: readonly ProxySetting[]): Check => ({
+const proxyCheck = (proxies: readonly ProxySetting[]): Check => ({
   name: 'Proxies',
   state: 'note',
   text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none set',

@@ -5,12 +5,12 @@ import { makeCredential } from './ceremony.ts';
 import { inTurn, rememberIdentity, signalAccount, signalUnknown } from './signal.ts';
 
 /**
- * Makes a passkey with the browser and registers it. Needs a recent login.
- * @throws {LatchkeyError} a `PasskeyErrorCode`, or the service's refusal
+ * Creates a passkey in the browser and registers it. Requires a recent sign-in.
+ * @throws {LatchkeyError} a `PasskeyErrorCode`, or the service's error code
  */
-export const addPasskey = (api: Api): Promise<Passkey> => inTurn(() => make(api));
+export const addPasskey = (api: Api): Promise<Passkey> => inTurn(() => create(api));
 
-async function make(api: Api): Promise<Passkey> {
+async function create(api: Api): Promise<Passkey> {
   const options = await api.call('startPasskeyRegistration');
   rememberIdentity(options);
   const body = await makeCredential(options);
@@ -19,8 +19,8 @@ async function make(api: Api): Promise<Passkey> {
     await signalAccount(api);
     return added;
   } catch (error) {
-    // The passkey that the browser has just made is good for nothing. Without an answer nobody knows, and nothing
-    // is said. Where somebody else is signed in by now, the list of this account cannot be had.
+    // The passkey that the browser has just created is useless, unless the response was lost: then nothing is
+    // signalled. If another user has signed in meanwhile, this account's passkeys cannot be listed.
     if (hasCode(error, 'precondition_failed')) await signalUnknown(options.rp.id, body.id);
     else if (!hasCode(error, 'unreachable', 'timeout', 'not_latchkey')) await signalAccount(api, body.id);
     throw error;

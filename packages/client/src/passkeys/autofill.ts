@@ -2,15 +2,15 @@ import type { Api } from '../api.ts';
 import { autofillSupported, useCredential } from './ceremony.ts';
 import type { Assertion } from './log-in.ts';
 
-/** The part of a challenge's life after which it is renewed. */
+/** The part of a challenge's lifetime after which it is replaced. */
 const renewAfter = 0.8;
-/** A browser that keeps failing is left alone: the button and the mail still work. */
+/** Autofill stops after this many failures; the button and the email link still work. */
 const maxFailures = 5;
 
 /**
- * Offers passkeys among what the browser fills in, silently, for as long as it runs. A challenge is good once and
- * for a time: each use, and each passing of that time, asks for a new one.
- * @param use whether the person is signed in and the page is being left
+ * Offers passkeys in the browser's autofill while it runs, without showing errors. A challenge is single use and
+ * expires, so each use and each expiry requests a new one.
+ * @param use signs in; resolves to true once the person is signed in and the page is about to be left
  */
 export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise<boolean>) {
   let running: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;
@@ -37,7 +37,7 @@ export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise
       const controller = new AbortController();
       running = { controller, ended: run(controller.signal) };
     },
-    /** Resolves when the browser is free for another request. */
+    /** Resolves once the browser can take another request. */
     async stop(): Promise<void> {
       const stopping = running;
       running = undefined;
@@ -47,16 +47,16 @@ export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise
   };
 }
 
-/** A page that nobody looks at asks for nothing. */
+/** A page in the background sends no requests. */
 function untilVisible(stop: AbortSignal): Promise<void> {
   if (document.visibilityState === 'visible' || stop.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    const look = () => {
-      document.removeEventListener('visibilitychange', look);
-      stop.removeEventListener('abort', look);
+    const check = () => {
+      document.removeEventListener('visibilitychange', check);
+      stop.removeEventListener('abort', check);
       resolve();
     };
-    document.addEventListener('visibilitychange', look);
-    stop.addEventListener('abort', look);
+    document.addEventListener('visibilitychange', check);
+    stop.addEventListener('abort', check);
   });
 }

@@ -7,18 +7,18 @@ import type {
 import { LatchkeyError, type PasskeyErrorCode } from '../errors.ts';
 import { failureOf } from './failure.ts';
 
-/** Whether this browser knows passkeys in the JSON forms of WebAuthn Level 3. */
+/** Whether this browser supports passkeys, with the JSON methods of WebAuthn Level 3. */
 export const passkeysSupported =
   'PublicKeyCredential' in window &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function' &&
   typeof PublicKeyCredential.parseCreationOptionsFromJSON === 'function';
 
-/** Whether the browser offers passkeys among what it fills in. */
+/** Whether the browser offers passkeys in autofill. */
 export const autofillSupported = async (): Promise<boolean> =>
   passkeysSupported && (await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false));
 
 /**
- * Has the browser make a passkey.
+ * Creates a passkey in the browser.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
  */
 export const makeCredential = (options: CreationOptions) =>
@@ -31,8 +31,7 @@ export const makeCredential = (options: CreationOptions) =>
   );
 
 /**
- * Has the browser use a passkey: in its own dialog or, with `autofillUntil`, among what it fills in until that is
- * aborted.
+ * Uses a passkey: in the browser's dialog or, with `autofillUntil`, in its autofill until that signal is aborted.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
  */
 export const useCredential = (options: RequestOptions, autofillUntil?: AbortSignal) =>
@@ -60,7 +59,7 @@ async function ceremony<T>(start: () => Promise<Credential | null>, signal?: Abo
 }
 
 const failed = (code: PasskeyErrorCode, cause?: unknown) =>
-  new LatchkeyError(code, 'The browser made or used no passkey.', { cause });
+  new LatchkeyError(code, 'The browser created or used no passkey.', { cause });
 
 const deviceHasAuthenticator = () =>
   PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().catch(() => true);

@@ -3,12 +3,12 @@ import { failureOf } from './failure.ts';
 
 const named = (name: string) => new DOMException('', name);
 
-test('a refusal is put down to the person only where the device could have done it', () => {
+test('NotAllowedError counts as cancelled only if the device has an authenticator', () => {
   expect(failureOf(named('NotAllowedError'), true)).toBe('passkey_cancelled');
   expect(failureOf(named('NotAllowedError'), false)).toBe('no_authenticator');
 });
 
-test('each other error of the browser has its own meaning', () => {
+test('every other browser error has its own code', () => {
   expect(failureOf(named('InvalidStateError'), true)).toBe('passkey_already_there');
   expect(failureOf(named('AbortError'), true)).toBe('passkey_aborted');
   expect(failureOf(named('ConstraintError'), true)).toBe('no_authenticator');

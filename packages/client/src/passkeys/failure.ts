@@ -1,8 +1,8 @@
 import type { PasskeyErrorCode } from '../errors.ts';
 
 /**
- * What a rejected `navigator.credentials` call means to a person. `NotAllowedError` is all that a browser says of
- * a person who cancels, a time that runs out and a device that cannot: only the device's own word parts the last.
+ * The code for a rejected `navigator.credentials` call. Browsers report `NotAllowedError` for a cancelled dialog, a
+ * timeout and a device without authenticator alike; only asking the device identifies the last.
  * @see WebAuthn Level 3 sections 5.1.3 and 5.1.4
  */
 export function failureOf(error: unknown, deviceHasAuthenticator: boolean): PasskeyErrorCode {

@@ -5,15 +5,15 @@ import type { Answer, Query } from '../operations.ts';
 import { useCredential } from './ceremony.ts';
 import { signalUnknown } from './signal.ts';
 
-/** A passkey's answer to a challenge, and for whom. Good once. */
+/** A passkey's response to a challenge, with the relying party it is for. Single use. */
 export interface Assertion {
   readonly rpId: string;
   readonly response: AuthenticationResponse;
 }
 
 /**
- * Asks for a passkey in the browser's own dialogue.
- * @throws {LatchkeyError} a `PasskeyErrorCode`, or why the service gave no challenge
+ * Asks for a passkey in the browser's dialog.
+ * @throws {LatchkeyError} a `PasskeyErrorCode`, or the error of requesting a challenge
  */
 export async function askForPasskey(api: Api): Promise<Assertion> {
   const options = await api.call('startPasskeyLogin');
@@ -21,8 +21,8 @@ export async function askForPasskey(api: Api): Promise<Assertion> {
 }
 
 /**
- * Signs in: with `{ session: 'cookie' }` by a cookie that no script can read, else with tokens in the answer. A
- * passkey that the service says it does not know is reported to where it is kept.
+ * Signs in, with tokens in the response or, with `{ session: 'cookie' }`, with an HttpOnly cookie. If the service
+ * does not know the passkey, its password manager is asked to delete it.
  */
 export async function redeemPasskey(
   api: Api,

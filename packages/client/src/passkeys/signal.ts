@@ -1,8 +1,8 @@
 import type { CreationOptions } from '@latchkey/contract/passkeys';
 import type { Api } from '../api.ts';
 
-// What the service knows is told to the browser's password managers, so that they offer no passkey that is gone.
-// Each call is a courtesy: a browser without it, or one that refuses, changes nothing for the person.
+// Keeps the browser's password managers in sync with the service, so that they do not offer removed passkeys. Every
+// call is optional: a browser that lacks it or refuses changes nothing for the person.
 // https://w3c.github.io/webauthn/#sctn-signal-methods
 
 const signals = [
@@ -15,7 +15,7 @@ type Signal = (typeof signals)[number];
 const can = (signal: Signal) =>
   'PublicKeyCredential' in window && typeof PublicKeyCredential[signal] === 'function';
 
-/** This passkey is registered nowhere here. Only for the service's own word that it is so: it is deleted for good. */
+/** Makes password managers delete this passkey for good. Call it only if the service says it does not know it. */
 export async function signalUnknown(rpId: string, credentialId: string): Promise<void> {
   if (!can('signalUnknownCredential')) return;
   await PublicKeyCredential.signalUnknownCredential({ rpId, credentialId }).catch(() => {});
@@ -24,23 +24,22 @@ export async function signalUnknown(rpId: string, credentialId: string): Promise
 type Identity = Pick<CreationOptions, 'rp' | 'user'>;
 let identity: Identity | undefined;
 
-/** Only the creation options name the user handle, which the signals about a whole account need. */
+/** Keeps the user handle, which only the creation options contain and account-wide signals need. */
 export function rememberIdentity({ rp, user }: Identity): void {
   identity = { rp, user };
 }
 
 /**
- * One at a time over all tabs: a list that was fetched before a passkey was registered, and told after the browser
- * had made it, would have the new passkey thrown away.
+ * Runs one at a time across all tabs: signalling a list that was fetched before a new passkey was registered would
+ * make password managers delete the new one.
  */
 export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
   navigator.locks.request('latchkey.passkeys', () => work()) as Promise<T>;
 
 /**
- * Tells which passkeys the account has and what the account is called. Asks for creation options when none were
- * seen yet, which a login that is not recent is refused. Only to be called in turn.
- * @param refused a passkey whose registration was refused: unless the account has it all the same, the browser is
- * told that it is registered nowhere
+ * Signals the account's passkeys and name. Requests creation options if none have been seen yet, which requires a
+ * recent sign-in. Call it only within `inTurn`.
+ * @param refused a passkey whose registration failed: signalled as unknown unless the account has it after all
  */
 export async function signalAccount(api: Api, refused?: string): Promise<void> {
   if (!signals.some(can)) return;
@@ -50,9 +49,9 @@ export async function signalAccount(api: Api, refused?: string): Promise<void> {
     identity = options;
   }
   const { rp, user } = identity;
-  const of = { rpId: rp.id, userId: user.id };
+  const account = { rpId: rp.id, userId: user.id };
   if (can('signalCurrentUserDetails')) {
-    const details = { ...of, name: user.name, displayName: user.displayName };
+    const details = { ...account, name: user.name, displayName: user.displayName };
     await PublicKeyCredential.signalCurrentUserDetails(details).catch(() => {});
   }
   if (!can('signalAllAcceptedCredentials') && refused === undefined) return;
@@ -63,5 +62,7 @@ export async function signalAccount(api: Api, refused?: string): Promise<void> {
     await signalUnknown(rp.id, refused);
   }
   if (!can('signalAllAcceptedCredentials')) return;
-  await PublicKeyCredential.signalAllAcceptedCredentials({ ...of, allAcceptedCredentialIds }).catch(() => {});
+  await PublicKeyCredential.signalAllAcceptedCredentials({ ...account, allAcceptedCredentialIds }).catch(
+    () => {},
+  );
 }
