@@ -20,6 +20,7 @@ import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/r
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
 import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
+import { withLockOrder } from './lock-order.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -126,7 +127,10 @@ export async function openApp(
   const statements: string[] = [];
   const logs: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logs.push(line) });
-  const db = await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) });
+  const lockOrder = withLockOrder(
+    await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) }),
+  );
+  const { db } = lockOrder;
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
   const metrics = createMetrics(rateLimitNames);
@@ -260,6 +264,7 @@ export async function openApp(
     sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: async () => {
       await db.close();
+      lockOrder.requireKept();
       requireNoMissedComplaints();
     },
   };

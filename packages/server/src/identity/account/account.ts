@@ -254,14 +254,18 @@ export async function* allAccounts(ctx: Context, pageSize = accountPageSize): As
  * @throws {AuthError} `not_found`
  */
 export async function setDisabled(ctx: Context, email: string, disabled: boolean): Promise<boolean> {
-  const userId = await findAccountByEmail(ctx, email);
+  await findAccountByEmail(ctx, email);
   const email_key = emailKeyOf(email);
   return ctx.db.transaction(async (tx) => {
     const [changed] = disabled
       ? await store.disableUser(tx, { email_key, now: ctx.clock() })
       : await store.enableUser(tx, { email_key });
     if (!changed) return false;
-    await recordEvent(ctx, tx, { type: disabled ? 'account_disabled' : 'account_enabled', userId });
+    // Of the row that was changed: another account may have got the address since it was looked up.
+    await recordEvent(ctx, tx, {
+      type: disabled ? 'account_disabled' : 'account_enabled',
+      userId: changed.id,
+    });
     return true;
   });
 }

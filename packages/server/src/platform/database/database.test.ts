@@ -6,6 +6,7 @@ import postgres from 'postgres';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { openDatabase } from './database.ts';
+import { maxRetryMs } from './postgres.ts';
 
 /** A table of the service that a test may write to freely. */
 const insert = (id: string) =>
@@ -185,17 +186,63 @@ test('two opposite orders of locks on PostgreSQL end in two commits, not in an e
   for (const id of ['a', 'b']) await t.ctx.db.single.run(insert(id), []);
   const touch = (id: string) => `UPDATE organizations SET created_at = created_at + 1 WHERE id = '${id}'`;
   let runs = 0;
+  const arrived = new Set<string>();
   const unit = (first: string, second: string) =>
     t.ctx.db.transaction(async (tx) => {
       runs += 1;
       await tx.run(touch(first), []);
-      await Bun.sleep(50);
+      // Not before both have what the other one wants.
+      arrived.add(first);
+      while (arrived.size < 2) await Bun.sleep(5);
       await tx.run(touch(second), []);
     });
   expect(await settled([unit('a', 'b'), unit('b', 'a')])).toEqual(['fulfilled', 'fulfilled']);
   expect(runs).toBeGreaterThan(2);
   const rows = await t.ctx.db.read.run<{ created_at: number }>('SELECT created_at FROM organizations', []);
   expect(rows.map((row) => row.created_at)).toEqual([3, 3]);
+  await t.close();
+});
+
+/** Fails as PostgreSQL does after `seconds` of waiting. */
+const conflict = (code: string, seconds: number) =>
+  `DO $$ BEGIN PERFORM pg_sleep(${seconds}); RAISE EXCEPTION 'a conflict' USING ERRCODE = '${code}'; END $$`;
+
+const codesOfConflict = { deadlock: '40P01', 'serialization failure': '40001', 'unique violation': '23505' };
+
+for (const [name, code] of Object.entries(codesOfConflict)) {
+  test(`a ${name} that takes a second and happens again and again is temporarily_unavailable within a bounded time`, async () => {
+    const t = await openApp('postgres');
+    let tries = 0;
+    const startedAt = performance.now();
+    const unit = t.ctx.db.transaction(async (tx) => {
+      tries += 1;
+      await tx.run(conflict(code, 1), []);
+    });
+    expect(await unit.catch((error) => error.code)).toBe('temporarily_unavailable');
+    // The last try may begin at the end of the time, and takes its second.
+    expect(performance.now() - startedAt).toBeLessThan(maxRetryMs + 2_000);
+    expect(tries).toBeGreaterThan(1);
+    expect(tries).toBeLessThanOrEqual(3);
+    await t.close();
+  });
+}
+
+test('a deadlock is tried at most 8 times, and the eighth try may succeed', async () => {
+  const t = await openApp('postgres');
+  const failing = async (failures: number) => {
+    let tries = 0;
+    const unit = t.ctx.db.transaction(async (tx) => {
+      tries += 1;
+      if (tries <= failures) await tx.run(conflict('40P01', 0), []);
+    });
+    const outcome = await unit.then(
+      () => 'done',
+      (error) => error.code,
+    );
+    return `${tries} ${outcome}`;
+  };
+  expect(await failing(7)).toBe('8 done');
+  expect(await failing(100)).toBe('8 temporarily_unavailable');
   await t.close();
 });
 

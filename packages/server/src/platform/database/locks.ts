@@ -1,5 +1,11 @@
 // The order of locks on PostgreSQL: address → account → what the account has → its log. Every transaction takes what it
 // needs of these in this order, so that no two wait for each other. SQLite has one writer and needs none.
+//
+// The locks live here and not with the account, whose row they lock: sessions, passkeys, device logins, organizations
+// and the log take them as well, and the account imports some of these. They decide nothing and change nothing. Use cases
+// above the account call `lockAccount` of `account/account.ts`, which also refuses an account that is gone.
+//
+// In tests each transaction of a service is held to the order (`tests/support/lock-order.ts`).
 
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Dialect } from './executor.ts';

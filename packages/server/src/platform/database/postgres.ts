@@ -27,6 +27,12 @@ const conflicts = new Set(['40001', '40P01']);
  */
 const retryable = new Set([...conflicts, '23505']);
 const maxTries = 8;
+
+/**
+ * No try begins later than this after the first one began. PostgreSQL takes a second to notice a deadlock
+ * (`deadlock_timeout`, which only a superuser can change), so the number of tries alone bounds no request's time.
+ */
+export const maxRetryMs = 2_000;
 const retryPauseMs = 20;
 
 /**
@@ -62,13 +68,20 @@ async function answered<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * Runs an attempt again while it meets conflicts. A conflict that outlasts the time is `temporarily_unavailable`;
+ * a unique violation that outlasts all tries is a defect and is thrown as it is.
+ */
 async function retrying<T>(attempt: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
   for (let tries = 1; ; tries++) {
     try {
       return await answered(attempt());
     } catch (error) {
       if (!retryable.has(codeOf(error)) || tries === maxTries) throw asStoreError(error);
-      await Bun.sleep(Math.random() * retryPauseMs * tries);
+      const pauseMs = Math.random() * retryPauseMs * tries;
+      if (performance.now() - startedAt + pauseMs > maxRetryMs) throw temporarilyUnavailable(error);
+      await Bun.sleep(pauseMs);
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Event, eventTypes } from '@latchkey/contract/events';
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -125,6 +126,8 @@ export async function recordOncePerHour(
   const one = { user_id: event.userId, once };
   if ((await store.findOnce(ctx.db.read, one)).length > 0) return;
   const recorded = ctx.db.transaction(async (tx) => {
+    // Before what the cause writes: whoever deletes the account locks it first, too, and then deletes all of that.
+    await lockAccountRow(tx, { id: event.userId });
     await cause(tx);
     const chain = await lockChain(tx, event.userId);
     if (!chain || (await store.findOnce(tx, one)).length > 0) throw new AlreadyRecorded();

@@ -5,6 +5,7 @@ import type { NoticeKind } from '@latchkey/contract/notices';
 import { addPasskey, newAuthenticator, subjects } from '../../../../../tests/support/account.ts';
 import { type Mail, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { templates } from '../../app.ts';
+import { lockAccount } from '../../identity/account/account.ts';
 import { startMailWorker } from '../../platform/mail/worker.ts';
 import { rateLimitRules } from '../../platform/rate-limits/rules.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
@@ -32,14 +33,15 @@ async function ownerOf(app: TestApp, email = ada): Promise<Owner> {
 const notifyOf = (app: TestApp, owner: Owner, count: number, kind: NoticeKind = 'new_device', from = 1) =>
   Promise.all(
     Array.from({ length: count }, (_, index) =>
-      app.ctx.db.transaction((tx) =>
-        notify(app.ctx, tx, {
+      app.ctx.db.transaction(async (tx) => {
+        await lockAccount(tx, owner.userId);
+        await notify(app.ctx, tx, {
           ...owner,
           kind,
           client: { ipAddress: '192.0.2.1', userAgent: null },
           deviceName: `device ${from + index}`,
-        }),
-      ),
+        });
+      }),
     ),
   );
 
@@ -174,6 +176,7 @@ onBothDatabases('the limit for notices', (open) => {
     const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/60' } });
     const owner = await ownerOf(app);
     const failing = app.ctx.db.transaction(async (tx) => {
+      await lockAccount(tx, owner.userId);
       for (let n = 0; n < 3; n++)
         await notify(app.ctx, tx, {
           ...owner,

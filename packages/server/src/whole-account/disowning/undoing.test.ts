@@ -16,6 +16,7 @@ import {
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import type { Authenticator } from '../../../../../tests/support/authenticator.ts';
+import { lockAccount } from '../../identity/account/account.ts';
 import { startSession } from '../../sessions/sessions.ts';
 
 const ada = 'ada@example.com';
@@ -253,15 +254,16 @@ onBothDatabases('what a disowned login left behind', (open) => {
     const app = await open();
     const { body: me } = await app.ask('GET', '/me', { token: (await app.login(ada)).access_token });
     const start = (emailKey: string) =>
-      app.ctx.db.transaction((tx) =>
-        startSession(app.ctx, tx, {
+      app.ctx.db.transaction(async (tx) => {
+        await lockAccount(tx, me.id);
+        return startSession(app.ctx, tx, {
           userId: me.id,
           kind: 'browser',
           method: 'magic_link',
           emailKey,
           client: { ipAddress: null, userAgent: null },
-        }),
-      );
+        });
+      });
     expect(await start(evil).catch(({ code }) => code)).toBe('invalid_grant');
     expect((await start(ada)).userId).toBe(me.id);
     await app.close();

@@ -1,0 +1,56 @@
+// The watch over the order of locks sees what it is there for.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { openApp, type TestApp } from './support/app.ts';
+import { type LockOrder, withLockOrder } from './support/lock-order.ts';
+
+let app: TestApp;
+let watched: LockOrder;
+
+beforeAll(async () => {
+  app = await openApp('postgres');
+});
+
+beforeEach(() => {
+  watched = withLockOrder(app.ctx.db);
+});
+
+afterAll(() => app.close());
+
+describe('a transaction of a test service', () => {
+  const inTransaction = (...texts: string[]) =>
+    watched.db.transaction(async (tx) => {
+      for (const text of texts) await tx.run(text, []);
+    });
+  const account = 'select "id" from "users" where "id" = \'-\' for update';
+  const log =
+    'select * from "event_chains" where "user_id" = (select "id" from "users" where "id" = \'-\' for key share) for no key update';
+  const sessions = 'update "sessions" set "revoked_at" = 1 where "user_id" = \'-\'';
+  const address = 'select cast(pg_advisory_xact_lock(1, 1) as text)';
+
+  test('fails where it does not keep to the order of locks, also when nobody is in its way', async () => {
+    for (const [texts, complaint] of [
+      [[sessions, account], 'writes what an account owns before locking it'],
+      [[log, sessions], 'writes what an account owns before locking it'],
+      [[log, account], 'locks the account after its log'],
+      [[account, address], 'locks an address after the account'],
+      [
+        ['update "magic_links" set "spent_at" = 1 where "id" = \'-\''],
+        'changes a link before locking its address',
+      ],
+      [
+        ['delete from "events" where "id" = \'-\''],
+        'writes to the log of an account before locking the account',
+      ],
+    ] as const) {
+      await expect(inTransaction(...texts)).rejects.toThrow(complaint);
+    }
+    // And once more at the end, since what fails in the background fails no test.
+    expect(() => watched.requireKept()).toThrow('locks an address after the account');
+  });
+
+  test('may take all locks in their order', async () => {
+    await inTransaction(address, account, sessions, log);
+    watched.requireKept();
+  });
+});

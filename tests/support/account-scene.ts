@@ -1,0 +1,143 @@
+// An account that has one of everything that an operation can work on.
+
+import type postgres from 'postgres';
+import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
+import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
+import { addPasskey, newAuthenticator } from './account.ts';
+import type { Answer, Ask, TestApp, Tokens } from './app.ts';
+import type { Authenticator } from './authenticator.ts';
+
+export interface Link {
+  readonly token: string;
+  readonly request: string;
+  readonly code: string;
+}
+
+/** What a test needs to work on the account. */
+export interface AccountScene {
+  readonly email: string;
+  readonly userId: string;
+  readonly tokens: Tokens;
+  /** The session of a device, with a refresh token of each age. */
+  readonly device: {
+    readonly id: string;
+    readonly tokens: Tokens;
+    readonly spent: string;
+    readonly stolen: string;
+  };
+  /** What a browser sends that signed in before. */
+  readonly browser: Pick<Ask, 'cookie' | 'headers'>;
+  readonly passkey: Authenticator;
+  readonly passkeyId: string;
+  /** A link for each side. */
+  readonly links: readonly [Link, Link];
+  readonly pendingCode: string;
+  readonly approvedCode: string;
+  readonly changeToken: string;
+  readonly noticeToken: string;
+}
+
+/** The key of the requests that made the generations of the device's refresh token. */
+export const retryKey = { 'Idempotency-Key': 'the same request' };
+
+let scenes = 0;
+
+/** The link that a mail would bring, without the mail. */
+export async function linkFor(node: TestApp, email: string): Promise<Link> {
+  const { body } = await node.ask('POST', '/magic_link', { json: { email } });
+  const { keys } = node.ctx;
+  const { subject, value } = readHandle(keys, 'magicLinkRequest', body.request)!;
+  return {
+    token: mintHandle(keys, 'magicLink', { subject, value }),
+    request: body.request,
+    code: emailCodeOf(keys.signing, subject.toString('base64url')),
+  };
+}
+
+/** The token of the link that the mail about a row brings. */
+function tokenOf(
+  node: TestApp,
+  kind: 'notice' | 'emailChange',
+  row: { id: string; expires_at: string },
+): string {
+  return mintHandle(node.ctx.keys, kind, {
+    subject: Buffer.from(row.id, 'base64url'),
+    value: Number(row.expires_at),
+  });
+}
+
+const expectStatus = (answer: Answer, status: number): Answer => {
+  if (answer.status !== status)
+    throw new Error(`the scene could not be prepared: ${answer.status} ${answer.text}`);
+  return answer;
+};
+
+const cookiesOf = ({ headers }: Answer): string =>
+  headers
+    .getSetCookie()
+    .map((cookie) => cookie.slice(0, cookie.indexOf(';')))
+    .join('; ');
+
+/** Makes an account with one of everything. `sql` looks into its tables. */
+export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<AccountScene> {
+  const email = `p${scenes++}@example.com`;
+  const { token: first } = await linkFor(node, email);
+  const { body: tokens } = expectStatus(
+    await node.ask('POST', '/magic_link/verify', { json: { token: first } }),
+    200,
+  );
+  const owner = { token: tokens.access_token };
+  const headers = { Origin: new URL(node.ctx.config.baseUrl).origin };
+  const { token: second } = await linkFor(node, email);
+  const browser = await node.ask('POST', '/magic_link/verify?session=cookie', {
+    headers,
+    json: { token: second },
+  });
+  const userId: string = expectStatus(browser, 200).body.user.id;
+
+  const passkey = newAuthenticator(node);
+  const { body: record } = expectStatus(await addPasskey(node, tokens, passkey), 201);
+  const rename = { ...owner, json: { name: 'first name' } };
+  expectStatus(await node.ask('PATCH', `/passkeys/${record.id}`, rename), 200);
+  expectStatus(await node.ask('PATCH', '/me', { ...owner, json: { locale: 'en' } }), 200);
+
+  const codes = async (client_name: string) =>
+    (await node.ask('POST', '/device', { json: { client_name } })).body;
+  const approve = async ({ user_code }: { user_code: string }) =>
+    expectStatus(await node.ask('POST', '/device/approve', { ...owner, json: { user_code } }), 204);
+  const approved = await codes('approved');
+  await approve(approved);
+  const pending = await codes('pending');
+  // Two devices, so that the notice of the second one waits in a digest.
+  await node.deviceLogin(tokens);
+  const { refresh_token: stolen } = await node.deviceLogin(tokens);
+  const refresh = async (refresh_token: string): Promise<Tokens> =>
+    expectStatus(await node.ask('POST', '/refresh', { json: { refresh_token }, headers: retryKey }), 200)
+      .body;
+  const { refresh_token: spent } = await refresh(stolen);
+  const deviceTokens = await refresh(spent);
+
+  const change = { ...owner, json: { email: `new-${email}` } };
+  expectStatus(await node.ask('POST', '/me/email', change), 202);
+  const links: [Link, Link] = [await linkFor(node, email), await linkFor(node, email)];
+
+  const [device] = await sql`SELECT id FROM sessions WHERE user_id = ${userId} AND generation = 3`;
+  const [told] = await sql`SELECT id, expires_at FROM notices WHERE session_id = ${device!['id']}`;
+  const [asked] = await sql`SELECT id, expires_at FROM email_changes WHERE user_id = ${userId}`;
+  // So that each use of a session is one to be noted.
+  await sql`UPDATE sessions SET last_used_at = 0 WHERE user_id = ${userId}`;
+  return {
+    email,
+    userId,
+    tokens,
+    device: { id: device!['id'], tokens: deviceTokens, spent, stolen },
+    browser: { headers, cookie: cookiesOf(browser) },
+    passkey,
+    passkeyId: record.id,
+    links,
+    pendingCode: pending.user_code,
+    approvedCode: approved.device_code,
+    changeToken: tokenOf(node, 'emailChange', asked as { id: string; expires_at: string }),
+    noticeToken: tokenOf(node, 'notice', told as { id: string; expires_at: string }),
+  };
+}

@@ -1,0 +1,76 @@
+// Holds each transaction of the service on PostgreSQL to the order of locks (`database/locks.ts`). A transaction that
+// takes them in another order, or writes what belongs to an account without its lock, fails at once, whether or not
+// another one is in its way.
+
+import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
+
+/** Rows that their account owns: cascades delete them under its lock, and their foreign keys ask for it. */
+const owned =
+  /^(?:insert into|update|delete from) "(?:sessions|passkeys|device_authorizations|email_changes|notices|notice_windows|memberships)"/;
+const logWrite = /^(?:insert into|update|delete from) "(?:events|event_chains)"/;
+const freeLogLock = /from "event_chains".* skip locked$/s;
+const linkWrite = /^(?:update|delete from) "magic_links"/;
+const addressLock = /pg_advisory_xact_lock\(/;
+const challengeWrite = /^insert into "spent_challenges"/;
+const accountWrite = /^(?:insert into|update|delete from) "users"/;
+/** The first lock after the table is the one on it. */
+const accountRead = /from "users".*? for (update|no key update|key share)/s;
+
+interface Held {
+  address: boolean;
+  account: 'no' | 'shared' | 'exclusive';
+  /** Only a log that nobody else holds; such a transaction waits for nobody. */
+  freeLog: boolean;
+}
+
+/** What is wrong with the next statement of a transaction, if anything; notes what it locks. */
+function complaintAbout(text: string, held: Held): string | undefined {
+  if (addressLock.test(text)) {
+    if (held.account !== 'no') return 'locks an address after the account';
+    held.address = true;
+  }
+  if (challengeWrite.test(text) && held.account !== 'no')
+    return 'spends a challenge after locking the account';
+  const mode = accountWrite.test(text) ? 'update' : accountRead.exec(text)?.[1];
+  if (mode !== undefined && held.account !== 'exclusive') {
+    if (mode !== 'key share' && held.account === 'shared') return 'locks the account after its log';
+    held.account = mode === 'key share' ? 'shared' : 'exclusive';
+  }
+  if (freeLogLock.test(text)) held.freeLog = true;
+  if (owned.test(text) && held.account !== 'exclusive')
+    return 'writes what an account owns before locking it';
+  if (logWrite.test(text) && held.account === 'no' && !held.freeLog) {
+    return 'writes to the log of an account before locking the account';
+  }
+  if (linkWrite.test(text) && !held.address) return 'changes a link before locking its address';
+  return undefined;
+}
+
+export interface LockOrder {
+  readonly db: Database;
+  /** @throws {Error} when a transaction did not keep to the order, even where its failure was caught */
+  requireKept(): void;
+}
+
+export function withLockOrder(db: Database): LockOrder {
+  if (db.dialect !== 'postgres') return { db, requireKept: () => undefined };
+  const complaints = new Set<string>();
+  const watched = (tx: Executor): Executor => {
+    const held: Held = { address: false, account: 'no', freeLog: false };
+    return {
+      dialect: tx.dialect,
+      run: (text, values) => {
+        const complaint = complaintAbout(text, held);
+        if (complaint === undefined) return tx.run(text, values);
+        complaints.add(`${complaint}: ${text}`);
+        return Promise.reject(new Error(`a transaction ${complaint}: ${text}`));
+      },
+    };
+  };
+  return {
+    db: { ...db, transaction: (work) => db.transaction((tx) => work(watched(tx))) },
+    requireKept: () => {
+      if (complaints.size > 0) throw new Error(`the order of locks: ${[...complaints].join('; ')}`);
+    },
+  };
+}
