@@ -11,10 +11,7 @@ import { otherUserEmail, pageUser } from './page-user.ts';
 export const api = createApi({ server: location.origin, userId: () => pageUser()?.id });
 const apiForAnyUser = createApi({ server: location.origin });
 /** Sends no cookie, so that it does not matter who is signed in here. */
-const apiWithoutCookie = createApi({
-  server: location.origin,
-  fetch: (url, init) => fetch(url, { ...init, credentials: 'omit' }),
-});
+const apiWithoutCookie = createApi({ server: location.origin, credentials: 'omit' });
 
 /** Why a request failed. With `unreachable`, no usable response arrived and the request may have taken effect. */
 export interface Problem {

@@ -1,0 +1,112 @@
+// What the documents say about the repository is true of it.
+
+import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Glob } from 'bun';
+import { endpoints } from '../../packages/contract/src/endpoints.ts';
+
+const root = join(import.meta.dir, '../..');
+const server = 'packages/server/src';
+const maxMapBytes = 10_000;
+
+const documents = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((pattern) => [
+  ...new Glob(pattern).scanSync(root),
+]);
+const read = (path: string): Promise<string> => Bun.file(join(root, path)).text();
+
+test('every link from a document to a file of the repository leads somewhere', async () => {
+  for (const document of documents) {
+    for (const [, target = ''] of (await read(document)).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      expect([document, target, existsSync(join(root, dirname(document), target))]).toEqual([
+        document,
+        target,
+        true,
+      ]);
+    }
+  }
+});
+
+test('every link to a heading of a document finds the heading', async () => {
+  const slug = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .trim()
+      .replaceAll(/\s/g, '-');
+  for (const document of documents) {
+    for (const [, target = '', anchor = ''] of (await read(document)).matchAll(/\]\(([^)#]*)#([^)]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const text = await read(target === '' ? document : join(dirname(document), target));
+      const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => slug(heading));
+      expect([document, anchor, headings.includes(anchor)]).toEqual([document, anchor, true]);
+    }
+  }
+});
+
+test('every test that a decision names exists', async () => {
+  for (const document of documents.filter((path) => path.startsWith('docs/decisions/'))) {
+    for (const [, path = ''] of (await read(document)).matchAll(
+      /`([a-z-]+\/[\w./-]+(?:\.test\.ts|\.txt|\/))`/g,
+    )) {
+      const exists = [server, '.'].some((base) => existsSync(join(root, base, path)));
+      expect([document, path, exists]).toEqual([document, path, true]);
+    }
+  }
+});
+
+test(`ARCHITECTURE.md is a map of at most ${maxMapBytes} bytes, and the folders on it are there`, async () => {
+  const text = await read('ARCHITECTURE.md');
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxMapBytes);
+  const [, map = ''] = /```\n([\s\S]*?)```/.exec(text) ?? [];
+  for (const folder of new Set([
+    'platform',
+    'security-log',
+    'sessions',
+    'identity',
+    'sign-in',
+    'services',
+    'operator',
+  ])) {
+    expect(map).toContain(`${folder}/`);
+    expect([folder, existsSync(join(root, server, folder))]).toEqual([folder, true]);
+  }
+  for await (const folder of new Glob(`${server}/*/`).scan({ cwd: root, onlyFiles: false })) {
+    expect(map).toContain(`${folder.split('/').at(-1)}/`);
+  }
+});
+
+test('every setting of the code is in the README, and every setting in the README is in the code', async () => {
+  const files = ['config.ts', 'config/*.ts'].flatMap((pattern) => [
+    ...new Glob(`${server}/platform/${pattern}`).scanSync(root),
+  ]);
+  const code = (await Promise.all(files.filter((path) => !path.endsWith('.test.ts')).map(read))).join('\n');
+  const named = (text: string) => new Set(text.match(/\bLATCHKEY_[A-Z_]+[A-Z]\b/g) ?? []);
+  const readme = named(await read('README.md'));
+  const perLimit = /^LATCHKEY_LIMIT_/;
+  const forClients = new Set([
+    'LATCHKEY_SERVER',
+    'LATCHKEY_CREDENTIALS',
+    'LATCHKEY_TEST_POSTGRES_URL',
+    'LATCHKEY_TOKEN',
+  ]);
+  for (const setting of named(code)) {
+    if (perLimit.test(setting) || forClients.has(setting)) continue;
+    expect([setting, readme.has(setting)]).toEqual([setting, true]);
+  }
+  for (const setting of readme) {
+    if (perLimit.test(setting)) continue;
+    expect([setting, code.includes(setting)]).toEqual([setting, true]);
+  }
+});
+
+test('every path of the interface that a document names is an endpoint', async () => {
+  const paths = Object.values(endpoints).map(({ path }) => path.replaceAll(/\{\w+\}/g, '[^/\\s]+'));
+  for (const document of documents) {
+    for (const [path] of (await read(document)).matchAll(/\/api\/v1\/auth\/[\w/{}-]+/g)) {
+      const known = paths.some((pattern) => new RegExp(`^${pattern}$`).test(path));
+      expect([document, path, known]).toEqual([document, path, true]);
+    }
+  }
+});
