@@ -90,7 +90,7 @@ const command = fc.oneof(
 
 const outcome = ({ status, body }: Answer): string => (status < 300 ? 'ok' : body.error);
 const pick = <T>(things: readonly T[], back: number): T | undefined =>
-  things[things.length - 1 - (back % Math.max(things.length, 1))];
+  things.at(-(1 + (back % Math.max(things.length, 1))));
 
 /** One person, what the model knows of them, and the invariants that hold whatever the model thinks. */
 class Run {

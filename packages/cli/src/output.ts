@@ -92,7 +92,7 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
         stdout,
         json
           ? `${visibleJson(value, 2)}\n`
-          : render(stdout, lines(stdout.isTTY ? stdout.columns || defaultColumns : Infinity)),
+          : render(stdout, lines(stdout.isTTY ? stdout.columns || defaultColumns : Number.POSITIVE_INFINITY)),
       );
     },
     message: (value, lines) => {

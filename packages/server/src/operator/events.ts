@@ -49,7 +49,7 @@ const userOf = async (ctx: Context, { user }: { user?: string }): Promise<string
 function parseTime(text: string): number {
   const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?$/.test(text)
     ? Date.parse(text)
-    : NaN;
+    : Number.NaN;
   if (Number.isNaN(time)) {
     throw new AuthError(
       'invalid_request',
