@@ -151,7 +151,7 @@ test('organizations are listed with the role of the user, and further pages on r
   expect(await list.count()).toBe(2);
   const texts = await list.allInnerTexts();
   expect(texts.find((text) => text.includes('Acme'))).toContain('Acme [U+202E]evil Admin');
-  expect(texts.find((text) => text.includes('personal'))).toContain('Owner');
+  expect(texts.find((text) => text.includes('Personal'))).toContain('Owner');
 });
 
 test('the activity list describes events newest first, loads more on request, and shows new events at the top', async () => {
@@ -199,7 +199,7 @@ test('signing out all other sessions includes those started after the page loade
     expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   }
   await page.reload();
-  await page.getByText('This session').waitFor();
+  await page.getByText('This session', { exact: true }).waitFor();
 });
 
 test('a change that needs a recent sign-in is confirmed by an emailed code on the same page and then carried out', async () => {

@@ -395,7 +395,8 @@ test('an internationalized domain has one accepted spelling: the one that mail i
 });
 
 test('a 5xx response is a permanent refusal, except for failed SMTP authentication', () => {
-  const error = (code: string, responseCode?: number) => Object.assign(new Error('refused'), { code, responseCode });
+  const error = (code: string, responseCode?: number) =>
+    Object.assign(new Error('refused'), { code, responseCode });
   for (const code of [500, 550, 554, 599]) expect(isPermanentRefusal(error('EENVELOPE', code))).toBe(true);
   for (const code of [421, 450, 499, undefined])
     expect(isPermanentRefusal(error('EENVELOPE', code))).toBe(false);
