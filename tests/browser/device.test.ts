@@ -226,9 +226,10 @@ test('a session replaced by a new one between two polls does not count as signed
   await page.clock.pauseAt(Date.now() + 60_000);
   await page.waitForLoadState('networkidle');
   const poll = async (path: string) => {
-    const answer = page.waitForResponse((one) => one.url().includes(path));
+    // By its request: the response to an earlier poll may still be on its way.
+    const request = page.waitForRequest((one) => one.url().includes(path));
     await page.clock.runFor(2_000);
-    return (await answer).status();
+    return (await (await request).response())?.status();
   };
   const cookies = await page.context().cookies();
   await page.context().clearCookies();
