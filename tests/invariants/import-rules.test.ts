@@ -32,10 +32,10 @@ const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts
 );
 
 /**
- * The floors of the server, lowest first, and the rooms of each, lowest first. A room imports only from the rooms below
- * it; rooms in one line are peers and do not import each other. A room is a folder, or a file of its own.
+ * The layers of the server, lowest first, and the modules of each, lowest first. A module imports only from modules below
+ * it; modules in one line are peers and do not import each other. A module is a folder, or a file on its own.
  */
-const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   platform: [
     ['errors.ts', 'values'],
     ['crypto', 'telemetry'],
@@ -60,17 +60,19 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'main.ts': [['']],
 };
 
-/** Every room as its path under the server's sources, with its height. */
+/** Every module as its path under the server's sources, with its height. */
 const heights = new Map(
-  Object.entries(floors)
-    .flatMap(([floor, rows]) => rows.map((rooms) => rooms.map((room) => (room ? `${floor}/${room}` : floor))))
-    .flatMap((rooms, height) => rooms.map((room) => [room, height] as const)),
+  Object.entries(layers)
+    .flatMap(([layer, rows]) =>
+      rows.map((modules) => modules.map((module) => (module ? `${layer}/${module}` : layer))),
+    )
+    .flatMap((modules, height) => modules.map((module) => [module, height] as const)),
 );
-const capabilities = [...heights.keys()].filter((room) => !/^platform\/|^operator$|\.ts$/.test(room));
-const maxRoomsOnAFloor = 9;
+const capabilities = [...heights.keys()].filter((module) => !/^platform\/|^operator$|\.ts$/.test(module));
+const maxModulesInALayer = 9;
 
 /**
- * The room that owns each table. Other rooms read the table but change it only through what its owner exports. Migrations
+ * The module that owns each table. Other modules read the table but change it only through what its owner exports. Migrations
  * are exempt, and so are rows that the database deletes with the row they reference (ON DELETE CASCADE).
  */
 const tableOwners: Readonly<Record<string, string>> = {
@@ -95,18 +97,18 @@ const tableOwners: Readonly<Record<string, string>> = {
 
 const rules: Rule[] = [
   {
-    name: 'every file of the server is in a room of a floor',
+    name: 'every file of the server is in a module of a layer',
     complaints: (files) =>
       productOf(files, server)
-        .filter(({ path }) => roomOf(path) === undefined)
-        .map(({ path }) => `${path} is in no room`),
+        .filter(({ path }) => moduleOf(path) === undefined)
+        .map(({ path }) => `${path} is in no module`),
     bad: { [`${server}utils/strings.ts`]: '' },
   },
   {
-    name: 'imports point downwards, from floor to floor and from room to room',
+    name: 'imports point downwards, from layer to layer and from module to module',
     complaints: (files) =>
       serverImports(files)
-        .filter(({ from, to }) => roomOf(from) !== roomOf(to) && heightOf(to) >= heightOf(from))
+        .filter(({ from, to }) => moduleOf(from) !== moduleOf(to) && heightOf(to) >= heightOf(from))
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sessions/sessions.ts`]: "import { approve } from '../sign-in/device/device.ts';" },
   },
@@ -114,7 +116,7 @@ const rules: Rule[] = [
     name: 'the platform knows no capability',
     complaints: (files) =>
       serverImports(files)
-        .filter(({ from, to }) => floorOf(from) === 'platform' && floorOf(to) !== 'platform')
+        .filter(({ from, to }) => layerOf(from) === 'platform' && layerOf(to) !== 'platform')
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: {
       [`${server}platform/mail/worker.ts`]:
@@ -122,25 +124,27 @@ const rules: Rule[] = [
     },
   },
   {
-    name: `no folder of the server has more than ${maxRoomsOnAFloor} folders in it`,
+    name: `no folder of the server has more than ${maxModulesInALayer} folders in it`,
     complaints: (files) => {
       const folders = new Set(productOf(files, server).flatMap(({ path }) => foldersOf(path)));
       const children = Map.groupBy(folders, (folder) => normalize(join(folder, '..')));
       return [...children]
-        .filter(([, inside]) => inside.length > maxRoomsOnAFloor)
+        .filter(([, inside]) => inside.length > maxModulesInALayer)
         .map(([folder]) => `${folder} has too many folders`);
     },
     bad: Object.fromEntries(
-      Array.from({ length: maxRoomsOnAFloor + 1 }, (_, n) => [`${server}sign-in/way${n}/way.ts`, '']),
+      Array.from({ length: maxModulesInALayer + 1 }, (_, n) => [`${server}sign-in/way${n}/way.ts`, '']),
     ),
   },
   {
     name: 'of a capability all but app.ts, which puts the parts together, see only its main file',
     complaints: (files) =>
       serverImports(files)
-        .filter(({ from, to }) => capabilities.includes(roomOf(to) ?? '') && roomOf(from) !== roomOf(to))
-        .filter(({ from }) => roomOf(from) !== 'app.ts')
-        .filter(({ to }) => to !== `${server}${roomOf(to)}/${basename(roomOf(to) ?? '')}.ts`)
+        .filter(
+          ({ from, to }) => capabilities.includes(moduleOf(to) ?? '') && moduleOf(from) !== moduleOf(to),
+        )
+        .filter(({ from }) => moduleOf(from) !== 'app.ts')
+        .filter(({ to }) => to !== `${server}${moduleOf(to)}/${basename(moduleOf(to) ?? '')}.ts`)
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}identity/account/account.ts`]: "import { revoke } from '../../sessions/store.ts';" },
   },
@@ -149,7 +153,7 @@ const rules: Rule[] = [
     complaints: (files) =>
       packageImports(files, ['kysely', 'kysely-postgres-js', 'postgres', 'bun:sqlite'])
         .filter(
-          ({ from }) => !/\/(store|outbox-store)\.ts$/.test(from) && roomOf(from) !== 'platform/database',
+          ({ from }) => !/\/(store|outbox-store)\.ts$/.test(from) && moduleOf(from) !== 'platform/database',
         )
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sessions/sessions.ts`]: "import { sql } from 'kysely';" },
@@ -158,7 +162,7 @@ const rules: Rule[] = [
     name: 'only the owner of a table inserts, updates and deletes its rows',
     complaints: (files) =>
       tableWrites(files)
-        .filter(({ from, table }) => table in tableOwners && tableOwners[table] !== roomOf(from))
+        .filter(({ from, table }) => table in tableOwners && tableOwners[table] !== moduleOf(from))
         .map(({ from, table }) => `${from} writes to ${table}`),
     bad: [
       { [`${server}sessions/store.ts`]: "db.updateTable('users').set({ session_epoch: 1 });" },
@@ -193,8 +197,8 @@ const rules: Rule[] = [
     name: 'of a capability only routes.ts knows HTTP',
     complaints: (files) =>
       serverImports(files)
-        .filter(({ from }) => capabilities.includes(roomOf(from) ?? '') && !from.endsWith('/routes.ts'))
-        .filter(({ to }) => roomOf(to) === 'platform/http')
+        .filter(({ from }) => capabilities.includes(moduleOf(from) ?? '') && !from.endsWith('/routes.ts'))
+        .filter(({ to }) => moduleOf(to) === 'platform/http')
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sessions/sessions.ts`]: "import type { Call } from '../platform/http/pipeline.ts';" },
   },
@@ -398,16 +402,16 @@ function productOf(files: readonly SourceFile[], under: string): SourceFile[] {
   return files.filter(({ path }) => path.startsWith(under) && !/\.test\.tsx?$/.test(path));
 }
 
-/** The room a file is in: the folder or file of `floors` that holds it. */
-function roomOf(path: string): string | undefined {
+/** The module a file is in: the folder or file of `layers` that holds it. */
+function moduleOf(path: string): string | undefined {
   if (!path.startsWith(server)) return undefined;
   const parts = path.slice(server.length).split('/');
-  return [parts.slice(0, 2).join('/'), parts[0] ?? ''].find((room) => heights.has(room));
+  return [parts.slice(0, 2).join('/'), parts[0] ?? ''].find((module) => heights.has(module));
 }
 
-const floorOf = (path: string): string => roomOf(path)?.split('/')[0] ?? '';
+const layerOf = (path: string): string => moduleOf(path)?.split('/')[0] ?? '';
 
-const heightOf = (path: string): number => heights.get(roomOf(path) ?? '') ?? -1;
+const heightOf = (path: string): number => heights.get(moduleOf(path) ?? '') ?? -1;
 
 /** The folders a file lies in, under the server's sources. */
 function foldersOf(path: string): string[] {
