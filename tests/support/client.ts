@@ -1,4 +1,4 @@
-// The SDK as the client of a service in this process: no socket, the real service, and answers that get lost.
+// The SDK against the service in this process, without a socket, with responses that can get lost.
 
 import { type Api, createApi } from '@latchkey/client/api';
 import type { Clock } from '@latchkey/client/clock';
