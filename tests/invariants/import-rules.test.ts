@@ -1,22 +1,22 @@
-// Who may import whom (ARCHITECTURE.md). Each rule is a function from source files to complaints; it is held
-// against the code as it is, and against a bad example, so that no rule can rot into one that never fails.
+// The import rules of ARCHITECTURE.md. Each rule is a function from source files to violations. It is checked against
+// the code and against a bad example, so that no rule can degrade into one that never fails.
 
 import { describe, expect, test } from 'bun:test';
 import { basename, join, normalize } from 'node:path';
 import { Glob } from 'bun';
 
 interface SourceFile {
-  /** From the root of the checkout. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   readonly text: string;
-  /** Files of the workspace as paths from its root, packages by name; type imports count. */
+  /** Workspace files as paths from the root, packages by name. Includes type imports. */
   readonly imports: readonly string[];
 }
 
 interface Rule {
   readonly name: string;
   readonly complaints: (files: readonly SourceFile[]) => string[];
-  /** Files by path that break the rule once; of several examples, each does. */
+  /** Files by path that break the rule once. With several examples, each breaks it once. */
   readonly bad: Readonly<Record<string, string>> | readonly Readonly<Record<string, string>>[];
 }
 
@@ -26,7 +26,7 @@ const client = 'packages/client/src/';
 const cli = 'packages/cli/src/';
 const maxFileLines = 500;
 
-/** The parts of the client that are for programs with a file system; all others run in a browser. */
+/** Parts of the client that need a file system. All others run in a browser. */
 const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts', 'session-bus.ts'].map(
   (name) => client + name,
 );
@@ -95,7 +95,7 @@ const tableOwners: Readonly<Record<string, string>> = {
 
 const rules: Rule[] = [
   {
-    name: 'every file of the server is in a room of a floor',
+    name: 'every file of the server belongs to a room of a floor',
     complaints: (files) =>
       productOf(files, server)
         .filter(({ path }) => roomOf(path) === undefined)
@@ -103,7 +103,7 @@ const rules: Rule[] = [
     bad: { [`${server}utils/strings.ts`]: '' },
   },
   {
-    name: 'imports point downwards, from floor to floor and from room to room',
+    name: 'floors and rooms import only from those below them',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from, to }) => roomOf(from) !== roomOf(to) && heightOf(to) >= heightOf(from))
@@ -111,7 +111,7 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/sessions.ts`]: "import { approve } from '../sign-in/device/device.ts';" },
   },
   {
-    name: 'the platform knows no capability',
+    name: 'the platform imports no capability',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from, to }) => floorOf(from) === 'platform' && floorOf(to) !== 'platform')
@@ -122,7 +122,7 @@ const rules: Rule[] = [
     },
   },
   {
-    name: `no folder of the server has more than ${maxRoomsOnAFloor} folders in it`,
+    name: `no folder of the server contains more than ${maxRoomsOnAFloor} folders`,
     complaints: (files) => {
       const folders = new Set(productOf(files, server).flatMap(({ path }) => foldersOf(path)));
       const children = Map.groupBy(folders, (folder) => normalize(join(folder, '..')));
@@ -135,7 +135,7 @@ const rules: Rule[] = [
     ),
   },
   {
-    name: 'of a capability all but app.ts, which puts the parts together, see only its main file',
+    name: 'other capabilities import only the main file of a capability; app.ts, which composes them, is exempt',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from, to }) => capabilities.includes(roomOf(to) ?? '') && roomOf(from) !== roomOf(to))
@@ -145,7 +145,7 @@ const rules: Rule[] = [
     bad: { [`${server}identity/account/account.ts`]: "import { revoke } from '../../sessions/store.ts';" },
   },
   {
-    name: 'only stores and platform/database/ know SQL',
+    name: 'only stores and platform/database/ contain SQL',
     complaints: (files) =>
       packageImports(files, ['kysely', 'kysely-postgres-js', 'postgres', 'bun:sqlite'])
         .filter(
@@ -190,7 +190,7 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'of a capability only routes.ts knows HTTP',
+    name: 'within a capability, only routes.ts depends on HTTP',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from }) => capabilities.includes(roomOf(from) ?? '') && !from.endsWith('/routes.ts'))
@@ -199,7 +199,7 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/sessions.ts`]: "import type { Call } from '../platform/http/pipeline.ts';" },
   },
   {
-    name: 'only platform/http/routing.ts knows Hono',
+    name: 'only platform/http/routing.ts depends on Hono',
     complaints: (files) =>
       packageImports(files, ['hono'])
         .filter(({ from }) => from !== `${server}platform/http/routing.ts`)
@@ -226,7 +226,7 @@ const rules: Rule[] = [
     bad: { [`${server}platform/mail/transport.ts`]: "const url = process.env['LATCHKEY_SMTP_URL'];" },
   },
   {
-    name: 'only the security log sees keys that left the ring',
+    name: 'only the security log uses retired keys',
     complaints: (files) =>
       productOf(files, server)
         .filter(
@@ -238,7 +238,7 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/tokens.ts`]: "readHandle(ctx.logKeys, 'accessToken', text);" },
   },
   {
-    name: 'nothing imports in a circle',
+    name: 'there are no import cycles',
     complaints: cycles,
     bad: {
       [`${server}sessions/tokens.ts`]: "import { end } from './end.ts';",
@@ -246,12 +246,12 @@ const rules: Rule[] = [
     },
   },
   {
-    name: 'no file only hands on what others export',
+    name: 'there are no barrel files',
     complaints: (files) => files.filter(isBarrel).map(({ path }) => `${path} is a barrel`),
     bad: { [`${server}sessions/index.ts`]: "export * from './sessions.ts';\nexport { a } from './a.ts';" },
   },
   {
-    name: 'the contract needs nothing but zod',
+    name: 'the contract depends only on zod',
     complaints: (files) =>
       productOf(files, 'packages/contract/')
         .flatMap(({ path, imports }) => imports.map((to) => ({ from: path, to })))
@@ -260,7 +260,7 @@ const rules: Rule[] = [
     bad: { 'packages/contract/src/fields.ts': "import { isIP } from 'node:net';" },
   },
   {
-    name: 'the client needs nothing when it runs: the contract only lends its types',
+    name: 'the client has no runtime dependencies: it imports only types from the contract',
     complaints: (files) =>
       productOf(files, client).flatMap(({ path, text, imports }) =>
         [
@@ -272,7 +272,7 @@ const rules: Rule[] = [
     bad: { [`${client}operations.ts`]: "import { endpoints } from '@latchkey/contract/endpoints';" },
   },
   {
-    name: 'what pages use of the client knows no node: module, not even through another file',
+    name: 'the parts of the client used by pages import no node: module, even indirectly',
     complaints: (files) =>
       productOf(files, client)
         .filter(({ path }) => !programParts.includes(path))
@@ -282,7 +282,7 @@ const rules: Rule[] = [
     bad: { [`${client}session.ts`]: "import { fileStorage } from './file-storage.ts';" },
   },
   {
-    name: 'pages and command line reach the service only by the client',
+    name: 'pages and the command line call the service only through the client',
     complaints: (files) =>
       [...productOf(files, 'packages/dashboard/'), ...productOf(files, 'packages/cli/')].flatMap(
         ({ path, text, imports }) => [
@@ -295,7 +295,7 @@ const rules: Rule[] = [
     bad: { 'packages/dashboard/src/api.ts': "const me = await fetch('/me');" },
   },
   {
-    name: 'of the command line only main.ts touches the process: its arguments, streams, signals and end',
+    name: 'in the command line, only main.ts uses the process: arguments, streams, signals and exit',
     complaints: (files) =>
       productOf(files, cli)
         .filter(({ path }) => path !== `${cli}main.ts`)
@@ -308,7 +308,7 @@ const rules: Rule[] = [
     bad: { [`${cli}commands/token.ts`]: 'process.stdout.write(token);' },
   },
   {
-    name: 'a command knows no other command, and only program.ts knows them, when one is run',
+    name: 'commands do not import each other; only program.ts imports them, on demand',
     complaints: (files) =>
       productOf(files, cli).flatMap(({ path, text, imports }) =>
         imports
@@ -334,7 +334,7 @@ const rules: Rule[] = [
 describe('import rules', async () => {
   const files = await readSources();
 
-  test('the sources are found and their imports understood', () => {
+  test('the import rules see all sources and parse their imports', () => {
     const text = `// import a from 'a';
       import b from 'b'; import type { C } from "../c.ts";
       import {
@@ -388,12 +388,12 @@ function resolve(path: string, name: string): string {
   return workspace && file ? `packages/${workspace}/src/${file}.ts` : name;
 }
 
-/** Takes out whole-line and block comments; what stands behind code stays. */
+/** Removes block comments and whole-line comments, but not comments after code. */
 function withoutComments(text: string): string {
   return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
 }
 
-/** The files under this path that are no tests: tests may look at everything. */
+/** The files under this path, without tests: tests may import anything. */
 function productOf(files: readonly SourceFile[], under: string): SourceFile[] {
   return files.filter(({ path }) => path.startsWith(under) && !/\.test\.tsx?$/.test(path));
 }
@@ -409,7 +409,7 @@ const floorOf = (path: string): string => roomOf(path)?.split('/')[0] ?? '';
 
 const heightOf = (path: string): number => heights.get(roomOf(path) ?? '') ?? -1;
 
-/** The folders a file lies in, under the server's sources. */
+/** The folders that contain a file, relative to the server's sources. */
 function foldersOf(path: string): string[] {
   const parts = path.slice(server.length).split('/').slice(0, -1);
   return parts.map((_, index) => server + parts.slice(0, index + 1).join('/'));
@@ -455,10 +455,10 @@ function valuesFrom(name: string, text: string): string[] {
     .filter((from) => from.startsWith(`${name}/`));
 }
 
-/** Without what is loaded only when it is needed. */
+/** Imports, without those that are loaded on demand. */
 const staticImports = (text: string): string => text.replace(/\bimport\([^)]*\)/g, '');
 
-/** A request that goes past the client, or a path that only the client should know. */
+/** Requests that bypass the client, and paths that only the client should know. */
 function asksByItself(text: string): boolean {
   const code = withoutComments(text);
   return /(?:^|[^.\w]|\b(?:globalThis|window|self|Bun)\.)fetch\s*\(|XMLHttpRequest|sendBeacon|\/api\/v1/.test(
@@ -466,7 +466,7 @@ function asksByItself(text: string): boolean {
   );
 }
 
-/** Every circle once, as the way around it. */
+/** Every import cycle once, as the path around it. */
 function cycles(files: readonly SourceFile[]): string[] {
   const importsByPath = new Map(files.map(({ path, imports }) => [path, imports]));
   const finished = new Set<string>();

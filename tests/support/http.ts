@@ -34,7 +34,7 @@ export async function request(
 }
 
 /** The SDK as a client of the service at `url`. */
-const apiAt = (url: string): Api =>
+export const apiAt = (url: string): Api =>
   createApi({ server: url, fetch: (target, init) => checkedFetch(url, target, init) });
 
 async function checkedFetch(url: string, target: string, init: RequestInit): Promise<Response> {
