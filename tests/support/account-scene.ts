@@ -1,5 +1,6 @@
 // An account that has one of everything that operations can change.
 
+import { tokenSet } from '@latchkey/contract/tokens';
 import type postgres from 'postgres';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
@@ -82,11 +83,8 @@ const cookiesOf = ({ headers }: Answer): string =>
 export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<AccountScene> {
   const email = `p${scenes++}@example.com`;
   const { token: first } = await linkFor(node, email);
-  const { body: tokens } = expectStatus(
-    await node.ask('POST', '/magic_link/verify', { json: { token: first } }),
-    200,
-  );
-  const owner = { token: tokens.access_token };
+  const tokens = tokenSet.parse(await node.api.call('verifyMagicLink', { body: { token: first } }));
+  const accessToken = tokens.access_token;
   const headers = { Origin: new URL(node.ctx.config.baseUrl).origin };
   const { token: second } = await linkFor(node, email);
   const browser = await node.ask('POST', '/magic_link/verify?session=cookie', {
@@ -97,28 +95,26 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
 
   const passkey = newAuthenticator(node);
   const { body: record } = expectStatus(await addPasskey(node, tokens, passkey), 201);
-  const rename = { ...owner, json: { name: 'first name' } };
-  expectStatus(await node.ask('PATCH', `/passkeys/${record.id}`, rename), 200);
-  expectStatus(await node.ask('PATCH', '/me', { ...owner, json: { locale: 'en' } }), 200);
+  await node.api.call('renamePasskey', {
+    accessToken,
+    params: { id: record.id },
+    body: { name: 'first name' },
+  });
+  await node.api.call('updateProfile', { accessToken, body: { locale: 'en' } });
 
-  const codes = async (client_name: string) =>
-    (await node.ask('POST', '/device', { json: { client_name } })).body;
-  const approve = async ({ user_code }: { user_code: string }) =>
-    expectStatus(await node.ask('POST', '/device/approve', { ...owner, json: { user_code } }), 204);
+  const codes = (client_name: string) => node.api.call('startDeviceAuthorization', { body: { client_name } });
   const approved = await codes('approved');
-  await approve(approved);
+  await node.api.call('approveDevice', { accessToken, body: { user_code: approved.user_code } });
   const pending = await codes('pending');
   // Two devices, because the notice of the second one waits in a digest.
   await node.deviceLogin(tokens);
   const { refresh_token: stolen } = await node.deviceLogin(tokens);
-  const refresh = async (refresh_token: string): Promise<Tokens> =>
-    expectStatus(await node.ask('POST', '/refresh', { json: { refresh_token }, headers: retryKey }), 200)
-      .body;
+  const refresh = (refresh_token: string): Promise<Tokens> =>
+    node.api.call('refresh', { body: { refresh_token }, headers: retryKey });
   const { refresh_token: spent } = await refresh(stolen);
   const deviceTokens = await refresh(spent);
 
-  const change = { ...owner, json: { email: `new-${email}` } };
-  expectStatus(await node.ask('POST', '/me/email', change), 202);
+  await node.api.call('requestEmailChange', { accessToken, body: { email: `new-${email}` } });
   const links: [Link, Link] = [await linkFor(node, email), await linkFor(node, email)];
 
   const [device] = await sql`SELECT id FROM sessions WHERE user_id = ${userId} AND generation = 3`;

@@ -3,7 +3,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from './authenticator.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+import { apiAt, linkTokenIn, loginByMail, mailTo, request } from './http.ts';
 import { startService, type TestService } from './service.ts';
 
 export interface PageState {
@@ -87,20 +87,22 @@ export async function startDevice(url: string, json: object = {}) {
 }
 
 async function fillAccount(url: string, email: string): Promise<void> {
-  const { access_token: token } = await loginByMail(url, email);
-  await request(url, 'PATCH', '/me', { token, json: { name: rightToLeft } });
+  const api = apiAt(url);
+  const { access_token: accessToken } = await loginByMail(url, email);
+  await api.call('updateProfile', { accessToken, body: { name: rightToLeft } });
   const authenticator = createAuthenticator({ origin: url });
   for (let index = 0; index < fullAccount.passkeys; index++) {
-    const { body } = await request(url, 'POST', '/passkey/register/challenge', { token });
-    const json = { ...authenticator.create(body), name: nameOf(index) };
-    const { status } = await request(url, 'POST', '/passkey/register', { token, json });
-    if (status !== 201) throw new Error(`passkey: ${status}`);
+    const options = await api.call('startPasskeyRegistration', { accessToken });
+    const body = { ...authenticator.create(options), name: nameOf(index) };
+    await api.call('registerPasskey', { accessToken, body });
   }
   for (let index = 0; index < fullAccount.logins; index++) {
-    const device = await startDevice(url, { device_name: nameOf(index), client_name: 'latchkey' });
-    await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
-    const { status } = await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
-    if (status !== 200) throw new Error(`login: ${status}`);
+    const { user_code, device_code } = await startDevice(url, {
+      device_name: nameOf(index),
+      client_name: 'latchkey',
+    });
+    await api.call('approveDevice', { accessToken, body: { user_code } });
+    await api.call('redeemDeviceCode', { body: { device_code } });
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'bun:test';
 import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
-import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+import { apiAt, linkTokenIn, loginByMail, mailTo } from './http.ts';
 
 /** A phone in dark mode. */
 export const phone = {
@@ -15,13 +15,14 @@ export const phone = {
 /** Signs a browser in without using its pages; returns the access token of a second session. */
 export async function signedIn(page: Page, url: string, email: string): Promise<string> {
   const { access_token: token } = await loginByMail(url, email);
-  await request(url, 'POST', '/magic_link', { json: { email } });
-  const answer = await fetch(`${url}/api/v1/auth/magic_link/verify?session=cookie`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Origin: url },
-    body: JSON.stringify({ token: linkTokenIn(await mailTo(url, email, 1)) }),
+  const api = apiAt(url);
+  await api.call('requestMagicLink', { body: { email } });
+  const { headers } = await api.callWithHeaders('verifyMagicLink', {
+    query: { session: 'cookie' },
+    headers: { Origin: url },
+    body: { token: linkTokenIn(await mailTo(url, email, 1)) },
   });
-  const [cookie = ''] = (answer.headers.get('Set-Cookie') ?? '').split(';');
+  const [cookie = ''] = (headers.get('Set-Cookie') ?? '').split(';');
   const [name = '', value = ''] = cookie.split('=');
   await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
   return token;
