@@ -1,4 +1,4 @@
-// The watch over the order of locks sees what it is there for.
+// The lock-order check of the tests detects violations.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { openApp, type TestApp } from './support/app.ts';
@@ -28,7 +28,7 @@ describe('a transaction of a test service', () => {
   const sessions = 'update "sessions" set "revoked_at" = 1 where "user_id" = \'-\'';
   const address = 'select cast(pg_advisory_xact_lock(1, 1) as text)';
 
-  test('fails where it does not keep to the order of locks, also when nobody is in its way', async () => {
+  test('a transaction that violates the lock order fails, even without contention', async () => {
     for (const [texts, complaint] of [
       [[sessions, account], 'writes what an account owns before locking it'],
       [[log, sessions], 'writes what an account owns before locking it'],
@@ -45,11 +45,11 @@ describe('a transaction of a test service', () => {
     ] as const) {
       await expect(inTransaction(...texts)).rejects.toThrow(complaint);
     }
-    // And once more at the end, since what fails in the background fails no test.
+    // And again at the end, because failures in the background fail no test.
     expect(() => watched.requireKept()).toThrow('locks an address after the account');
   });
 
-  test('may take all locks in their order', async () => {
+  test('a transaction may take all locks in order', async () => {
     await inTransaction(address, account, sessions, log);
     watched.requireKept();
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
+import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -17,9 +17,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
 });
-
-const codeIn = ({ text }: { text: string }) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
-const linkIn = ({ text }: { text: string }) => /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
 
 async function signIn(page: Page, email: string, seen = 0): Promise<void> {
   await page.goto(`${service.url}/login`);

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, mailTo, request } from '../support/http.ts';
+import { codeIn, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -34,13 +34,11 @@ async function mailAbout(to: string, subject: string): Promise<AnyMail> {
   throw new Error(`no email about ${subject} to ${to}`);
 }
 
-const linkIn = ({ text }: AnyMail): string => /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
-
 async function signIn(page: Page, email: string): Promise<void> {
   await page.goto(`${service.url}/login`);
   await page.getByLabel('Email address').fill(email);
   await page.getByRole('button', { name: 'Email me a link' }).click();
-  const code = /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
+  const code = codeIn(await mailTo(service.url, email));
   await page.getByLabel('Code from the email').fill(code);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);

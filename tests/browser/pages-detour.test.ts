@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { linkTokenIn, mailTo, request } from '../support/http.ts';
+import { codeIn, linkTokenIn, mailTo, request } from '../support/http.ts';
 import { startDevice } from '../support/page-states.ts';
 import { giveAuthenticator, phone, signedIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -20,7 +20,6 @@ afterAll(async () => {
 
 const tap = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).tap();
 
-const codeIn = ({ text }: { text: string }) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
 const question = (page: Page) =>
   page.getByRole('heading', { name: 'Let this device sign in as you?', level: 1 });
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { codeIn, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { linkTo, signIn, startDevice } from '../support/page-states.ts';
 import { changesBy, phone } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -33,8 +33,7 @@ async function requestEmail(page: Page, email: string, path = '/login'): Promise
 const signInLink = async (email: string, seen = 0) =>
   `${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, seen))}`;
 
-const codeFor = async (email: string, seen = 0) =>
-  /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email, seen)).text)?.[0] ?? '';
+const codeFor = async (email: string, seen = 0) => codeIn(await mailTo(service.url, email, seen));
 
 /** The contents of local and session storage. */
 const stored = (page: Page) => page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));

@@ -5,7 +5,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CDPSession, Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
-import { mailTo } from '../support/http.ts';
+import { codeIn, mailTo } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -115,7 +115,7 @@ async function signInByMail(page: Page, email: string, path = '/login'): Promise
   await page.getByRole('button', { name: emailButton }).click();
   await page.getByRole('heading', { name: 'Check your email' }).waitFor();
   const { text } = await mailTo(service.url, email);
-  await page.getByLabel('Code from the email').fill(/^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '');
+  await page.getByLabel('Code from the email').fill(codeIn({ text }));
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${service.url}/account`);
   await page.getByRole('heading', { name: 'Passkeys' }).waitFor();

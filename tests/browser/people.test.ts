@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
-import { mailTo, request } from '../support/http.ts';
+import { codeIn, mailTo, request } from '../support/http.ts';
 import { signIn } from '../support/page-states.ts';
 import { signedIn, tabTo } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -18,8 +18,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const codeFor = async (email: string) =>
-  /^[A-Z]{4}-[A-Z]{4}$/m.exec((await mailTo(service.url, email)).text)?.[0] ?? '';
+const codeFor = async (email: string) => codeIn(await mailTo(service.url, email));
 const poll = (device_code: string) => request(service.url, 'POST', '/token', { json: { device_code } });
 const startDevice = async () => (await request(service.url, 'POST', '/device')).body;
 

@@ -1,5 +1,5 @@
-// A client made from /openapi.json alone, without a line of ours: what a stranger's generated code would call.
-// `packages/server/src/platform/http/generated-client.test.ts` makes the types, checks this file against them and runs it.
+// A client generated from /openapi.json alone, as a third party would use it.
+// `packages/server/src/platform/http/generated-client.test.ts` generates the types, checks this file against them and runs it.
 
 import createClient from 'openapi-fetch';
 import type { paths } from './openapi.ts';
@@ -26,7 +26,7 @@ async function linkToken(address: string): Promise<string> {
   }
 }
 
-// In a browser: by mail.
+// Signing in by mail, as in a browser.
 const sent = await anyone.POST('/api/v1/auth/magic_link', { body: { email: 'ada@example.com' } });
 must(sent.data?.status === 'sent', 'no mail');
 const token = await linkToken('ada@example.com');
@@ -34,7 +34,7 @@ const login = await anyone.POST('/api/v1/auth/magic_link/verify', { body: { toke
 must(login.data !== undefined && 'access_token' in login.data, 'no tokens from the link');
 const browser = withToken(login.data.access_token);
 
-// In a terminal: by device flow, once in each dialect.
+// The device flow, as in a terminal: once with JSON and once with forms.
 async function startDevice(headers: Record<string, string>) {
   const started = await anyone.POST('/api/v1/auth/device', { body: { client_name: 'generated' }, headers });
   must(started.data !== undefined, 'no device code');
@@ -80,7 +80,7 @@ const redeemedByForm = await anyone.POST('/api/v1/auth/token', {
 });
 must(redeemedByForm.data !== undefined, 'not redeemed by form');
 
-// Refreshing, in each dialect.
+// Refreshing with JSON and with a form.
 const { refresh_token } = redeemed.data;
 const refreshed = await anyone.POST('/api/v1/auth/refresh', { body: { refresh_token } });
 must(refreshed.data !== undefined && refreshed.data.refresh_token !== refresh_token, 'not refreshed');
@@ -117,9 +117,9 @@ const organizations = await terminal.GET('/api/v1/auth/organizations', { params:
 must(organizations.data?.organizations[0]?.role === 'owner', 'no organization');
 must(organizations.data.next_cursor === null, 'a second page');
 const tooMany = await terminal.GET('/api/v1/auth/sessions', { params: { query: { limit: 101 } } });
-must(tooMany.error?.error === 'invalid_request', '101 were taken');
+must(tooMany.error?.error === 'invalid_request', 'a limit of 101 was accepted');
 
-// Revoking, in each dialect.
+// Revoking with JSON and with a form.
 const byForm = await anyone.POST('/api/v1/auth/revoke', {
   body: { token: refreshedByForm.data.access_token },
   headers: asForm,
@@ -131,17 +131,17 @@ const bySession = await terminal.POST('/api/v1/auth/revoke', { body: { scope: 's
 must(bySession.response.status === 204, 'not revoked');
 must((await browser.POST('/api/v1/auth/revoke')).response.status === 204, 'not revoked without a body');
 
-// What the types must refuse.
-export const refused = [
-  // @ts-expect-error: there is no such path
+// Calls that the types must reject.
+export const rejected = [
+  // @ts-expect-error: unknown path
   () => anyone.GET('/api/v1/auth/nothing'),
-  // @ts-expect-error: this path has no such method
+  // @ts-expect-error: unknown method of this path
   () => anyone.GET('/api/v1/auth/magic_link'),
-  // @ts-expect-error: a body is needed
+  // @ts-expect-error: the body is required
   () => anyone.POST('/api/v1/auth/magic_link', {}),
   // @ts-expect-error: the limit is a number
   () => terminal.GET('/api/v1/auth/events', { params: { query: { limit: '5' } } }),
-  // @ts-expect-error: the name is text
+  // @ts-expect-error: the name is a string
   () => terminal.PATCH('/api/v1/auth/me', { body: { name: null } }),
 ];
 

@@ -16,7 +16,7 @@ const common = { 'X-Request-Id': 'r', 'Cache-Control': 'no-store' };
 
 const rateLimit = { RateLimit: '"x";r=0;t=1', 'RateLimit-Policy': '"x";q=1;w=1' };
 
-/** A request for a mail and its answer, which are as the document says but for what is changed. */
+/** Checks a conforming request for a sign-in mail and its response, with the given changes. */
 const complaintsAbout = (sent: Partial<Sent>, received: Partial<Received> = {}) =>
   conformance.complaints(
     {
@@ -37,42 +37,38 @@ const complaintsAbout = (sent: Partial<Sent>, received: Partial<Received> = {}) 
 const error = (code: string) =>
   JSON.stringify({ error: code, error_description: 'A sentence.', request_id: 'r' });
 
-test('a request and an answer that are as the document says pass', () => {
+test('a request and a response that match the OpenAPI document pass', () => {
   expect(complaintsAbout({})).toEqual([]);
   const refused = { status: 400, text: error('invalid_request') };
   expect(complaintsAbout({ body: '{}' }, refused)).toEqual([]);
 });
 
 const mistakes: readonly (readonly [string, Partial<Sent>, Partial<Received>])[] = [
-  ['a status that is not declared', {}, { status: 201 }],
-  ['a member that is not declared', {}, { text: '{"status":"sent","expires_in":9,"request":"r","x":1}' }],
-  ['a member that is missing', {}, { text: '{"status":"sent","expires_in":900}' }],
-  ['a member of another type', {}, { text: '{"status":"sent","expires_in":"9","request":"r"}' }],
+  ['an undeclared status', {}, { status: 201 }],
+  ['an undeclared member', {}, { text: '{"status":"sent","expires_in":9,"request":"r","x":1}' }],
+  ['a missing member', {}, { text: '{"status":"sent","expires_in":900}' }],
+  ['a member of the wrong type', {}, { text: '{"status":"sent","expires_in":"9","request":"r"}' }],
   ['no X-Request-Id', {}, { headers: new Headers({ 'Cache-Control': 'no-store', ...json }) }],
-  ['a header that is not declared', {}, { headers: new Headers({ ...common, ...json, 'X-Other': '1' }) }],
-  ['another media type', {}, { headers: new Headers({ ...common, 'Content-Type': 'text/html' }) }],
-  ['an error code of other endpoints', {}, { status: 400, text: error('slow_down') }],
+  ['an undeclared header', {}, { headers: new Headers({ ...common, ...json, 'X-Other': '1' }) }],
+  ['the wrong media type', {}, { headers: new Headers({ ...common, 'Content-Type': 'text/html' }) }],
+  ['an error code of another endpoint', {}, { status: 400, text: error('slow_down') }],
   [
     '429 without Retry-After',
     {},
     { status: 429, text: error('rate_limited'), headers: new Headers({ ...common, ...json, ...rateLimit }) },
   ],
-  ['a wrong request that was done', { body: '{"email":"ada"}' }, {}],
-  ['a request without its body that was done', { body: null }, {}],
+  ['an accepted invalid request', { body: '{"email":"ada"}' }, {}],
+  ['an accepted request without its body', { body: null }, {}],
+  ['an accepted undeclared media type', { headers: new Headers({ 'Content-Type': 'a/b' }) }, {}],
+  ['an accepted undeclared method', { method: 'PUT' }, {}],
+  ['an accepted undeclared path', { url: url('/nothing') }, {}],
   [
-    'a media type that is not declared and was taken',
-    { headers: new Headers({ 'Content-Type': 'a/b' }) },
-    {},
-  ],
-  ['a method that is not declared and was taken', { method: 'PUT' }, {}],
-  ['a path that is not declared and was taken', { url: url('/nothing') }, {}],
-  [
-    'a call without the credential that was done',
+    'an accepted call without a credential',
     { method: 'POST', url: url('/device/deny'), body: '{"user_code":"x"}' },
     { status: 204, text: '', headers: new Headers(common) },
   ],
   [
-    'a page size that the document forbids and the service took',
+    'an accepted page size that the document forbids',
     {
       method: 'GET',
       url: url('/sessions?limit=101'),
@@ -83,11 +79,11 @@ const mistakes: readonly (readonly [string, Partial<Sent>, Partial<Received>])[]
   ],
 ];
 
-test.each(mistakes)('the document holds the tests: %s is a complaint', (_, sent, received) => {
+test.each(mistakes)('the conformance check reports %s', (_, sent, received) => {
   expect(complaintsAbout(sent, received)).toHaveLength(1);
 });
 
-test('a test that gets an answer the document does not declare fails, also where a client swallows the error', async () => {
+test('a test that gets an undeclared response fails, even if a client swallows the error', async () => {
   const other = await openApp('sqlite');
   const lying = other.app as { fetch: TestApp['app']['fetch'] };
   lying.fetch = async () => new Response(null, { status: 418 });

@@ -1,4 +1,4 @@
-// What the documents say about the repository is true of it.
+// The documents match the repository.
 
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ const documents = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((patt
 ]);
 const read = (path: string): Promise<string> => Bun.file(join(root, path)).text();
 
-test('every link from a document to a file of the repository leads somewhere', async () => {
+test('every link from a document to a file of the repository resolves', async () => {
   for (const document of documents) {
     for (const [, target = ''] of (await read(document)).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
@@ -28,7 +28,7 @@ test('every link from a document to a file of the repository leads somewhere', a
   }
 });
 
-test('every link to a heading of a document finds the heading', async () => {
+test('every link to a heading resolves', async () => {
   const slug = (heading: string) =>
     heading
       .toLowerCase()
@@ -45,7 +45,7 @@ test('every link to a heading of a document finds the heading', async () => {
   }
 });
 
-test('every test that a decision names exists', async () => {
+test('every test named in a decision record exists', async () => {
   for (const document of documents.filter((path) => path.startsWith('docs/decisions/'))) {
     for (const [, path = ''] of (await read(document)).matchAll(
       /`([a-z-]+\/[\w./-]+(?:\.test\.ts|\.txt|\/))`/g,
@@ -56,7 +56,7 @@ test('every test that a decision names exists', async () => {
   }
 });
 
-test(`ARCHITECTURE.md is a map of at most ${maxMapBytes} bytes, and the folders on it are there`, async () => {
+test(`ARCHITECTURE.md is a map of at most ${maxMapBytes} bytes, and its folders exist`, async () => {
   const text = await read('ARCHITECTURE.md');
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxMapBytes);
   const [, map = ''] = /```\n([\s\S]*?)```/.exec(text) ?? [];
@@ -77,7 +77,7 @@ test(`ARCHITECTURE.md is a map of at most ${maxMapBytes} bytes, and the folders 
   }
 });
 
-test('every setting of the code is in the README, and every setting in the README is in the code', async () => {
+test('the README lists exactly the settings that the code reads', async () => {
   const files = ['config.ts', 'config/*.ts'].flatMap((pattern) => [
     ...new Glob(`${server}/platform/${pattern}`).scanSync(root),
   ]);
@@ -101,7 +101,7 @@ test('every setting of the code is in the README, and every setting in the READM
   }
 });
 
-test('every path of the interface that a document names is an endpoint', async () => {
+test('every API path in a document is an endpoint', async () => {
   const paths = Object.values(endpoints).map(({ path }) => path.replaceAll(/\{\w+\}/g, '[^/\\s]+'));
   for (const document of documents) {
     for (const [path] of (await read(document)).matchAll(/\/api\/v1\/auth\/[\w/{}-]+/g)) {

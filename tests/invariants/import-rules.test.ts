@@ -1,22 +1,22 @@
-// Who may import whom (ARCHITECTURE.md). Each rule is a function from source files to complaints; it is held
-// against the code as it is, and against a bad example, so that no rule can rot into one that never fails.
+// The import rules of ARCHITECTURE.md. Each rule is a function from source files to violations. It is checked against
+// the code and against a bad example, so that no rule can degrade into one that never fails.
 
 import { describe, expect, test } from 'bun:test';
 import { basename, join, normalize } from 'node:path';
 import { Glob } from 'bun';
 
 interface SourceFile {
-  /** From the root of the checkout. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   readonly text: string;
-  /** Files of the workspace as paths from its root, packages by name; type imports count. */
+  /** Workspace files as paths from the root, packages by name. Includes type imports. */
   readonly imports: readonly string[];
 }
 
 interface Rule {
   readonly name: string;
   readonly complaints: (files: readonly SourceFile[]) => string[];
-  /** Files by path that break the rule once; of several examples, each does. */
+  /** Files by path that break the rule once. With several examples, each breaks it once. */
   readonly bad: Readonly<Record<string, string>> | readonly Readonly<Record<string, string>>[];
 }
 
@@ -26,7 +26,7 @@ const client = 'packages/client/src/';
 const cli = 'packages/cli/src/';
 const maxFileLines = 500;
 
-/** The parts of the client that are for programs with a file system; all others run in a browser. */
+/** Parts of the client that need a file system. All others run in a browser. */
 const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts', 'session-bus.ts'].map(
   (name) => client + name,
 );
@@ -97,7 +97,7 @@ const tableOwners: Readonly<Record<string, string>> = {
 
 const rules: Rule[] = [
   {
-    name: 'every file of the server is in a module of a layer',
+    name: 'every file of the server belongs to a module of a layer',
     complaints: (files) =>
       productOf(files, server)
         .filter(({ path }) => moduleOf(path) === undefined)
@@ -105,7 +105,7 @@ const rules: Rule[] = [
     bad: { [`${server}utils/strings.ts`]: '' },
   },
   {
-    name: 'imports point downwards, from layer to layer and from module to module',
+    name: 'layers and modules import only from those below them',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from, to }) => moduleOf(from) !== moduleOf(to) && heightOf(to) >= heightOf(from))
@@ -113,7 +113,7 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/sessions.ts`]: "import { approve } from '../sign-in/device/device.ts';" },
   },
   {
-    name: 'the platform knows no capability',
+    name: 'the platform imports no capability',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from, to }) => layerOf(from) === 'platform' && layerOf(to) !== 'platform')
@@ -124,7 +124,7 @@ const rules: Rule[] = [
     },
   },
   {
-    name: `no folder of the server has more than ${maxModulesInALayer} folders in it`,
+    name: `no folder of the server contains more than ${maxModulesInALayer} folders`,
     complaints: (files) => {
       const folders = new Set(productOf(files, server).flatMap(({ path }) => foldersOf(path)));
       const children = Map.groupBy(folders, (folder) => normalize(join(folder, '..')));
@@ -137,7 +137,7 @@ const rules: Rule[] = [
     ),
   },
   {
-    name: 'of a capability all but app.ts, which puts the parts together, see only its main file',
+    name: 'other capabilities import only the main file of a capability; app.ts, which composes them, is exempt',
     complaints: (files) =>
       serverImports(files)
         .filter(
@@ -149,7 +149,7 @@ const rules: Rule[] = [
     bad: { [`${server}identity/account/account.ts`]: "import { revoke } from '../../sessions/store.ts';" },
   },
   {
-    name: 'only stores and platform/database/ know SQL',
+    name: 'only stores and platform/database/ contain SQL',
     complaints: (files) =>
       packageImports(files, ['kysely', 'kysely-postgres-js', 'postgres', 'bun:sqlite'])
         .filter(
@@ -194,7 +194,7 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'of a capability only routes.ts knows HTTP',
+    name: 'within a capability, only routes.ts depends on HTTP',
     complaints: (files) =>
       serverImports(files)
         .filter(({ from }) => capabilities.includes(moduleOf(from) ?? '') && !from.endsWith('/routes.ts'))
@@ -203,7 +203,7 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/sessions.ts`]: "import type { Call } from '../platform/http/pipeline.ts';" },
   },
   {
-    name: 'only platform/http/routing.ts knows Hono',
+    name: 'only platform/http/routing.ts depends on Hono',
     complaints: (files) =>
       packageImports(files, ['hono'])
         .filter(({ from }) => from !== `${server}platform/http/routing.ts`)
@@ -230,7 +230,7 @@ const rules: Rule[] = [
     bad: { [`${server}platform/mail/transport.ts`]: "const url = process.env['LATCHKEY_SMTP_URL'];" },
   },
   {
-    name: 'only the security log sees keys that left the ring',
+    name: 'only the security log uses retired keys',
     complaints: (files) =>
       productOf(files, server)
         .filter(
@@ -242,7 +242,7 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/tokens.ts`]: "readHandle(ctx.logKeys, 'accessToken', text);" },
   },
   {
-    name: 'nothing imports in a circle',
+    name: 'there are no import cycles',
     complaints: cycles,
     bad: {
       [`${server}sessions/tokens.ts`]: "import { end } from './end.ts';",
@@ -250,12 +250,12 @@ const rules: Rule[] = [
     },
   },
   {
-    name: 'no file only hands on what others export',
+    name: 'there are no barrel files',
     complaints: (files) => files.filter(isBarrel).map(({ path }) => `${path} is a barrel`),
     bad: { [`${server}sessions/index.ts`]: "export * from './sessions.ts';\nexport { a } from './a.ts';" },
   },
   {
-    name: 'the contract needs nothing but zod',
+    name: 'the contract depends only on zod',
     complaints: (files) =>
       productOf(files, 'packages/contract/')
         .flatMap(({ path, imports }) => imports.map((to) => ({ from: path, to })))
@@ -264,7 +264,7 @@ const rules: Rule[] = [
     bad: { 'packages/contract/src/fields.ts': "import { isIP } from 'node:net';" },
   },
   {
-    name: 'the client needs nothing when it runs: the contract only lends its types',
+    name: 'the client has no runtime dependencies: it imports only types from the contract',
     complaints: (files) =>
       productOf(files, client).flatMap(({ path, text, imports }) =>
         [
@@ -276,7 +276,7 @@ const rules: Rule[] = [
     bad: { [`${client}operations.ts`]: "import { endpoints } from '@latchkey/contract/endpoints';" },
   },
   {
-    name: 'what pages use of the client knows no node: module, not even through another file',
+    name: 'the parts of the client used by pages import no node: module, even indirectly',
     complaints: (files) =>
       productOf(files, client)
         .filter(({ path }) => !programParts.includes(path))
@@ -286,7 +286,7 @@ const rules: Rule[] = [
     bad: { [`${client}session.ts`]: "import { fileStorage } from './file-storage.ts';" },
   },
   {
-    name: 'pages and command line reach the service only by the client',
+    name: 'pages and the command line call the service only through the client',
     complaints: (files) =>
       [...productOf(files, 'packages/dashboard/'), ...productOf(files, 'packages/cli/')].flatMap(
         ({ path, text, imports }) => [
@@ -299,7 +299,7 @@ const rules: Rule[] = [
     bad: { 'packages/dashboard/src/api.ts': "const me = await fetch('/me');" },
   },
   {
-    name: 'of the command line only main.ts touches the process: its arguments, streams, signals and end',
+    name: 'in the command line, only main.ts uses the process: arguments, streams, signals and exit',
     complaints: (files) =>
       productOf(files, cli)
         .filter(({ path }) => path !== `${cli}main.ts`)
@@ -312,7 +312,7 @@ const rules: Rule[] = [
     bad: { [`${cli}commands/token.ts`]: 'process.stdout.write(token);' },
   },
   {
-    name: 'a command knows no other command, and only program.ts knows them, when one is run',
+    name: 'commands do not import each other; only program.ts imports them, on demand',
     complaints: (files) =>
       productOf(files, cli).flatMap(({ path, text, imports }) =>
         imports
@@ -338,7 +338,7 @@ const rules: Rule[] = [
 describe('import rules', async () => {
   const files = await readSources();
 
-  test('the sources are found and their imports understood', () => {
+  test('the import rules see all sources and parse their imports', () => {
     const text = `// import a from 'a';
       import b from 'b'; import type { C } from "../c.ts";
       import {
@@ -392,12 +392,12 @@ function resolve(path: string, name: string): string {
   return workspace && file ? `packages/${workspace}/src/${file}.ts` : name;
 }
 
-/** Takes out whole-line and block comments; what stands behind code stays. */
+/** Removes block comments and whole-line comments, but not comments after code. */
 function withoutComments(text: string): string {
   return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
 }
 
-/** The files under this path that are no tests: tests may look at everything. */
+/** The files under this path, without tests: tests may import anything. */
 function productOf(files: readonly SourceFile[], under: string): SourceFile[] {
   return files.filter(({ path }) => path.startsWith(under) && !/\.test\.tsx?$/.test(path));
 }
@@ -413,7 +413,7 @@ const layerOf = (path: string): string => moduleOf(path)?.split('/')[0] ?? '';
 
 const heightOf = (path: string): number => heights.get(moduleOf(path) ?? '') ?? -1;
 
-/** The folders a file lies in, under the server's sources. */
+/** The folders that contain a file, relative to the server's sources. */
 function foldersOf(path: string): string[] {
   const parts = path.slice(server.length).split('/').slice(0, -1);
   return parts.map((_, index) => server + parts.slice(0, index + 1).join('/'));
@@ -459,10 +459,10 @@ function valuesFrom(name: string, text: string): string[] {
     .filter((from) => from.startsWith(`${name}/`));
 }
 
-/** Without what is loaded only when it is needed. */
+/** Imports, without those that are loaded on demand. */
 const staticImports = (text: string): string => text.replace(/\bimport\([^)]*\)/g, '');
 
-/** A request that goes past the client, or a path that only the client should know. */
+/** Requests that bypass the client, and paths that only the client should know. */
 function asksByItself(text: string): boolean {
   const code = withoutComments(text);
   return /(?:^|[^.\w]|\b(?:globalThis|window|self|Bun)\.)fetch\s*\(|XMLHttpRequest|sendBeacon|\/api\/v1/.test(
@@ -470,7 +470,7 @@ function asksByItself(text: string): boolean {
   );
 }
 
-/** Every circle once, as the way around it. */
+/** Every import cycle once, as the path around it. */
 function cycles(files: readonly SourceFile[]): string[] {
   const importsByPath = new Map(files.map(({ path, imports }) => [path, imports]));
   const finished = new Set<string>();

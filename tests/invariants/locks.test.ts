@@ -1,6 +1,6 @@
-// Every pair of operations that write to one account, at once, from two nodes on one PostgreSQL database: no deadlock,
-// no 5xx, and nobody waits for long. Each race holds the log of the account, which comes last in every transaction, until both
-// operations have taken what they lock before it.
+// Runs every pair of operations that write to one account in parallel, from two nodes on one PostgreSQL database: no
+// deadlock, no 5xx and no long wait. Every transaction locks the security log of the account last, so each race holds
+// that lock until both operations have taken their earlier locks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { endpoints } from '@latchkey/contract/endpoints';
@@ -21,20 +21,20 @@ import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support/account-scene.ts';
 import { type Ask, openApp, type TestApp } from '../support/app.ts';
 
-/** How long a pair may take. A deadlock alone costs a second, and a wait for a lock ends after five. */
+/** The time limit for a pair. A deadlock alone takes a second, and a lock wait times out after five. */
 const maxPairMs = 5_000;
 
-/** How long one of several sign-ins with one address may take. */
+/** The time limit for each of several parallel sign-ins with one address. */
 const maxSignInMs = 2_000;
 
 type Side = 0 | 1;
 
 interface Operation {
-  /** Answers with the status of an HTTP answer, whatever it is. */
+  /** Returns the status of the HTTP response, whatever it is. */
   readonly run: (node: TestApp, scene: AccountScene, side: Side) => Promise<{ readonly status: number }>;
-  /** The status where nothing else happens to the account. */
+  /** The expected status if the operation runs alone. */
   readonly status: number;
-  /** A query with the user id as `$1` that has a row once the operation has written what it should. */
+  /** A query with the user ID as `$1` that returns a row once the operation has written its changes. */
   readonly leaves: string;
 }
 
@@ -53,7 +53,7 @@ const post =
   (node, scene, side) =>
     node.ask('POST', path, ask(scene, side));
 
-/** What an endpoint does to an account, or why it does nothing to one that exists. */
+/** What each endpoint does to an account; `reads` and `stranger` for those that write to no existing account. */
 const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger'> = {
   startDeviceAuthorization: 'stranger',
   redeemDeviceCode: {
@@ -78,7 +78,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
     run: async (node, { tokens }) => {
       const owner = { token: tokens.access_token };
       const challenge = await node.ask('POST', '/passkey/register/challenge', owner);
-      // The session may have ended by then.
+      // The session may have ended meanwhile.
       if (challenge.status !== 200) return challenge;
       const json = { ...newAuthenticator(node).create(challenge.body), name: 'another' };
       return node.ask('POST', '/passkey/register', { ...owner, json });
@@ -97,7 +97,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
     run: (node, scene, side) =>
       asOwner('PATCH', `/passkeys/${scene.passkeyId}`, () => ({ name: 'renamed' }))(node, scene, side),
     status: 200,
-    // Amends the event of the renaming that the scene begins with.
+    // Merged into the event of the rename that the scene starts with.
     leaves: `${event('passkey_renamed', '%renamed%')} AND NOT EXISTS (${event('passkey_renamed', '%first name%')})`,
   },
   removePasskey: {
@@ -132,7 +132,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   updateProfile: {
     run: asOwner('PATCH', '/me', () => ({ name: 'Somebody else' })),
     status: 200,
-    // Amends the event of the change that the scene begins with.
+    // Merged into the event of the change that the scene starts with.
     leaves: event('profile_changed', '%locale name%'),
   },
   deleteAccount: { run: asOwner('DELETE', '/me'), status: 204, leaves: accountGone },
@@ -163,7 +163,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   introspect: 'reads',
 };
 
-/** The operator may be told that there is nothing to do, as by HTTP. */
+/** Runs an operator command; an error means that there was nothing to do, as a 4xx does over HTTP. */
 const operator = async (work: () => Promise<unknown>): Promise<{ status: number }> => {
   try {
     await work();
@@ -174,16 +174,16 @@ const operator = async (work: () => Promise<unknown>): Promise<{ status: number 
   }
 };
 
-/** The same service at a later time; its clock is shared, so only this context is moved. */
+/** The same service at a later time. The nodes share a clock, so only this context is advanced. */
 const later = ({ ctx }: TestApp, seconds: number): Context => ({
   ...ctx,
   clock: () => ctx.clock() + seconds * 1000,
 });
 
 const digestWindowSeconds = 3_600;
-const untilAllIsOverSeconds = 10 * 365 * 86_400;
+const untilEverythingExpiresSeconds = 10 * 365 * 86_400;
 
-/** Variants of these, the operator, and what happens in the background. */
+/** Variants of the endpoints, operator commands and background work. */
 const others: Record<string, Operation> = {
   'verifyMagicLink by code': {
     run: post('/magic_link/verify', ({ links }, side) => {
@@ -261,7 +261,7 @@ const others: Record<string, Operation> = {
     run: async (node, { userId, tokens }) => {
       const [login] = await sql`SELECT session_id FROM device_authorizations
         WHERE user_id = ${userId} AND client_name = 'approved'`;
-      // None where the account is gone already.
+      // There is none if the account is already deleted.
       const path = `/sessions/${login?.['session_id'] ?? 'ses_gone'}`;
       return node.ask('DELETE', path, { token: tokens.access_token });
     },
@@ -269,7 +269,7 @@ const others: Record<string, Operation> = {
     leaves: event('session_revoked', '%withdrawn%'),
   },
   'use of a session': {
-    // Not awaited by the request: the next look has to see it.
+    // The request does not await this write.
     run: async (node, { tokens, userId }) => {
       const answer = await node.ask('GET', '/me', { token: tokens.access_token });
       await written(userId, others['use of a session']!.leaves);
@@ -322,9 +322,9 @@ const others: Record<string, Operation> = {
   },
 };
 
-/** The first one to race, so that it is not busy with the mails of all other scenes. */
+/** Races first, before the other scenes have filled the outbox. */
 const mailWorker: Operation = {
-  // At the end of the hour, when the digests are due as well.
+  // At the end of the hour, when digests are due as well.
   run: (node, { userId }) =>
     operator(async () => {
       const worker = startMailWorker(later(node, digestWindowSeconds), templates, mailboxTransport);
@@ -336,11 +336,11 @@ const mailWorker: Operation = {
     WHERE u.id = $1 AND o.template = 'notice_digest' AND o.sent_at IS NOT NULL`,
 };
 
-/** Deletes what every account has, so it runs while no other scene is in use. */
+/** Deletes rows of every account, so it runs while no other scene is in use. */
 const sweep: Operation = {
   run: (node) =>
     operator(async () => {
-      const ctx = later(node, untilAllIsOverSeconds);
+      const ctx = later(node, untilEverythingExpiresSeconds);
       await sweepOnce(ctx.db, sweepsOf(ctx), ctx.clock());
     }),
   status: 200,
@@ -358,10 +358,10 @@ const operations: readonly (readonly [string, Operation])[] = [
 ];
 
 let nodes: readonly [TestApp, TestApp, TestApp];
-/** Connections beside those of the service: for what holds a race up, and for looks at the tables. */
+/** Connections of the test itself, to hold locks and inspect tables. */
 let sql: postgres.Sql;
 
-/** How many scenes are prepared, or raced, at a time. */
+/** How many scenes are prepared or raced in parallel. */
 const parallel = 6;
 
 beforeAll(async () => {
@@ -383,7 +383,7 @@ const hasWritten = async (userId: string, leaves: string): Promise<boolean> =>
 
 const writeTimeoutMs = 1_000;
 
-/** Waits until something is written, or the account is gone. */
+/** Waits until the row is written or the account is deleted. */
 async function written(userId: string, leaves: string): Promise<void> {
   const startedAt = performance.now();
   while (performance.now() - startedAt < writeTimeoutMs) {
@@ -394,12 +394,12 @@ async function written(userId: string, leaves: string): Promise<void> {
 
 const heldMs = 20;
 
-/** Runs two operations at once, each on its own node, while the log of the account is held. */
+/** Runs two operations in parallel, each on its own node, while the lock on the account's security log is held. */
 async function race(scene: AccountScene, pair: readonly [Operation, Operation]): Promise<number[]> {
   const finished = sql.begin(async (tx) => {
     await tx`SELECT FROM event_chains WHERE user_id = ${scene.userId} FOR UPDATE`;
     const racing = Promise.all(pair.map(({ run }, side) => run(nodes[side]!, scene, side as Side)));
-    // Whatever becomes of it is looked at below.
+    // A rejection is handled below.
     racing.catch(() => undefined);
     await Bun.sleep(heldMs);
     return { racing };
@@ -408,7 +408,7 @@ async function race(scene: AccountScene, pair: readonly [Operation, Operation]):
   return answers.map(({ status }) => status);
 }
 
-/** Does `work` with each of `items`, some at a time. */
+/** Calls `work` for each item, several in parallel. */
 async function forEachOf<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const waiting = [...items];
   await Promise.all(
@@ -418,7 +418,7 @@ async function forEachOf<Item>(items: readonly Item[], work: (item: Item) => Pro
   );
 }
 
-async function requireGoodRace(names: string, pair: readonly [Operation, Operation]): Promise<void> {
+async function requireCleanRace(names: string, pair: readonly [Operation, Operation]): Promise<void> {
   const scene = await prepareAccount(nodes[0], sql);
   const startedAt = performance.now();
   const statuses = await race(scene, pair);
@@ -428,7 +428,7 @@ async function requireGoodRace(names: string, pair: readonly [Operation, Operati
 }
 
 async function requireNoDeadlock(): Promise<void> {
-  // A backend reports what it counted once it has been idle for a second, or ends.
+  // A backend reports its statistics after a second of idling, or when it exits.
   await Bun.sleep(1_100);
   const [row] = await sql`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`;
   expect(Number(row!['deadlocks'])).toBe(0);
@@ -436,7 +436,7 @@ async function requireNoDeadlock(): Promise<void> {
 
 describe('each write to an account', () => {
   for (const [name, { run, status, leaves }] of [...operations, ['sweep', sweep] as const]) {
-    test(`${name} does what it should where it is alone`, async () => {
+    test(`${name} succeeds and writes its changes if nothing else runs`, async () => {
       const scene = await prepareAccount(nodes[0], sql);
       expect(await hasWritten(scene.userId, leaves)).toBe(false);
       const answer = await run(nodes[0], scene, 0);
@@ -450,24 +450,24 @@ describe('each write to an account', () => {
 
 describe('two writes to one account at once', () => {
   for (const [index, [name, operation]] of operations.entries()) {
-    test(`${name} and every other one never wait for each other`, async () => {
+    test(`${name} never deadlocks with another write to the same account`, async () => {
       await forEachOf(operations.slice(index), ([otherName, other]) =>
-        requireGoodRace(`${name} and ${otherName}`, [operation, other]),
+        requireCleanRace(`${name} and ${otherName}`, [operation, other]),
       );
     }, 60_000);
   }
 
-  test('the sweep and every other one never wait for each other', async () => {
+  test('the sweep never deadlocks with a write to an account', async () => {
     for (const [name, operation] of operations)
-      await requireGoodRace(`sweep and ${name}`, [sweep, operation]);
+      await requireCleanRace(`sweep and ${name}`, [sweep, operation]);
   }, 60_000);
 
-  test('PostgreSQL had no deadlock to resolve', requireNoDeadlock);
+  test('PostgreSQL resolved no deadlock in any of the races', requireNoDeadlock);
 });
 
-test('of links and codes of one address that are used at once on three nodes, one signs in', async () => {
+test('of the links and codes of one address used in parallel on three nodes, exactly one signs in', async () => {
   for (let round = 0; round < 6; round++) {
-    // The first round makes the account.
+    // The first round creates the account.
     const email = round < 3 ? 'everywhere@example.com' : `everywhere-${round}@example.com`;
     const links = await Promise.all(Array.from({ length: 5 }, () => linkFor(nodes[0], email)));
     const bodies = links.map(({ token, request, code }, index) =>

@@ -1,4 +1,4 @@
-// A handle proves itself: what is forged, cut or foreign is refused before the store is asked.
+// Handles are authenticated by their MAC: forged, truncated and foreign ones are refused without a database query.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
@@ -8,6 +8,7 @@ import {
   readHandle,
 } from '../../packages/server/src/platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { cookieByMail, sameOrigin } from '../support/account.ts';
 import { type Answer, type Ask, openApp, type TestApp, type Tokens } from '../support/app.ts';
 
 setDefaultTimeout(30_000);
@@ -18,42 +19,34 @@ let cookie: string;
 let deviceCode: string;
 let magicLink: { token: string; request: string; code: string };
 
-const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
-
 beforeAll(async () => {
   app = await openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } });
   tokens = await app.login();
-  await app.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
-  const [login] = await app.mails();
-  const inCookie = await app.ask('POST', '/magic_link/verify?session=cookie', {
-    json: { token: login?.token },
-    headers: sameOrigin,
-  });
-  cookie = /=(lk_bs_[^;]+)/.exec(inCookie.headers.get('Set-Cookie')!)![1]!;
+  cookie = (await cookieByMail(app, 'ada@example.com')).split('=')[1]!;
   deviceCode = (await app.ask('POST', '/device')).body.device_code;
-  const asked = await app.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
+  const { request } = await app.api.call('requestMagicLink', { body: { email: 'ada@example.com' } });
   const [mail] = await app.mails();
-  magicLink = { token: mail!.token, request: asked.body.request, code: mail!.code };
+  magicLink = { token: mail!.token, request, code: mail!.code };
 });
 
 afterAll(() => app.close());
 
-interface Door {
+interface EntryPoint {
   readonly kind: HandleKind;
   readonly genuine: () => string;
-  readonly enter: (handle: string) => Promise<Answer>;
+  readonly present: (handle: string) => Promise<Answer>;
   readonly refusal: [status: number, error: string];
 }
 
 const post =
-  (path: string, ask: (handle: string) => Ask): Door['enter'] =>
+  (path: string, ask: (handle: string) => Ask): EntryPoint['present'] =>
   (handle) =>
     app.ask('POST', path, ask(handle));
 
-const invalidToken: Door['refusal'] = [401, 'invalid_token'];
-const invalidGrant: Door['refusal'] = [400, 'invalid_grant'];
+const invalidToken: EntryPoint['refusal'] = [401, 'invalid_token'];
+const invalidGrant: EntryPoint['refusal'] = [400, 'invalid_grant'];
 
-const bearerDoors = [
+const bearerEntryPoints = [
   ['GET', '/me'],
   ['PATCH', '/me'],
   ['GET', '/organizations'],
@@ -66,97 +59,96 @@ const bearerDoors = [
   ['POST', '/device/deny'],
 ] as const;
 
-const doors: Record<string, Door> = {
+const entryPoints: Record<string, EntryPoint> = {
   'the refresh endpoint': {
     kind: 'refreshToken',
     genuine: () => tokens.refresh_token,
-    enter: post('/refresh', (refresh_token) => ({ json: { refresh_token } })),
+    present: post('/refresh', (refresh_token) => ({ json: { refresh_token } })),
     refusal: invalidGrant,
   },
   'the refresh grant of the token endpoint': {
     kind: 'refreshToken',
     genuine: () => tokens.refresh_token,
-    enter: post('/token', (refresh_token) => ({ form: { grant_type: 'refresh_token', refresh_token } })),
+    present: post('/token', (refresh_token) => ({ form: { grant_type: 'refresh_token', refresh_token } })),
     refusal: invalidGrant,
   },
   'the polling of a device code': {
     kind: 'deviceCode',
     genuine: () => deviceCode,
-    enter: post('/token', (device_code) => ({ json: { device_code } })),
+    present: post('/token', (device_code) => ({ json: { device_code } })),
     refusal: invalidGrant,
   },
   'the login by magic link': {
     kind: 'magicLink',
     genuine: () => magicLink.token,
-    enter: post('/magic_link/verify', (token) => ({ json: { token } })),
+    present: post('/magic_link/verify', (token) => ({ json: { token } })),
     refusal: invalidGrant,
   },
-  'the login by code': {
+  'the sign-in by code': {
     kind: 'magicLinkRequest',
     genuine: () => magicLink.request,
-    enter: post('/magic_link/verify', (request) => ({ json: { request, code: magicLink.code } })),
+    present: post('/magic_link/verify', (request) => ({ json: { request, code: magicLink.code } })),
     refusal: invalidGrant,
   },
   'a session cookie': {
     kind: 'browserSession',
     genuine: () => cookie,
-    enter: (handle) => app.ask('GET', '/me', { cookie: `latchkey_session=${handle}`, headers: sameOrigin }),
+    present: (handle) => app.ask('GET', '/me', { cookie: `latchkey_session=${handle}`, headers: sameOrigin }),
     refusal: invalidToken,
   },
 };
-for (const [method, path] of bearerDoors) {
-  doors[`${method} ${path}`] = {
+for (const [method, path] of bearerEntryPoints) {
+  entryPoints[`${method} ${path}`] = {
     kind: 'accessToken',
     genuine: () => tokens.access_token,
-    enter: (token) => app.ask(method, path, { token }),
+    present: (token) => app.ask(method, path, { token }),
     refusal: invalidToken,
   };
 }
 
-/** Everything that is not the genuine handle, though some of it comes close. */
-function impostors({ kind, genuine }: Door): [string, string][] {
+/** Invalid handles, from garbage to nearly genuine ones. */
+function impostors({ kind, genuine }: EntryPoint): [string, string][] {
   const text = genuine();
-  const said = readHandle(app.ctx.keys, kind, text)!;
-  const { subject, value } = said;
+  const { subject, value } = readHandle(app.ctx.keys, kind, text)!;
   const at = (index: number) =>
     text.slice(0, index) + (text[index] === 'A' ? 'B' : 'A') + text.slice(index + 1);
   const otherKinds = (Object.keys(handlePrefix) as HandleKind[]).filter((other) => other !== kind);
   return [
-    ['no handle at all', 'garbage'],
-    ['its prefix alone', handlePrefix[kind]],
-    ['as long as a handle, but of no key', handlePrefix[kind] + 'A'.repeat(80)],
-    ['one under a foreign key', mintHandle(parseKeyRing(generateKey()), kind, { subject, value })],
-    ['one with another key id', at(handlePrefix[kind].length + 3)],
-    ['one with another subject', at(handlePrefix[kind].length + 20)],
-    ['one with a later end or generation', at(handlePrefix[kind].length + 32)],
-    ['one with another MAC', at(text.length - 1)],
-    ['one that was cut', text.slice(0, -1)],
-    ['one that was extended', `${text}A`],
-    ['one with padding', `${text}=`],
+    ['garbage', 'garbage'],
+    ['the prefix alone', handlePrefix[kind]],
+    ['the right length without a known key', handlePrefix[kind] + 'A'.repeat(80)],
+    ['a handle under a foreign key', mintHandle(parseKeyRing(generateKey()), kind, { subject, value })],
+    ['another key ID', at(handlePrefix[kind].length + 3)],
+    ['another subject', at(handlePrefix[kind].length + 20)],
+    ['a later expiry or generation', at(handlePrefix[kind].length + 32)],
+    ['another MAC', at(text.length - 1)],
+    ['a truncated handle', text.slice(0, -1)],
+    ['an extended handle', `${text}A`],
+    ['a padded handle', `${text}=`],
     ...otherKinds.map((other): [string, string] => [
-      `a good one of kind ${other}`,
+      `a genuine handle of kind ${other}`,
       mintHandle(app.ctx.keys, other, { subject, value }),
     ]),
     ...otherKinds.map((other): [string, string] => [
-      `a good one of kind ${other} under this prefix`,
+      `a genuine handle of kind ${other} under this prefix`,
       handlePrefix[kind] + mintHandle(app.ctx.keys, other, { subject, value }).slice(6),
     ]),
   ];
 }
 
-describe.each(Object.entries(doors))('%s', (_, door) => {
-  test('refuses what is forged, cut or foreign without running a statement', async () => {
-    for (const [what, handle] of impostors(door)) {
+describe.each(Object.entries(entryPoints))('%s', (_, entryPoint) => {
+  test('forged, truncated and foreign handles are refused without a database statement', async () => {
+    for (const [what, handle] of impostors(entryPoint)) {
       const statements = app.statements.length;
-      const answer = await door.enter(handle);
-      expect([what, answer.status, answer.body.error]).toEqual([what, ...door.refusal]);
+      const answer = await entryPoint.present(handle);
+      expect([what, answer.status, answer.body.error]).toEqual([what, ...entryPoint.refusal]);
       expect([what, app.statements.slice(statements)]).toEqual([what, []]);
     }
   });
 });
 
-test('the revocation endpoint of RFC 7009 shrugs at any string without running a statement', async () => {
-  const strings = impostors(doors['the refresh endpoint']!);
+test('the RFC 7009 revocation endpoint answers 200 to any unknown token without a database statement', async () => {
+  const strings = impostors(entryPoints['the refresh endpoint']!);
   for (const [what, handle] of strings.filter(([, text]) => !text.startsWith(handlePrefix.accessToken))) {
     const statements = app.statements.length;
     const answer = await app.ask('POST', '/revoke', { form: { token: handle } });
@@ -165,7 +157,7 @@ test('the revocation endpoint of RFC 7009 shrugs at any string without running a
   }
 });
 
-test('an access token past its end is refused without running a statement', async () => {
+test('an expired access token is refused without a database statement', async () => {
   const past = { subject: Buffer.alloc(16, 1), value: app.ctx.clock() - 1 };
   const statements = app.statements.length;
   const answer = await app.ask('GET', '/me', { token: mintHandle(app.ctx.keys, 'accessToken', past) });
@@ -173,7 +165,7 @@ test('an access token past its end is refused without running a statement', asyn
   expect(app.statements.slice(statements)).toEqual([]);
 });
 
-test('the genuine ones were good all along, and are asked of the store', async () => {
+test('genuine handles are accepted and checked against the database', async () => {
   const expected = {
     accessToken: [200, undefined],
     browserSession: [200, undefined],
@@ -181,12 +173,12 @@ test('the genuine ones were good all along, and are asked of the store', async (
     magicLinkRequest: [200, undefined],
     refreshToken: [200, undefined],
   };
-  const names = ['GET /me', 'a session cookie', 'the polling of a device code', 'the login by code'];
+  const names = ['GET /me', 'a session cookie', 'the polling of a device code', 'the sign-in by code'];
   for (const name of [...names, 'the refresh endpoint']) {
-    const door = doors[name]!;
+    const entryPoint = entryPoints[name]!;
     const statements = app.statements.length;
-    const answer = await door.enter(door.genuine());
-    const { [door.kind as keyof typeof expected]: outcome } = expected;
+    const answer = await entryPoint.present(entryPoint.genuine());
+    const { [entryPoint.kind as keyof typeof expected]: outcome } = expected;
     expect([name, answer.status, answer.body.error]).toEqual([name, ...outcome]);
     expect(app.statements.length).toBeGreaterThan(statements);
   }

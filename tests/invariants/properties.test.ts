@@ -1,5 +1,5 @@
-// Random sequences of commands against a model small enough to be read: what the service promises holds in any
-// order, with any repetition, at any time. The clock stands still except where a command moves it.
+// Random sequences of commands, checked against a small model: the guarantees of the service hold in any order, with
+// any repetition, at any time. Only commands advance the clock.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ const runs = 120;
 const maxLength = 40;
 const day = 86_400;
 const [accessTtl, idleTtl, sessionTtl, deviceTtl, linkTtl] = [14_400, 30 * day, 180 * day, 600, 900];
-const [leeway, refreshRetry, redeemRetry, recentLogin] = [10, 600, 60, 900];
+const [leeway, refreshRetry, redeemRetry, recentSignIn] = [10, 600, 60, 900];
 
 interface Token {
   refresh: string;
@@ -24,7 +24,7 @@ interface Session {
   ended: boolean;
   createdAt: number;
   idleEnds: number;
-  /** One for each generation; the last is the unspent one. */
+  /** One per generation; only the last is unspent. */
   tokens: Token[];
   rotatedAt: number;
   key: string | undefined;
@@ -33,7 +33,7 @@ interface Device {
   code: string;
   userCode: string;
   state: 'pending' | 'approved' | 'denied' | 'redeemed';
-  /** All logins were ended after the approval. */
+  /** All sessions were revoked after the approval. */
   ended: boolean;
   expires: number;
   interval: number;
@@ -48,17 +48,17 @@ interface Link {
   code: string;
   spent: boolean;
   expires: number;
-  tries: number;
+  attempts: number;
 }
 
 const key = fc.constantFrom(undefined, 'a', 'b');
-/** Which of several things: counted from the newest, so that recent ones are met most. */
+/** An index counted from the newest item, so that recent items are picked most often. */
 const which = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(3) });
 const times = fc.constantFrom(1, 1, 3);
 const on = { session: which, token: which };
 const weighted = (weight: number, arbitrary: fc.Arbitrary<Command>) => ({ weight, arbitrary });
 type Command =
-  | { do: 'ask for a link' }
+  | { do: 'request a link' }
   | { do: 'use a link'; link: number; by: 'token' | 'code' | 'wrong code'; times: number }
   | { do: 'refresh'; session: number; token: number; key: string | undefined; times: number }
   | { do: 'use'; session: number; token: number }
@@ -74,7 +74,7 @@ const by = fc.constantFrom('token', 'code', 'wrong code');
 const decision = fc.constantFrom('approve', 'approve', 'deny');
 const seconds = fc.constantFrom(1, 4, 5, 10, 11, 60, 61, 300, 600, 901, accessTtl, 29 * day);
 const command = fc.oneof(
-  weighted(3, fc.record({ do: fc.constant('ask for a link') })),
+  weighted(3, fc.record({ do: fc.constant('request a link') })),
   weighted(4, fc.record({ do: fc.constant('use a link'), link: which, by, times })),
   weighted(7, fc.record({ do: fc.constant('refresh'), ...on, key, times })),
   weighted(2, fc.record({ do: fc.constant('use'), ...on })),
@@ -92,13 +92,13 @@ const outcome = ({ status, body }: Answer): string => (status < 300 ? 'ok' : bod
 const pick = <T>(things: readonly T[], back: number): T | undefined =>
   things.at(-(1 + (back % Math.max(things.length, 1))));
 
-/** One person, what the model knows of them, and the invariants that hold whatever the model thinks. */
+/** One account, its model, and the invariants that hold regardless of the model. */
 class Run {
   readonly sessions: Session[] = [];
   readonly devices: Device[] = [];
   readonly links: Link[] = [];
   disabled = false;
-  /** What each refresh token, device code and link ever gave: never two different things. */
+  /** What each refresh token, device code and link has yielded: never two different results. */
   readonly given = new Map<string, Set<string>>();
 
   readonly app: TestApp;
@@ -120,7 +120,7 @@ class Run {
     return this.app.ask('POST', path, { json, headers });
   }
 
-  /** The same request so many times at once; `expected` are the outcomes in any order. */
+  /** Sends the same request several times in parallel; `expected` are the outcomes in any order. */
   async together(times: number, send: () => Promise<Answer>, expected: string[]): Promise<Answer[]> {
     const answers = await Promise.all(Array.from({ length: times }, send));
     expect(answers.map(outcome).toSorted()).toEqual(expected.toSorted());
@@ -150,7 +150,7 @@ class Run {
     return session;
   }
 
-  lives(session: Session): boolean {
+  isActive(session: Session): boolean {
     return !session.ended && this.now < Math.min(session.idleEnds, session.createdAt + sessionTtl);
   }
 
@@ -163,27 +163,27 @@ class Run {
     for (const device of this.devices) if (device.state === 'approved') device.ended = true;
   }
 
-  async askForLink(): Promise<void> {
-    // So that of two mails the newest is known.
+  async requestLink(): Promise<void> {
+    // Makes it clear which of two mails is the newest.
     this.clock.now += 1;
     const { body } = await this.post('/magic_link', { email: this.email });
     const { token, code } = (await this.app.mails()).find(({ to }) => to === this.email)!;
     const expires = this.now + linkTtl;
-    this.links.push({ token, code, request: body.request, spent: false, expires, tries: 0 });
+    this.links.push({ token, code, request: body.request, spent: false, expires, attempts: 0 });
   }
 
   async useLink(link: Link, by: string, times: number): Promise<void> {
     const byLink = by === 'token';
     const code = by === 'code' ? link.code : link.code === 'BBBB-BBBB' ? 'CCCC-CCCC' : 'BBBB-BBBB';
     const expected: string[] = [];
-    let logsIn = false;
+    let signsIn = false;
     for (let i = 0; i < times; i++) {
-      const open = !link.spent && !logsIn && this.now < link.expires && (byLink || link.tries < 5);
-      // A refusal rolls the try back, except one for a wrong code.
+      const open = !link.spent && !signsIn && this.now < link.expires && (byLink || link.attempts < 5);
+      // A refusal rolls back the attempt, unless it is for a wrong code.
       const right = open && by !== 'wrong code';
-      if (open && !byLink && !(right && this.disabled)) link.tries += 1;
+      if (open && !byLink && !(right && this.disabled)) link.attempts += 1;
       expected.push(!right ? 'invalid_grant' : this.disabled ? 'account_disabled' : 'ok');
-      if (right && !this.disabled) logsIn = true;
+      if (right && !this.disabled) signsIn = true;
     }
     const json = byLink ? { token: link.token } : { request: link.request, code };
     const successes = await this.together(times, () => this.post('/magic_link/verify', json), expected);
@@ -204,7 +204,7 @@ class Run {
 
   predictRefresh(session: Session, token: Token, key: string | undefined): string {
     if (this.disabled) return 'account_disabled';
-    if (!this.lives(session)) return 'invalid_grant';
+    if (!this.isActive(session)) return 'invalid_grant';
     if (token === session.tokens.at(-1)) {
       session.tokens.push({ refresh: '', access: '', accessEnds: 0 });
       session.rotatedAt = this.now;
@@ -236,7 +236,7 @@ class Run {
   }
 
   async decide(device: Device, decision: 'approve' | 'deny', session: Session, token: Token): Promise<void> {
-    const recent = decision === 'deny' || this.now - session.createdAt <= recentLogin;
+    const recent = decision === 'deny' || this.now - session.createdAt <= recentSignIn;
     const open = device.state === 'pending' && this.now < device.expires;
     const answer = await this.app.ask('POST', `/device/${decision}`, {
       json: { user_code: device.userCode },
@@ -262,7 +262,7 @@ class Run {
       if (!repeated) return 'invalid_grant';
       if (this.disabled) return 'account_disabled';
       const { session } = device;
-      const good = !session || (this.lives(session) && session.tokens.length === 1);
+      const good = !session || (this.isActive(session) && session.tokens.length === 1);
       return good ? 'ok' : 'invalid_grant';
     }
     if (device.state === 'denied') return 'access_denied';
@@ -294,7 +294,7 @@ class Run {
     const device = 'device' in command ? pick(this.devices, command.device) : undefined;
     const link = 'link' in command ? pick(this.links, command.link) : undefined;
     if (command.do === 'wait') this.clock.now += command.seconds * 1000;
-    if (command.do === 'ask for a link') await this.askForLink();
+    if (command.do === 'request a link') await this.requestLink();
     if (command.do === 'start a device') await this.startDevice();
     if (command.do === 'disable' || command.do === 'enable') await this.disable(command.do === 'disable');
     if (command.do === 'use a link' && link) await this.useLink(link, command.by, command.times);
@@ -309,7 +309,7 @@ class Run {
     if (command.do === 'decide' && device) await this.decide(device, command.decision, session, token);
   }
 
-  /** At the end: every token ever given says what the model says of its session. */
+  /** At the end, every token ever issued must be accepted or refused as its session in the model demands. */
   async checkAll(): Promise<void> {
     for (const session of this.sessions) {
       for (const token of session.tokens) await this.call('GET', '/me', session, token);
@@ -328,12 +328,12 @@ onBothDatabases('any sequence of commands', (open) => {
   });
   afterAll(() => app.close());
 
-  test('gives no token, code or link a second effect, and nobody who was shut out a way back in', async () => {
+  test('in any sequence of commands, no token, code or link has a second effect, and no ended session works again', async () => {
     const property = fc.asyncProperty(
       fc.array(command, { maxLength: maxLength, size: 'max' }),
       async (rest) => {
         const run = new Run(app, clock, `person-${people++}@example.com`);
-        await run.step({ do: 'ask for a link' });
+        await run.step({ do: 'request a link' });
         await run.step({ do: 'use a link', link: 0, by: 'token', times: 1 });
         for (const one of rest) await run.step(one);
         await run.checkAll();

@@ -1,4 +1,4 @@
-// A whole story of logins, right and wrong, and then a search: what was secret must stand nowhere.
+// Runs sign-ins of every kind, successful and not, and then searches: no secret may appear in the logs or the store.
 
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { temporaryDirectory } from '../support/service.ts';
 
-/** What must not be logged, and the part of it that must not be stored either. */
+/** Must not be logged; tokens and codes must not be stored either. */
 interface Secrets {
   readonly tokens: Set<string>;
   readonly codes: Set<string>;
@@ -25,8 +25,8 @@ const ada = 'Ada.Lovelace@secret.example';
 const bob = "o'brien+x@secret.example";
 const same = { 'Sec-Fetch-Site': 'same-origin' };
 
-/** Logs in in every way, goes wrong in every way, and puts tokens where they do not belong. */
-async function story(send: Send, readMails: ReadMails): Promise<Secrets> {
+/** Signs in in every way, fails in every way, and sends tokens where they do not belong. */
+async function scenario(send: Send, readMails: ReadMails): Promise<Secrets> {
   const secrets: Secrets = {
     tokens: new Set(),
     codes: new Set(),
@@ -86,7 +86,7 @@ async function story(send: Send, readMails: ReadMails): Promise<Secrets> {
   await post('/refresh', { refresh_token: first.refresh_token });
 
   await post('/me/email', { email: 'eve@secret.example' }, { token: tokens.access_token });
-  // The mails come one by one; a reading waits for another one.
+  // Mails arrive one at a time, and each reading waits for one more.
   const kindsOf = (tokens: readonly string[]) => new Set(tokens.map((token) => token.slice(0, 6)));
   let mailed: string[] = [];
   for (let reading = 0; reading < 5 && kindsOf(mailed).size < 2; reading++)
@@ -135,13 +135,13 @@ async function story(send: Send, readMails: ReadMails): Promise<Secrets> {
   return secrets;
 }
 
-/** The forms in which a token might stand somewhere: whole, without its prefix, and its secret or MAC alone. */
+/** The forms in which a token might leak: without its prefix, and its secret or MAC alone. */
 function partsOf(token: string): string[] {
   const body = token.replace(/^lk_[a-z]{2}_/, '');
   const bytes = Buffer.from(body, 'base64url');
   const [subject, mac] = [bytes.subarray(6, 22), bytes.subarray(28)];
   const parts = [body, mac.toString('base64url'), mac.toString('hex'), mac.toString('base64')];
-  // A link's subject is its row's id; of a session or a device code it is the secret.
+  // The subject of a link is the ID of its row; that of a session or a device code is its secret.
   if (/^lk_(?:m[lr]|nm|ec)_/.test(token)) return parts;
   return [...parts, subject.toString('base64url'), subject.toString('hex'), subject.toString('base64')];
 }
@@ -152,7 +152,7 @@ function expectAbsent(where: string, text: string, words: Iterable<string>): voi
   expect({ where, found }).toEqual({ where, found: [] });
 }
 
-function expectSilentLog(log: string, secrets: Secrets): void {
+function expectNoSecretsInLog(log: string, secrets: Secrets): void {
   const codes = [...secrets.codes].flatMap((code) => [code, code.replace('-', '')]);
   expectAbsent('log', log, [...secrets.tokens].flatMap(partsOf));
   expectAbsent('log', log, codes);
@@ -167,7 +167,7 @@ function expectSilentLog(log: string, secrets: Secrets): void {
   ]);
 }
 
-function expectSilentStore(dump: string, secrets: Secrets): void {
+function expectNoSecretsInStore(dump: string, secrets: Secrets): void {
   const codes = [...secrets.codes].flatMap((code) => [code, code.replace('-', '')]);
   expect(dump).toContain(ada);
   expectAbsent(
@@ -199,19 +199,20 @@ const fileBytes = (path: string): string =>
     .join('');
 
 onBothDatabases('secrets', (open, dialect) => {
-  const inProcess = (t: TestApp) => story(t.ask, t.mails);
+  const inProcess = (t: TestApp) => scenario(t.ask, t.mails);
 
   test('no token, code, cookie or address is in a log line, and no token or code in any table', async () => {
     const t = await open();
     const secrets = await inProcess(t);
     expect(t.logs.join('')).toContain('"route":"/api/v1/auth/me"');
-    expectSilentLog(t.logs.join(''), secrets);
-    expectSilentStore(await dumpOf((text) => t.ctx.db.read.run(text, []), tablesOf[dialect]), secrets);
-    if (dialect === 'sqlite') expectSilentStore(fileBytes(t.databaseUrl.slice('sqlite:'.length)), secrets);
+    expectNoSecretsInLog(t.logs.join(''), secrets);
+    expectNoSecretsInStore(await dumpOf((text) => t.ctx.db.read.run(text, []), tablesOf[dialect]), secrets);
+    if (dialect === 'sqlite')
+      expectNoSecretsInStore(fileBytes(t.databaseUrl.slice('sqlite:'.length)), secrets);
     await t.close();
   }, 20_000);
 
-  test('an error that nobody expected tells its place in the log, and no secret of the request', async () => {
+  test('an unexpected error is logged with its origin, but without secrets of the request', async () => {
     const t = await open();
     const { access_token } = await t.login(ada);
     await t.ctx.db.single.run('ALTER TABLE magic_links RENAME TO away', []);
@@ -227,7 +228,7 @@ onBothDatabases('secrets', (open, dialect) => {
     await t.close();
   });
 
-  test('a real process tells no secret on standard output or standard error, and stores none', async () => {
+  test('a service process writes no secret to standard output, standard error or its store', async () => {
     const directory = temporaryDirectory();
     const databaseUrl =
       dialect === 'sqlite'
@@ -259,10 +260,10 @@ onBothDatabases('secrets', (open, dialect) => {
         }
         await Bun.sleep(10);
       }
-      throw new Error('no mail came');
+      throw new Error('no mail arrived');
     };
     let mailsSeen = 0;
-    const secrets = await story(send, readMails);
+    const secrets = await scenario(send, readMails);
     child.kill('SIGTERM');
     expect(await child.exited).toBe(0);
     hasEnded(child.pid);
@@ -270,12 +271,12 @@ onBothDatabases('secrets', (open, dialect) => {
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toBeObject();
     expect(stdout).toContain('"route":"/api/v1/auth/me"');
     expect(stderr).toContain('Latchkey is ready');
-    expectSilentLog(stdout + stderr, secrets);
+    expectNoSecretsInLog(stdout + stderr, secrets);
     expectAbsent('output', stdout + stderr, [keys]);
-    if (dialect === 'sqlite') expectSilentStore(fileBytes(join(directory, 'latchkey.db')), secrets);
+    if (dialect === 'sqlite') expectNoSecretsInStore(fileBytes(join(directory, 'latchkey.db')), secrets);
     else {
       const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
-      expectSilentStore(
+      expectNoSecretsInStore(
         await dumpOf(async (text) => [...(await sql.unsafe(text))], tablesOf.postgres),
         secrets,
       );
@@ -290,7 +291,7 @@ const isReady = (base: string): Promise<boolean> =>
     () => false,
   );
 
-/** As `ask` of the service in this process, over HTTP. */
+/** The same as `ask` of the in-process service, over HTTP. */
 function sendTo(base: string): Send {
   return async (method, path, { json, form, raw, token, cookie, headers } = {}) => {
     const sent = new Headers(headers);

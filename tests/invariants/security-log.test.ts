@@ -1,4 +1,4 @@
-// The operator's view of the security log, beside a running service, on both databases.
+// The operator exports and verifies the security log of a running service, on both databases.
 
 import { Database as Connection } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -10,7 +10,7 @@ import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
-/** All that a command says on standard error when nothing is wrong. */
+/** Standard error of a command that succeeds. */
 const storeLine = /^Store: \S+\n$/;
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
@@ -28,7 +28,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         .filter(Boolean)
         .map((line) => JSON.parse(line));
     };
-    /** What someone does who can write the store and has no key. */
+    /** An attacker with write access to the store, but without a key. */
     const tamper = async (text: string): Promise<void> => {
       if (databaseUrl === undefined) {
         const connection = new Connection(join(service.directory, 'latchkey.db'));
@@ -53,7 +53,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       await service.stop();
     });
 
-    test('is exported whole as JSON lines, or from a moment on, or for one account', async () => {
+    test('the security log is exported as JSON lines, complete, from a given time or for one account', async () => {
       const hostile = 'a\t"\\{}\u00e9</script>';
       for (const name of ['ada', 'eve']) await loginByMail(service.url, `${name}@example.com`);
       const { access_token: token } = await loginByMail(service.url, 'ada@example.com');
@@ -100,7 +100,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       await request(service.url, 'POST', '/device/deny', { token, json: { user_code } });
     };
 
-    test('far more events than one batch are exported and verified', async () => {
+    test('a security log of many batches is exported and verified completely', async () => {
       const { access_token: token } = await loginByMail(service.url, 'busy@example.com');
       for (let n = 0; n < 700; n++) await deny(token);
       expect(await exported('--user', 'busy@example.com')).toHaveLength(702);
@@ -118,7 +118,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       });
     }, 60_000);
 
-    test('stays verifiable when a key is rotated as the guide says, and nobody is signed out', async () => {
+    test('rotating a key as documented keeps the security log verifiable and ends no session', async () => {
       const newer = generateKey();
       const { access_token, refresh_token } = await loginByMail(service.url, 'rotated@example.com');
       const restart = async (ring: Record<string, string>) => {
@@ -148,7 +148,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       expect((await operator('events', 'verify')).code).toBe(0);
     }, 60_000);
 
-    test('is verified, also under retired keys, and whoever changed it is found', async () => {
+    test('verification, also with retired keys, finds a changed or removed event', async () => {
       const whole = await operator('events', 'verify');
       expect(whole).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
       expect(whole.stdout).toMatch(/^Checked \d+ events of \d+ accounts?: no changes found\.\n$/);

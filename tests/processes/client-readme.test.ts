@@ -7,7 +7,7 @@ import { loginByMail, request } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const root = join(import.meta.dir, '../..');
-/** Inside the checkout, so that the packages are found. */
+/** Inside the checkout, so that the packages resolve. */
 const directory = join(root, 'artifacts', `readme-${process.pid}`);
 
 let service: TestService;
@@ -22,7 +22,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-test('the program in the README of the SDK logs in, stays logged in and logs out', async () => {
+test('the program in the README of the SDK signs in, refreshes its tokens and signs out', async () => {
   const text = await Bun.file(join(root, 'packages/client/README.md')).text();
   const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
   expect(blocks).toHaveLength(3);

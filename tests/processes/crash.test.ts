@@ -1,4 +1,4 @@
-// What was answered survives a process that is killed, and stopping loses nothing.
+// Everything the service has confirmed survives kill -9, and a graceful stop loses nothing.
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { startService, temporaryDirectory } from '../support/service.ts';
 import { startSmtp } from '../support/smtp.ts';
 
-test('after kill -9 during refreshes, every answered refresh holds and nobody is logged out', async () => {
+test('after kill -9 during refreshes, every confirmed refresh holds and no session ends', async () => {
   const first = await startService();
   const logins = await Promise.all(
     Array.from({ length: 8 }, (_, index) => loginByMail(first.url, `crash${index}@example.com`)),
@@ -39,7 +39,7 @@ test('after kill -9 during refreshes, every answered refresh holds and nobody is
   expect(await second.stop()).toBe(0);
 });
 
-test('a mail that was promised with 202 is in the mailbox after kill -9', async () => {
+test('a sign-in mail accepted with 202 is delivered after kill -9', async () => {
   const first = await startService();
   const addresses = Array.from({ length: 10 }, (_, index) => `promised${index}@example.com`);
   const answers = await Promise.all(
@@ -55,10 +55,10 @@ test('a mail that was promised with 202 is in the mailbox after kill -9', async 
   await second.stop();
 });
 
-test('a mail that was promised while the mail server was away is sent after kill -9', async () => {
-  const away = await startSmtp();
-  await away.close();
-  const env = { LATCHKEY_SMTP_URL: away.url };
+test('a sign-in mail accepted while the mail server is down is delivered after kill -9', async () => {
+  const down = await startSmtp();
+  await down.close();
+  const env = { LATCHKEY_SMTP_URL: down.url };
   const first = await startService({ env });
   const { status } = await request(first.url, 'POST', '/magic_link', {
     json: { email: 'later@example.com' },
@@ -75,21 +75,21 @@ test('a mail that was promised while the mail server was away is sent after kill
   await smtp.close();
 });
 
-test('SIGTERM lets requests in flight finish and ends with 0', async () => {
+test('on SIGTERM the service finishes the requests in flight and exits with 0', async () => {
   const service = await startService();
-  const asked = Array.from({ length: 20 }, (_, index) =>
+  const requests = Array.from({ length: 20 }, (_, index) =>
     request(service.url, 'POST', '/magic_link', { json: { email: `flight${index}@example.com` } }),
   );
-  await asked[0];
+  await requests[0];
   const stopped = service.stop();
-  const answers = await Promise.allSettled(asked);
+  const answers = await Promise.allSettled(requests);
   expect(await stopped).toBe(0);
   for (const answer of answers) {
     if (answer.status === 'fulfilled') expect([202, 503]).toContain(answer.value.status);
   }
 });
 
-test('a service that npx runs stops with npx, though the shell between them passes no signal on', async () => {
+test('a service run by npx stops with npx, although the shell between them forwards no signals', async () => {
   const port = String(freePort());
   const directory = temporaryDirectory();
   const npx = Bun.spawn(['npx', 'latchkey-server', 'serve'], {
@@ -100,7 +100,7 @@ test('a service that npx runs stops with npx, though the shell between them pass
   });
   endAtExit(npx.pid);
   npx.exited.then(() => hasEnded(npx.pid));
-  // The log is the service's own pipe: it ends when the service has.
+  // Only the service itself holds this pipe open, so the log ends when the service does.
   let log = '';
   for await (const text of npx.stdout.pipeThrough(new TextDecoderStream())) {
     if (!log.includes('is ready') && (log + text).includes('is ready')) npx.kill('SIGTERM');

@@ -1,4 +1,4 @@
-// Several real processes on one PostgreSQL database.
+// Several service processes on one PostgreSQL database.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
@@ -10,7 +10,7 @@ let nodes: TestService[];
 
 beforeAll(async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
-  // All at once: the migrations run under a lock.
+  // All at once, because migrations must run under a lock.
   nodes = await Promise.all([1, 2, 3].map(() => startService({ databaseUrl })));
 });
 
@@ -27,7 +27,7 @@ const refreshEverywhere = (refresh_token: string, headers: Record<string, string
     ),
   );
 
-test('64 parallel refreshes of one token on three nodes have exactly one winner, and nobody is logged out', async () => {
+test('of 64 parallel refreshes of one token on three nodes exactly one succeeds, and no session ends', async () => {
   const other = await loginByMail(nodeOf(0), 'race@example.com');
   const tokens = await loginByMail(nodeOf(1), 'race@example.com');
   const answers = await refreshEverywhere(tokens.refresh_token);
@@ -41,7 +41,7 @@ test('64 parallel refreshes of one token on three nodes have exactly one winner,
   expect((await request(nodeOf(2), 'POST', '/refresh', next)).status).toBe(200);
 });
 
-test('64 parallel refreshes with one Idempotency-Key on three nodes get 64 equal answers', async () => {
+test('64 parallel refreshes with one Idempotency-Key on three nodes get identical responses', async () => {
   const tokens = await loginByMail(nodeOf(0), 'retry@example.com');
   const answers = await refreshEverywhere(tokens.refresh_token, { 'Idempotency-Key': 'one request' });
   const sets = answers.map(({ status, body }) => `${status} ${body.access_token} ${body.refresh_token}`);
@@ -49,7 +49,7 @@ test('64 parallel refreshes with one Idempotency-Key on three nodes get 64 equal
   expect(answers[0]!.status).toBe(200);
 });
 
-test('a logout on one node holds on every other from the moment of its answer', async () => {
+test('a session revoked on one node is refused by every other node as soon as the response is sent', async () => {
   const tokens = await loginByMail(nodeOf(0), 'out@example.com');
   expect((await request(nodeOf(0), 'POST', '/revoke', { token: tokens.access_token })).status).toBe(204);
   for (const node of nodes) {
@@ -73,7 +73,7 @@ test('device polls that race on three nodes start one session', async () => {
   expect(list.sessions.filter((session: { kind: string }) => session.kind === 'device')).toHaveLength(1);
 });
 
-test('a database that restarts is answered with 503 at the worst, and the nodes recover', async () => {
+test('while the database restarts, requests get at worst a 503, and the nodes recover', async () => {
   const tokens = await loginByMail(nodeOf(0), 'restart@example.com');
   const statuses = new Set<number>();
   let running = true;

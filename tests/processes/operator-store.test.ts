@@ -1,4 +1,4 @@
-// Which store an operator's command works on: only `serve` and `migrate` make one or change its schema.
+// Which store an operator command uses. Only `serve` and `migrate` create a store or change its schema.
 
 import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
@@ -14,7 +14,7 @@ import { runOperator, startService, temporaryDirectory } from '../support/servic
 
 const program = join(import.meta.dir, '../../packages/server/bin/latchkey-server');
 
-/** The program as people start it, in a directory, with no settings in the environment but these. */
+/** Runs the program in a directory, with no other environment than `PATH` and `env`. */
 async function run(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn([program, ...args], {
     cwd,
@@ -47,7 +47,7 @@ const commands = [
 ];
 
 test.each(commands.map((args) => [args.join(' '), args] as const))(
-  '%s fails where there is no store, names the place and creates nothing',
+  '%s fails without a store, names the missing store and creates nothing',
   async (_, args) => {
     const directory = temporaryDirectory();
     const { code, stdout, stderr } = await run(directory, args);
@@ -77,7 +77,7 @@ test('a command fails on an empty PostgreSQL database and leaves it empty, and n
 });
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
-  test(`migrate makes a store that commands then work on, and a store of an older release waits for it (${dialect})`, async () => {
+  test(`migrate creates a store, and commands refuse the store of an older release until it is migrated (${dialect})`, async () => {
     const directory = temporaryDirectory();
     const sqlite = join(directory, 'deep/latchkey.db');
     const url = dialect === 'sqlite' ? `sqlite:${sqlite}` : await (await startPostgres()).createDatabase();
@@ -115,7 +115,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 test.each([
   ['LATCHKEY_RETIRED_KEYS', () => ({ LATCHKEY_RETIRED_KEYS: 'abc' })],
   ['PORT', (port: number) => ({ PORT: String(port) })],
-])('a start that %s stops leaves no file behind', async (name, settingsOf) => {
+])('a start prevented by %s leaves no files behind', async (name, settingsOf) => {
   const directory = temporaryDirectory();
   const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const free = freePort();
@@ -128,7 +128,7 @@ test.each([
   await taken.stop(true);
 });
 
-test('a command makes no key where the key file is missing', async () => {
+test('an operator command does not create a missing key file', async () => {
   const directory = temporaryDirectory();
   const env = { DATABASE_URL: `sqlite:${join(directory, 'latchkey.db')}` };
   await runOperator(env, 'migrate');
@@ -139,7 +139,7 @@ test('a command makes no key where the key file is missing', async () => {
   expect(existsSync(join(directory, 'latchkey.keys'))).toBe(false);
 });
 
-test('--env-file names another file than .env, before or after the command; the environment wins over both', async () => {
+test('--env-file replaces .env, before or after the command; the environment overrides both', async () => {
   const service = await startService();
   await loginByMail(service.url, 'ada@example.com');
   const directory = temporaryDirectory();

@@ -1,5 +1,5 @@
-// The main use of a stored login: many programs that share it, at the moment when its access token has run out,
-// over a network that loses answers, and killed at any moment. Nobody is logged out.
+// The hardest case for a stored login: many programs share it and all refresh when its access token expires, over a
+// network that loses responses, and some are killed at random moments. The session must survive.
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
@@ -16,8 +16,8 @@ const killedOfThem = 6;
 const killedWithinMs = 500;
 
 /**
- * Without a lock a token must outlive the tries of one exchange, as every real one does: who is overtaken by two
- * exchanges while a request of theirs is under way holds a token that the service takes for stolen.
+ * Without a lock, an access token must outlive all retries of one refresh, as every real one does. A program that is
+ * overtaken by two refreshes while its own is in flight would present a token that the service takes for stolen.
  */
 const variants = {
   real: { rounds: 10, accessTokenSeconds: 2 },
@@ -25,7 +25,7 @@ const variants = {
 };
 const testLimitMs = 240_000;
 
-/** Set it to what a failure printed, for the same choices again. */
+/** Set it to the seed that a failure printed to repeat the same choices. */
 const seed = Number(process.env['LATCHKEY_TEST_SEED'] ?? Date.now() % 1_000_000_000);
 
 /** Mulberry32. */
@@ -39,7 +39,7 @@ function seeded(state: number): () => number {
   };
 }
 
-/** What the service says of the refreshes in its log lines from one on: how often each outcome. */
+/** Counts the outcomes of refreshes in the service's log, from line `from` on. */
 function refreshes(service: TestService, from: number): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const line of service.logs().slice(from)) {
@@ -50,8 +50,8 @@ function refreshes(service: TestService, from: number): Record<string, number> {
   return counts;
 }
 
-/** Served, or told to try again: nothing that says that the login is gone. */
-const mayEndSo = (outcome: string | undefined) =>
+/** Success, or an error to retry; anything else would mean that the session has ended. */
+const isAcceptable = (outcome: string | undefined) =>
   /^(ok|unreachable|timeout|lock_timeout)\b/.test(outcome ?? '');
 
 const tally = (outcomes: readonly (string | undefined)[]): Record<string, number> =>
@@ -100,8 +100,10 @@ async function share(lock: keyof typeof variants): Promise<void> {
       const outcomes = await Promise.all(workers.map((worker) => worker.hear()));
       const counts = refreshes(service, from);
       report.push(JSON.stringify({ round, outcomes: tally(outcomes), refreshes: counts }));
-      expect(outcomes.slice(0, killedOfThem).filter((outcome) => !mayEndSo(outcome) && outcome)).toEqual([]);
-      expect(outcomes.slice(killedOfThem).filter((outcome) => !mayEndSo(outcome))).toEqual([]);
+      expect(outcomes.slice(0, killedOfThem).filter((outcome) => !isAcceptable(outcome) && outcome)).toEqual(
+        [],
+      );
+      expect(outcomes.slice(killedOfThem).filter((outcome) => !isAcceptable(outcome))).toEqual([]);
       if (lock === 'real') {
         const { rotated = 0, retry = 0, ...others } = counts;
         expect(others).toEqual({});
@@ -110,11 +112,11 @@ async function share(lock: keyof typeof variants): Promise<void> {
       }
     }
 
-    // Past the network: a program that starts afresh.
-    const one = start();
+    // A new program, over a network that loses nothing.
+    const last = start();
     proxy.mend();
-    expect([await one.hear(), await one.ask('go')]).toEqual(['ready', 'ok']);
-    expect(await one.finish()).toBe('');
+    expect([await last.hear(), await last.ask('go')]).toEqual(['ready', 'ok']);
+    expect(await last.finish()).toBe('');
     const token = (await stored.read())!.access_token;
     const { body: list } = await request(service.url, 'GET', '/sessions', { token });
     expect(list.sessions).toHaveLength(1);
@@ -132,13 +134,13 @@ async function share(lock: keyof typeof variants): Promise<void> {
 }
 
 test(
-  `${processes} processes that share one stored login, ${variants.real.rounds} times over, are all served and log nobody out`,
+  `${processes} processes that share one stored login, ${variants.real.rounds} times over, all get tokens, and the session survives`,
   () => share('real'),
   testLimitMs,
 );
 
 test(
-  'so do processes whose lock does not work, as on a file system of many machines',
+  `${processes} processes that share one stored login without a working lock, as on a network file system, all get tokens, and the session survives`,
   () => share('none'),
   testLimitMs,
 );

@@ -1,4 +1,4 @@
-// The service as one file: what a checkout does, it does with nothing beside it.
+// The service compiled into one file works without any other file.
 
 import { beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const stores = {
   PostgreSQL: async () => ({ databaseUrl: await (await startPostgres()).createDatabase() }),
 };
 
-test.each(Object.entries(stores))('it serves pages and logins on %s', async (_, store) => {
+test.each(Object.entries(stores))('the single file serves pages and sign-ins on %s', async (_, store) => {
   const service = await startService({ program: [file], ...(await store()) });
   const html = await (await fetch(`${service.url}/login`)).text();
   const assets = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path);
@@ -37,13 +37,13 @@ test.each(Object.entries(stores))('it serves pages and logins on %s', async (_, 
   expect(await service.stop()).toBe(0);
 });
 
-test('it reads .env where it is started, and nothing there becomes a part of it', async () => {
-  const place = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
-  removeAtExit(place);
-  writeFileSync(join(place, '.env'), 'LATCHKEY_SIGNUP=closed\n');
-  writeFileSync(join(place, 'bunfig.toml'), 'preload = ["./hostile.ts"]\n');
-  writeFileSync(join(place, 'hostile.ts'), 'console.log("hostile"); process.exit(7);\n');
-  const service = await startService({ program: [file], directory: place });
+test('the single file reads .env from its working directory and executes nothing from there', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
+  removeAtExit(cwd);
+  writeFileSync(join(cwd, '.env'), 'LATCHKEY_SIGNUP=closed\n');
+  writeFileSync(join(cwd, 'bunfig.toml'), 'preload = ["./hostile.ts"]\n');
+  writeFileSync(join(cwd, 'hostile.ts'), 'console.log("hostile"); process.exit(7);\n');
+  const service = await startService({ program: [file], directory: cwd });
   await request(service.url, 'POST', '/magic_link', { json: { email: 'nobody@example.com' } });
   const token = linkTokenIn(await mailTo(service.url, 'nobody@example.com'));
   const answer = await request(service.url, 'POST', '/magic_link/verify', { json: { token } });

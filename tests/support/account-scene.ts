@@ -1,5 +1,6 @@
-// An account that has one of everything that an operation can work on.
+// An account that has one of everything that operations can change.
 
+import { tokenSet } from '@latchkey/contract/tokens';
 import type postgres from 'postgres';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
@@ -13,23 +14,23 @@ export interface Link {
   readonly code: string;
 }
 
-/** What a test needs to work on the account. */
+/** What a test needs to change the account. */
 export interface AccountScene {
   readonly email: string;
   readonly userId: string;
   readonly tokens: Tokens;
-  /** The session of a device, with a refresh token of each age. */
+  /** The session of a device, with a refresh token of each generation. */
   readonly device: {
     readonly id: string;
     readonly tokens: Tokens;
     readonly spent: string;
     readonly stolen: string;
   };
-  /** What a browser sends that signed in before. */
+  /** The request headers of a browser that has signed in. */
   readonly browser: Pick<Ask, 'cookie' | 'headers'>;
   readonly passkey: Authenticator;
   readonly passkeyId: string;
-  /** A link for each side. */
+  /** A link for each of the two racing operations. */
   readonly links: readonly [Link, Link];
   readonly pendingCode: string;
   readonly approvedCode: string;
@@ -37,12 +38,12 @@ export interface AccountScene {
   readonly noticeToken: string;
 }
 
-/** The key of the requests that made the generations of the device's refresh token. */
+/** The idempotency key of the refreshes of the device's session. */
 export const retryKey = { 'Idempotency-Key': 'the same request' };
 
 let scenes = 0;
 
-/** The link that a mail would bring, without the mail. */
+/** The sign-in link of a mail, without waiting for the mail. */
 export async function linkFor(node: TestApp, email: string): Promise<Link> {
   const { body } = await node.ask('POST', '/magic_link', { json: { email } });
   const { keys } = node.ctx;
@@ -54,7 +55,7 @@ export async function linkFor(node: TestApp, email: string): Promise<Link> {
   };
 }
 
-/** The token of the link that the mail about a row brings. */
+/** The token of the link in the mail about a row. */
 function tokenOf(
   node: TestApp,
   kind: 'notice' | 'emailChange',
@@ -78,15 +79,12 @@ const cookiesOf = ({ headers }: Answer): string =>
     .map((cookie) => cookie.slice(0, cookie.indexOf(';')))
     .join('; ');
 
-/** Makes an account with one of everything. `sql` looks into its tables. */
+/** Creates an account with one of everything. `sql` is a connection to its database. */
 export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<AccountScene> {
   const email = `p${scenes++}@example.com`;
   const { token: first } = await linkFor(node, email);
-  const { body: tokens } = expectStatus(
-    await node.ask('POST', '/magic_link/verify', { json: { token: first } }),
-    200,
-  );
-  const owner = { token: tokens.access_token };
+  const tokens = tokenSet.parse(await node.api.call('verifyMagicLink', { body: { token: first } }));
+  const accessToken = tokens.access_token;
   const headers = { Origin: new URL(node.ctx.config.baseUrl).origin };
   const { token: second } = await linkFor(node, email);
   const browser = await node.ask('POST', '/magic_link/verify?session=cookie', {
@@ -97,34 +95,32 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
 
   const passkey = newAuthenticator(node);
   const { body: record } = expectStatus(await addPasskey(node, tokens, passkey), 201);
-  const rename = { ...owner, json: { name: 'first name' } };
-  expectStatus(await node.ask('PATCH', `/passkeys/${record.id}`, rename), 200);
-  expectStatus(await node.ask('PATCH', '/me', { ...owner, json: { locale: 'en' } }), 200);
+  await node.api.call('renamePasskey', {
+    accessToken,
+    params: { id: record.id },
+    body: { name: 'first name' },
+  });
+  await node.api.call('updateProfile', { accessToken, body: { locale: 'en' } });
 
-  const codes = async (client_name: string) =>
-    (await node.ask('POST', '/device', { json: { client_name } })).body;
-  const approve = async ({ user_code }: { user_code: string }) =>
-    expectStatus(await node.ask('POST', '/device/approve', { ...owner, json: { user_code } }), 204);
+  const codes = (client_name: string) => node.api.call('startDeviceAuthorization', { body: { client_name } });
   const approved = await codes('approved');
-  await approve(approved);
+  await node.api.call('approveDevice', { accessToken, body: { user_code: approved.user_code } });
   const pending = await codes('pending');
-  // Two devices, so that the notice of the second one waits in a digest.
+  // Two devices, because the notice of the second one waits in a digest.
   await node.deviceLogin(tokens);
   const { refresh_token: stolen } = await node.deviceLogin(tokens);
-  const refresh = async (refresh_token: string): Promise<Tokens> =>
-    expectStatus(await node.ask('POST', '/refresh', { json: { refresh_token }, headers: retryKey }), 200)
-      .body;
+  const refresh = (refresh_token: string): Promise<Tokens> =>
+    node.api.call('refresh', { body: { refresh_token }, headers: retryKey });
   const { refresh_token: spent } = await refresh(stolen);
   const deviceTokens = await refresh(spent);
 
-  const change = { ...owner, json: { email: `new-${email}` } };
-  expectStatus(await node.ask('POST', '/me/email', change), 202);
+  await node.api.call('requestEmailChange', { accessToken, body: { email: `new-${email}` } });
   const links: [Link, Link] = [await linkFor(node, email), await linkFor(node, email)];
 
   const [device] = await sql`SELECT id FROM sessions WHERE user_id = ${userId} AND generation = 3`;
-  const [told] = await sql`SELECT id, expires_at FROM notices WHERE session_id = ${device!['id']}`;
-  const [asked] = await sql`SELECT id, expires_at FROM email_changes WHERE user_id = ${userId}`;
-  // So that each use of a session is one to be noted.
+  const [notice] = await sql`SELECT id, expires_at FROM notices WHERE session_id = ${device!['id']}`;
+  const [emailChange] = await sql`SELECT id, expires_at FROM email_changes WHERE user_id = ${userId}`;
+  // Makes the next use of each session update its last use.
   await sql`UPDATE sessions SET last_used_at = 0 WHERE user_id = ${userId}`;
   return {
     email,
@@ -137,7 +133,7 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
     links,
     pendingCode: pending.user_code,
     approvedCode: approved.device_code,
-    changeToken: tokenOf(node, 'emailChange', asked as { id: string; expires_at: string }),
-    noticeToken: tokenOf(node, 'notice', told as { id: string; expires_at: string }),
+    changeToken: tokenOf(node, 'emailChange', emailChange as { id: string; expires_at: string }),
+    noticeToken: tokenOf(node, 'notice', notice as { id: string; expires_at: string }),
   };
 }

@@ -1,36 +1,116 @@
-// What a person does with an account: passkeys, notices and changes of address, in the service of openApp.
+// What people do with an account: passkeys, notices and changes of address. All of it goes through the SDK.
 
+import { type Api, createApi } from '@latchkey/client/api';
+import { LatchkeyError } from '@latchkey/client/errors';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import type { Answer, Mail, TestApp, Tokens } from './app.ts';
+import type { Answer, Ask, Mail, TestApp, Tokens } from './app.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 
-/** The service's answer in a few characters: `204`, or `409 conflict`. */
+/** A response in short: `204`, or `409 conflict`. */
 export const outcome = ({ status, body }: Answer): string =>
   body?.error ? `${status} ${body.error}` : String(status);
 
 export const newAuthenticator = (app: TestApp): Authenticator =>
   createAuthenticator({ origin: app.ctx.config.baseUrl });
 
-/** Adds a passkey to the account of a login. */
+/**
+ * The response to the last SDK call of `work`, whether it succeeded or not, for tests that look at its status.
+ * A call that got no response throws as usual.
+ */
+async function responseTo(
+  app: TestApp,
+  work: (api: Api) => Promise<unknown>,
+  peer?: string,
+): Promise<Answer> {
+  let last: Response | undefined;
+  const api = createApi({
+    server: app.ctx.config.baseUrl,
+    fetch: async (url, init) => {
+      const response = await app.fetch(url, init, peer);
+      last = response.clone();
+      return response;
+    },
+  });
+  await work(api).catch((error) => {
+    if (!(error instanceof LatchkeyError && error.status !== undefined)) throw error;
+  });
+  if (!last) throw new Error('no request was sent');
+  const text = await last.text();
+  return {
+    status: last.status,
+    headers: last.headers,
+    text,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
+}
+
+/** The headers of a request that a page of the service sends. */
+export const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
+
+/** Requests a sign-in mail; returns the token of its link. */
+export async function linkTokenFor(app: TestApp, email: string): Promise<string> {
+  await app.api.call('requestMagicLink', { body: { email } });
+  return (await app.mails()).find(({ to, token }) => to === email && token)?.token ?? '';
+}
+
+/** Where a sign-in comes from, and whether it starts a session in a cookie. */
+interface SignInOptions extends Pick<Ask, 'peer' | 'headers' | 'cookie'> {
+  readonly session?: 'cookie';
+}
+
+/** Signs in by mail; returns the response, which tests may also expect to be a refusal. */
+export async function signInByMail(
+  app: TestApp,
+  email: string,
+  { session, peer, headers, cookie }: SignInOptions = {},
+): Promise<Answer> {
+  const token = await linkTokenFor(app, email);
+  const input = {
+    query: session === undefined ? {} : { session },
+    body: { token },
+    headers: { ...headers, ...(cookie === undefined ? {} : { Cookie: cookie }) },
+  };
+  return responseTo(app, (api) => api.call('verifyMagicLink', input), peer);
+}
+
+/** The session cookie that a response sets, as the browser sends it back: `name=value`. */
+export const sessionCookieIn = ({ headers }: Answer): string =>
+  headers
+    .getSetCookie()
+    .find((cookie) => /^(__Host-)?latchkey_session=/.test(cookie))
+    ?.split(';')[0] ?? '';
+
+/** Signs in by mail as a page of the service does; returns the session cookie. */
+export async function cookieByMail(app: TestApp, email: string, cookie?: string): Promise<string> {
+  const options = { headers: sameOrigin, session: 'cookie', ...(cookie ? { cookie } : {}) } as const;
+  return sessionCookieIn(await signInByMail(app, email, options));
+}
+
+/** Adds a passkey to the account that the tokens belong to. */
 export async function addPasskey(
   app: TestApp,
-  { access_token: token }: Tokens,
+  { access_token: accessToken }: Tokens,
   authenticator: Authenticator,
   name = 'key',
 ): Promise<Answer> {
-  const { body } = await app.ask('POST', '/passkey/register/challenge', { token });
-  return app.ask('POST', '/passkey/register', { token, json: { ...authenticator.create(body), name } });
+  return responseTo(app, async (api) => {
+    const options = await api.call('startPasskeyRegistration', { accessToken });
+    const body = { ...authenticator.create(options), name };
+    await api.call('registerPasskey', { accessToken, body });
+  });
 }
 
-/** Logs in with a passkey. */
+/** Signs in with a passkey. */
 export async function passkeyLogin(app: TestApp, authenticator: Authenticator): Promise<Answer> {
-  const { body } = await app.ask('POST', '/passkey/login/challenge');
-  return app.ask('POST', '/passkey/login', { json: authenticator.get(body) });
+  return responseTo(app, async (api) => {
+    const body = authenticator.get(await api.call('startPasskeyLogin'));
+    await api.call('loginWithPasskey', { body });
+  });
 }
 
-/** Whether an access token is good. */
-export const isLive = async (app: TestApp, { access_token: token }: Tokens): Promise<boolean> =>
-  (await app.ask('GET', '/me', { token })).status === 200;
+/** Whether the service accepts the access token. */
+export const isLive = async (app: TestApp, { access_token: accessToken }: Tokens): Promise<boolean> =>
+  (await responseTo(app, (api) => api.call('getProfile', { accessToken }))).status === 200;
 
 export const subjects = {
   newDevice: 'A new device signed in to your Latchkey account',
@@ -45,30 +125,30 @@ export const subjects = {
   undone: 'What was undone in your Latchkey account',
 } as const;
 
-/** The mails to an address with a subject, newest first. */
+/** The mails to an address with this subject, newest first. */
 export const mailsTo = async (app: TestApp, to: string, subject: string): Promise<Mail[]> =>
   (await app.mails()).filter((mail) => mail.to === to && mail.subject === subject);
 
+/** The token in the link of a mail. */
 export const tokenIn = (mail: { text: string } | undefined): string =>
   /^http\S+#token=(lk_\S+)$/m.exec(mail?.text ?? '')?.[1] ?? '';
 
-/** Says "this was not me" with the newest notice to an address with a subject. */
+/** Answers the newest notice with this subject with "This wasn't me". */
 export async function disown(app: TestApp, to: string, subject: string): Promise<Answer> {
   const [notice] = await mailsTo(app, to, subject);
-  return app.ask('POST', '/notices/disown', { json: { token: tokenIn(notice) } });
+  return responseTo(app, (api) => api.call('disownNotice', { body: { token: tokenIn(notice) } }));
 }
 
-/** Asks for a new address; the token of the link that is sent there. */
+/** Requests a change of address and returns the token mailed to the new address, or `''` if no link was sent. */
 export async function askForAddress(app: TestApp, tokens: Tokens, email: string): Promise<string> {
-  const answer = await app.ask('POST', '/me/email', { token: tokens.access_token, json: { email } });
-  if (answer.status !== 202) throw new Error(`new address: ${answer.text}`);
+  await app.api.call('requestEmailChange', { accessToken: tokens.access_token, body: { email } });
   return tokenIn((await mailsTo(app, email, subjects.confirmAddress)).at(0));
 }
 
-/** Confirms a change of address as the owner of the account can: by the address that it has now. */
+/** Confirms a change of address as the owner of the account does, by entering its current address. */
 export async function verifyAddress(app: TestApp, token: string): Promise<Answer> {
   const current_email = await addressBehind(app, token);
-  return app.ask('POST', '/me/email/verify', { json: { token, current_email } });
+  return responseTo(app, (api) => api.call('verifyEmailChange', { body: { token, current_email } }));
 }
 
 async function addressBehind(app: TestApp, token: string): Promise<string> {

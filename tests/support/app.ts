@@ -1,7 +1,11 @@
-// The service in this process, on a real database, with a clock that tests move.
+// The service in this process, on a real database, with a clock that tests can advance. Sign-ins that must succeed go
+// through the SDK, the service's first user; `ask` sends raw requests, for what the wire must refuse.
 
 import { describe } from 'bun:test';
 import { join } from 'node:path';
+import { type Api, createApi } from '@latchkey/client/api';
+import { startDeviceLogin } from '@latchkey/client/device-login';
+import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { type Config, readConfig } from '../../packages/server/src/platform/config/config.ts';
 import { readLogKeys } from '../../packages/server/src/platform/config/keys.ts';
@@ -29,8 +33,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The JSON body; undefined where there is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
+  /** The JSON body; undefined if there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
   readonly body: any;
 }
 
@@ -39,12 +43,12 @@ export interface Ask {
   readonly json?: unknown;
   /** Sent as a form. */
   readonly form?: Record<string, string> | string;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: BodyInit;
   readonly token?: string;
   readonly cookie?: string;
   readonly headers?: Record<string, string>;
-  /** The address of the socket's other end. */
+  /** The peer address reported by the socket. */
   readonly peer?: string;
 }
 
@@ -66,42 +70,44 @@ export interface Tokens {
 
 export interface TestApp {
   readonly app: App;
-  /** Answers a request, which must be as the OpenAPI document says, and the answer, too. */
+  /** Answers a request. Both request and response must match the OpenAPI document. */
   readonly fetch: (url: string, init: RequestInit, peer?: string) => Promise<Response>;
   readonly ctx: Context;
   readonly databaseUrl: string;
   readonly keys: string;
   readonly lifecycle: Lifecycle;
-  /** The texts of all statements so far. */
+  /** The SDK, as a client of this service. Its calls throw a `LatchkeyError` if they are refused. */
+  readonly api: Api;
+  /** The SQL of all statements so far. */
   readonly statements: string[];
-  /** What was logged so far, one JSON line each. */
+  /** The log so far, one line of JSON per entry. */
   readonly logs: string[];
-  /** Moves the clock, in seconds. */
+  /** Advances the clock, in seconds. */
   pass(seconds: number): void;
-  /** One request; a path that starts with a slash is below /api/v1/auth, others are from the root. */
+  /** Sends one raw request. A path with a leading slash is below /api/v1/auth; any other path starts at the root. */
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
-  /** The mails delivered so far, newest first, once nothing waits any more. */
+  /** Delivers all mail that is due; returns the mails delivered so far, newest first. */
   mails(): Promise<Mail[]>;
-  /** Logs a person in by mail. */
+  /** Signs in by mail. */
   login(email?: string): Promise<Tokens>;
-  /** Logs a program in by device flow, approved by the holder of a browser login's access token. */
+  /** Signs a program in by the device flow. `approver`: the tokens of a recent sign-in in a browser. */
   deviceLogin(approver: Tokens): Promise<Tokens>;
-  /** The `Authorization` header of a sibling service with a key of its own. */
+  /** The `Authorization` header of a service with a new service key. */
   serviceAuthorization(): Promise<string>;
   sweep(): Promise<number>;
   close(): Promise<void>;
 }
 
 export interface AppOptions {
-  /** The limits are off unless a test sets LATCHKEY_RATE_LIMITS. */
+  /** Rate limits are off unless a test sets LATCHKEY_RATE_LIMITS. */
   readonly settings?: Record<string, string>;
-  /** Another node on the database of an earlier app; it shares keys and clock. */
+  /** Starts another node on the database of this app, with the same keys and clock. */
   readonly beside?: TestApp;
-  /** A database that is there already. Default: a fresh one. */
+  /** An existing database. Default: a new one. */
   readonly databaseUrl?: string;
 }
 
-/** Declares the same tests for SQLite and for PostgreSQL. */
+/** Declares the same tests for SQLite and PostgreSQL. */
 export function onBothDatabases(
   what: string,
   tests: (open: (options?: AppOptions) => Promise<TestApp>, dialect: Dialect) => void,
@@ -168,6 +174,8 @@ export async function openApp(
     return response;
   };
 
+  const api = createApi({ server: config.baseUrl, fetch: (url, init) => fetch(url, init) });
+
   const ask: TestApp['ask'] = async (
     method,
     path,
@@ -197,11 +205,11 @@ export async function openApp(
     };
   };
 
-  /** The mail worker runs only here, so that tests which count statements see their own. */
+  /** The mail worker runs only here, so that tests which count statements count only their own. */
   const mails: TestApp['mails'] = async () => {
     worker = startMailWorker(ctx, templates, mailboxTransport);
     for (;;) {
-      // A digest waits for the end of its hour, and not for this.
+      // A digest stays in the outbox until the end of its hour.
       const waiting = await db.read.run(
         `SELECT id FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL
          AND (attempts > 0 OR next_attempt_at <= ${ctx.clock()})`,
@@ -222,32 +230,27 @@ export async function openApp(
   };
 
   const login: TestApp['login'] = async (email = 'ada@example.com') => {
-    await ask('POST', '/magic_link', { json: { email } });
+    await api.call('requestMagicLink', { body: { email } });
     const mail = (await mails()).find(({ to, token }) => to === email && token);
-    const answer = await ask('POST', '/magic_link/verify', { json: { token: mail?.token } });
-    if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
-    return answer.body;
+    return tokenSet.parse(await api.call('verifyMagicLink', { body: { token: mail?.token ?? '' } }));
   };
 
   const deviceLogin: TestApp['deviceLogin'] = async (approver) => {
-    const { body } = await ask('POST', '/device');
-    await ask('POST', '/device/approve', {
-      json: { user_code: body.user_code },
-      token: approver.access_token,
-    });
-    const answer = await ask('POST', '/token', { json: { device_code: body.device_code } });
-    if (answer.status !== 200) throw new Error(`device login: ${answer.status} ${answer.text}`);
-    return answer.body;
+    const started = await startDeviceLogin(api, { clock: { now: ctx.clock, sleep: async () => {} } });
+    const body = { user_code: started.userCode };
+    await api.call('approveDevice', { accessToken: approver.access_token, body });
+    return started.tokens();
   };
 
   const serviceAuthorization: TestApp['serviceAuthorization'] = async () => {
-    const { id, secret } = await createServiceKey(ctx, 'a service of the tests');
+    const { id, secret } = await createServiceKey(ctx, 'test service');
     return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
   };
 
   const test: TestApp = {
     app,
     fetch,
+    api,
     ctx,
     databaseUrl,
     keys,
@@ -273,7 +276,7 @@ export async function openApp(
   return test;
 }
 
-/** By an app of its own, so that logs and counts of the test's own app hold nothing of it. */
+/** Reads from a separate app, so that the request does not show up in the logs and metrics under test. */
 async function readDocument(ctx: Context): Promise<Document> {
   const silent = { ...ctx, log: createLogger('silent'), metrics: createMetrics(rateLimitNames) };
   const app = createApp(silent, { draining: false, inFlight: 0 });

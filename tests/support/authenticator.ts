@@ -18,7 +18,7 @@ export interface RequestOptions {
   readonly rpId: string;
 }
 
-/** What an attacker could vary in either ceremony. */
+/** What an attacker could forge in either ceremony. */
 export interface Forgery {
   readonly challenge?: string;
   readonly origin?: string;
@@ -27,9 +27,9 @@ export interface Forgery {
   /** The flags byte; at registration AT (0x40) is part of it. */
   readonly flags?: number;
   readonly counter?: number;
-  /** More members of the client data, such as crossOrigin. */
+  /** Additional members of the client data, such as crossOrigin. */
   readonly clientData?: Readonly<Record<string, unknown>>;
-  /** In the place of the whole client data. */
+  /** Replaces the complete client data. */
   readonly clientDataText?: string;
   readonly id?: string;
   readonly rawId?: string;
@@ -41,7 +41,7 @@ export interface Forgery {
 export interface RegistrationForgery extends Forgery {
   readonly aaguid?: string;
   readonly attestation?: 'none' | 'packed' | 'packed forged' | 'packed with a foreign key' | 'tpm';
-  /** What the attestation statement gives as the certificates of its maker. */
+  /** The certificate chain in the attestation statement. */
   readonly x5c?: Cbor;
   readonly publicKey?: Uint8Array;
   readonly attestationObject?: Uint8Array;
@@ -55,7 +55,7 @@ export interface AssertionForgery extends Forgery {
   readonly signedBy?: Credential;
 }
 
-/** A discoverable credential, as the authenticator keeps it. */
+/** A discoverable credential, as stored by the authenticator. */
 export interface Credential {
   readonly id: string;
   readonly algorithm: Algorithm;
@@ -71,7 +71,7 @@ export const base64url = (data: Uint8Array | string): string => Buffer.from(data
 
 type Cbor = number | string | Uint8Array | readonly Cbor[] | ReadonlyMap<number | string, Cbor>;
 
-/** The few kinds of CBOR that WebAuthn needs. @see RFC 8949 */
+/** The subset of CBOR that WebAuthn needs. @see RFC 8949 */
 export function cbor(value: Cbor): Buffer {
   const head = (major: number, length: number): Buffer => {
     if (length < 24) return Buffer.from([(major << 5) | length]);
@@ -98,7 +98,7 @@ function generate(algorithm: Algorithm): { publicKey: KeyObject; privateKey: Key
   return generateKeyPairSync('rsa', { modulusLength: 2048 });
 }
 
-/** A public key as COSE writes it. */
+/** A public key in COSE format. */
 export function coseKey(algorithm: Algorithm, publicKey: KeyObject): Buffer {
   const jwk = publicKey.export({ format: 'jwk' });
   const bytes = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
@@ -168,21 +168,21 @@ export interface AuthenticatorOptions {
   readonly origin: string;
   readonly algorithm?: Algorithm;
   readonly aaguid?: string;
-  /** Flags of every ceremony; UP and UV unless told otherwise. */
+  /** The flags of every ceremony. Default: UP and UV. */
   readonly flags?: number;
-  /** Counts its signatures; many do not, and always say 0. */
+  /** Whether it counts its signatures. Many do not and always report 0. */
   readonly counts?: boolean;
 }
 
 export interface Authenticator {
   readonly credentials: Credential[];
-  /** What `navigator.credentials.create` gives a page, as JSON. */
+  /** The result of `navigator.credentials.create` as JSON. */
   create(options: CreationOptions, forgery?: RegistrationForgery): Attestation;
-  /** What `navigator.credentials.get` gives a page, as JSON; of the newest credential unless one is named. */
+  /** The result of `navigator.credentials.get` as JSON, for the newest credential unless one is given. */
   get(options: RequestOptions, forgery?: AssertionForgery, credential?: Credential): Assertion;
 }
 
-/** A new authenticator with no credentials, plugged into a browser that shows a page of `origin`. */
+/** A new authenticator without credentials, attached to a browser that shows a page of `origin`. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const algorithm = options.algorithm ?? 'ES256';
   const baseFlags = options.flags ?? flag.up | flag.uv;

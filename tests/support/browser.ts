@@ -1,4 +1,4 @@
-// A real Chromium for tests: one a process, started at the first page.
+// A real Chromium for tests: one per process, started for the first page.
 
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,14 +13,14 @@ const flags = [
 
 let browser: Promise<Browser> | undefined;
 
-/** A page in a context of its own: no cookie, no storage. `page.context().close()` frees it early. */
+/** A page in a new context, without cookies or storage. `page.context().close()` frees it early. */
 export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   browser ??= launch();
   const context = await (await browser).newContext(options);
   return context.newPage();
 }
 
-/** Chromium ends by itself when the pipe to this process does; only its files need removing. */
+/** Chromium exits when its pipe to this process closes. Only its files need to be removed. */
 async function launch(): Promise<Browser> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-browser-'));
   removeAtExit(directory);

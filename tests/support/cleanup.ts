@@ -1,12 +1,12 @@
-// `bun test` ends without an exit event, and a killed run could not handle one anyway. So a small shell stands
-// by, holding the other end of a pipe: when this process is gone, for whatever reason, the pipe ends, and the
-// shell stops and removes all it was told of.
+// `bun test` emits no exit event, and a killed run could not handle one. So a small shell reads from a pipe that this
+// process holds open: when this process ends, for whatever reason, the pipe closes, and the shell stops the registered
+// processes and removes the registered files.
 
 import { type Subprocess, spawn } from 'bun';
 
 const standby = `
 trap '' INT TERM HUP
-# An ended process that nobody has waited for is not alive.
+# A zombie is not alive.
 alive() { kill -0 "$1" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 pids= files=
 while read -r verb value; do
@@ -28,16 +28,16 @@ for signal in INT KILL; do
     sleep 0.05; tries=$((tries - 1))
   done
 done
-# The last children of an ended process may still write.
+# Children of an ended process may still be writing.
 tries=20
 until rm -rf -- "$@" 2>/dev/null || [ $tries = 0 ]; do sleep 0.1; tries=$((tries - 1)); done
 `;
 
 let shell: Subprocess<'pipe', 'ignore', 'inherit'> | undefined;
 
-function tell(verb: string, value: string | number): void {
+function send(verb: string, value: string | number): void {
   if (!shell) {
-    // It keeps standard error open, so whoever reads that to its end has waited for the cleaning, too.
+    // The shell keeps standard error open, so reading that to its end includes waiting for the cleanup.
     shell = spawn(['sh', '-c', standby, 'sh'], {
       stdin: 'pipe',
       stdout: 'ignore',
@@ -51,22 +51,22 @@ function tell(verb: string, value: string | number): void {
   shell.stdin.flush();
 }
 
-/** Ends the process (SIGINT, then SIGKILL) once the tests are over, however they end. */
+/** Ends the process (SIGINT, then SIGKILL) when the test run ends, however it ends. */
 export function endAtExit(pid: number): void {
-  tell('end', pid);
+  send('end', pid);
 }
 
-/** Takes back `endAtExit` for a process that has ended: its number may belong to another one soon. */
+/** Undoes `endAtExit` for a process that has ended, because its PID may be reused. */
 export function hasEnded(pid: number): void {
-  tell('forget', pid);
+  send('forget', pid);
 }
 
-/** As `endAtExit`, for the process whose number the first line of this file tells at that time. */
+/** The same as `endAtExit`, for the process whose PID is then in the first line of this file. */
 export function endByFileAtExit(pidFile: string): void {
-  tell('end-by-file', pidFile);
+  send('end-by-file', pidFile);
 }
 
-/** Removes the directory and all in it once the tests are over and every process has ended. */
+/** Removes the directory and its contents when the test run and every registered process have ended. */
 export function removeAtExit(directory: string): void {
-  tell('remove', directory);
+  send('remove', directory);
 }

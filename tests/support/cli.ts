@@ -1,24 +1,25 @@
-// The command line as a person has it: the program itself in a home of its own, against a real service.
+// Runs the command line program in a home directory of its own, against a real service.
 
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
+import { startDeviceLogin } from '@latchkey/client/device-login';
 import { fileStorage } from '@latchkey/client/file-storage';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from './cleanup.ts';
-import { loginByMail, request } from './http.ts';
+import { apiAt, loginByMail } from './http.ts';
 import { temporaryDirectory } from './service.ts';
 
 export const program = join(import.meta.dir, '../../packages/cli/bin/latchkey');
 
-/** A command that takes longer hangs. */
+/** A command that takes longer is considered to hang. */
 const commandLimitMilliseconds = 20_000;
 
 export interface Home {
   readonly path: string;
   readonly credentialsFile: string;
-  /** What the program is run with; nothing else of this process's environment reaches it. */
+  /** The complete environment of the program. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +29,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A person's home without anything in it, and `latchkey` on the path. */
+/** An empty home directory, with `latchkey` on the path. */
 export function newHome(env: Readonly<Record<string, string>> = {}): Home {
   const path = temporaryDirectory();
   const bin = join(temporaryDirectory(), 'bin');
@@ -42,14 +43,14 @@ export function newHome(env: Readonly<Record<string, string>> = {}): Home {
       HOME: path,
       TZ: 'UTC',
       LANG: 'C.UTF-8',
-      // Nothing of a test belongs into the keychain of whoever runs it.
+      // Tests must not touch the keychain of the developer who runs them.
       LATCHKEY_CREDENTIALS: 'file',
       ...env,
     },
   };
 }
 
-/** Runs a command in this home to its end. `onStderr` hears what has come there so far, each time more comes. */
+/** Runs a command in this home until it ends. `onStderr` gets all of standard error so far, each time it grows. */
 export async function runIn(
   home: Home,
   command: readonly string[],
@@ -80,7 +81,7 @@ export async function runIn(
 
 export const latchkey = (home: Home, ...args: string[]): Promise<Outcome> => runIn(home, [program, ...args]);
 
-/** Decides on a device login as a person would who has signed in by mail. */
+/** Approves or denies a device login after signing in by mail. */
 export async function decide(
   url: string,
   userCode: string,
@@ -88,31 +89,26 @@ export async function decide(
   decision: 'approve' | 'deny' = 'approve',
 ): Promise<void> {
   const { access_token } = await loginByMail(url, email);
-  const ask = { json: { user_code: userCode }, token: access_token };
-  const { status } = await request(url, 'POST', `/device/${decision}`, ask);
-  if (status !== 204) throw new Error(`${decision}: ${status}`);
+  const operation = decision === 'approve' ? 'approveDevice' : 'denyDevice';
+  await apiAt(url).call(operation, { accessToken: access_token, body: { user_code: userCode } });
 }
 
-/** A device login from beginning to end, without the program. */
+/** A complete device login without the program. */
 export async function deviceLogin(url: string, email: string, deviceName: string): Promise<TokenSet> {
-  const asked = { json: { client_name: 'Latchkey CLI', device_name: deviceName } };
-  const { body: started } = await request(url, 'POST', '/device', asked);
-  await decide(url, started.user_code, email);
-  const { status, body } = await request(url, 'POST', '/token', {
-    json: { device_code: started.device_code },
-  });
-  if (status !== 200) throw new Error(`token: ${status}`);
-  return body;
+  const clock = { now: Date.now, sleep: async () => {} };
+  const login = await startDeviceLogin(apiAt(url), { clientName: 'Latchkey CLI', deviceName, clock });
+  await decide(url, login.userCode, email);
+  return login.tokens();
 }
 
-/** Where the program keeps this home's login for a server. */
+/** The credential store of the program in this home, for one server. */
 export const storeOf = (home: Home, server: string): CredentialStore =>
   credentialStore(fileStorage(home.credentialsFile), server);
 
-/** Puts a login into a home as the program would. `server`: the address it is for, if not the service's own. */
+/** Stores a login in a home as the program would. `server`: the address to store it for. Default: `url`. */
 export async function storeLogin(home: Home, url: string, email: string, server = url): Promise<void> {
   const tokens = await deviceLogin(url, email, 'laptop');
-  const { body: user } = await request(url, 'GET', '/me', { token: tokens.access_token });
+  const user = await apiAt(url).call('getProfile', { accessToken: tokens.access_token });
   await storeOf(home, server).put({
     server,
     user: { id: user.id, email: user.email },
@@ -121,7 +117,7 @@ export async function storeLogin(home: Home, url: string, email: string, server 
   });
 }
 
-/** Makes the stored access token look as if it had run out. */
+/** Makes the stored access token look expired. */
 export async function expireAccessToken(home: Home, server: string): Promise<void> {
   const store = storeOf(home, server);
   const login = await store.read();
@@ -129,7 +125,7 @@ export async function expireAccessToken(home: Home, server: string): Promise<voi
   await store.put({ ...login, access_token_expires_at: 1 });
 }
 
-/** Puts a small program onto the path of a home. */
+/** Adds a script to the path of a home. */
 export function addCommand(home: Home, name: string, script: string): void {
   const [bin = ''] = (home.env['PATH'] ?? '').split(':');
   writeFileSync(join(bin, name), script, { mode: 0o755 });

@@ -1,4 +1,4 @@
-// The suite as a program: its options as the one argument, its findings on standard output.
+// Runs the client suite with the options in its only argument, and prints the findings.
 
 import { runSuite } from './client-suite.ts';
 

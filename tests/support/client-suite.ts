@@ -1,5 +1,5 @@
-// What the SDK promises, in a form that any runtime can run: Bun, Node and a browser. It imports nothing but the
-// SDK, talks to a real service over HTTP, and answers with what it found, for the test to compare.
+// The guarantees of the SDK as a suite for every runtime: Bun, Node and browsers. It imports only the SDK, talks to a
+// real service over HTTP, and returns its findings for the test to compare.
 
 import { createApi } from '@latchkey/client/api';
 import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
@@ -11,14 +11,14 @@ import { createVerifier } from '@latchkey/client/verify';
 
 export interface SuiteOptions {
   readonly server: string;
-  /** The access token of a recent browser login, which approves the device login. */
+  /** The access token of a recent browser session, which approves the device login. */
   readonly approver: string;
-  /** A server that says which tokens are active, and that never answers at `/never` and redirects at `/redirect`. */
+  /** A server that introspects tokens, never responds at `/never` and redirects at `/redirect`. */
   readonly introspection: string;
   readonly serviceKey: string;
 }
 
-/** The outcomes by what was promised. */
+/** The results by guarantee. */
 export type Findings = Record<string, unknown>;
 
 export async function runSuite(options: SuiteOptions): Promise<Findings> {
@@ -35,7 +35,7 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
       if (path !== '/refresh') return answer;
       keys.push(new Headers(init.headers).get('Idempotency-Key'));
       if (losing-- <= 0) return answer;
-      throw new TypeError('the answer was lost');
+      throw new TypeError('the response was lost');
     },
   });
   const refreshes = () => paths.filter((path) => path === '/refresh').length;
@@ -66,8 +66,8 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
 
   const verifier = createVerifier({ server: introspection, serviceKey });
   const verified = await Promise.all([verifier.verify('lk_at_active'), verifier.verify('lk_at_other')]);
-  const strange = createApi({ server: introspection, timeoutMilliseconds: 300 });
-  const nobody = createApi({ server: 'http://127.0.0.1:1' });
+  const foreign = createApi({ server: introspection, timeoutMilliseconds: 300 });
+  const unreachable = createApi({ server: 'http://127.0.0.1:1' });
   const controller = new AbortController();
   setTimeout(() => controller.abort(), 50);
 
@@ -86,11 +86,11 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
     namesTheRequest: await api
       .call('getProfile', { accessToken: 'lk_at_wrong' })
       .catch((error) => error instanceof LatchkeyError && typeof error.requestId === 'string'),
-    neverAnswers: await codeOf(strange.send('/never', {})),
-    redirects: await codeOf(strange.send('/redirect', {})),
-    isNoLatchkey: await codeOf(strange.send('/', {})),
-    unreachable: await codeOf(nobody.call('getProfile')),
-    aborted: await codeOf(strange.send('/never', { signal: controller.signal }, 60_000)),
+    neverAnswers: await codeOf(foreign.send('/never', {})),
+    redirects: await codeOf(foreign.send('/redirect', {})),
+    isNoLatchkey: await codeOf(foreign.send('/', {})),
+    unreachable: await codeOf(unreachable.call('getProfile')),
+    aborted: await codeOf(foreign.send('/never', { signal: controller.signal }, 60_000)),
     logout: await codeOf(session.logout()),
     afterLogout: await codeOf(session.accessToken()),
     tokenAfterLogout: await codeOf(api.call('getProfile', { accessToken: third })),

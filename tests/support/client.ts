@@ -1,4 +1,4 @@
-// The SDK as the client of a service in this process: no socket, the real service, and answers that get lost.
+// The SDK against the service in this process, without a socket, with responses that can get lost.
 
 import { type Api, createApi } from '@latchkey/client/api';
 import type { Clock } from '@latchkey/client/clock';
@@ -13,7 +13,7 @@ import { memoryStorage } from '@latchkey/client/memory-storage';
 import type { Fetch } from '@latchkey/client/transport';
 import type { TestApp, Tokens } from './app.ts';
 
-/** Requests to the service in this process. */
+/** A `fetch` that calls the service in this process. */
 export const fetchOf =
   (test: TestApp): Fetch =>
   (url, init) =>
@@ -22,7 +22,7 @@ export const fetchOf =
 export const apiOf = (test: TestApp, fetch: Fetch = fetchOf(test)): Api =>
   createApi({ server: test.ctx.config.baseUrl, fetch });
 
-/** A clock of the service's time, on which waiting passes the time instead of taking it. */
+/** The clock of the service. Sleeping advances it instead of waiting. */
 export const clockOf = (test: TestApp): Clock => ({
   now: () => test.ctx.clock(),
   sleep: async (milliseconds) => test.pass(milliseconds / 1000),
@@ -35,7 +35,7 @@ export const loginOf = (server: string, tokens: Tokens, now: number): StoredLogi
   ...tokenMembers({ ...tokens, token_type: 'Bearer' }, now),
 });
 
-/** A store in memory that holds this login. */
+/** A credential store in memory that contains a login with these tokens. */
 export async function storeWith(test: TestApp, tokens: Tokens): Promise<CredentialStore> {
   const server = test.ctx.config.baseUrl;
   const store = credentialStore(memoryStorage(), server);
@@ -43,16 +43,16 @@ export async function storeWith(test: TestApp, tokens: Tokens): Promise<Credenti
   return store;
 }
 
-/** Carries requests on, remembers them, and does to them what a test wants done. */
+/** Forwards requests, records them, and interferes as a test demands. */
 export interface Wire {
   readonly fetch: Fetch;
-  /** The requests so far. */
+  /** The requests sent so far. */
   readonly sent: Request[];
-  /** The next answers get lost, after the service has given them. */
+  /** Loses the next responses, after the service has handled the requests. */
   loseNext(answers: number): void;
-  /** Happens before a request goes on. */
+  /** Runs before a request is forwarded. */
   before: (url: string) => Promise<void>;
-  /** An answer in the place of the service's. */
+  /** A response to return instead of the service's. */
   replace: (url: string) => Response | undefined;
 }
 
@@ -70,13 +70,13 @@ export function lossy(fetch: Fetch): Wire {
       await wire.before(url);
       const answer = wire.replace(url) ?? (await fetch(url, init));
       if (losing-- <= 0) return answer;
-      throw new TypeError('the answer was lost');
+      throw new TypeError('the response was lost');
     },
   };
   return wire;
 }
 
-/** The code of the error that ends this, or that there was none. */
+/** The code of the error that the promise rejects with, or `no error`. */
 export const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'no error',

@@ -1,4 +1,4 @@
-// Holds every request and every answer of the tests to the OpenAPI document of the service.
+// Checks every request and response of the tests against the OpenAPI document of the service.
 
 import type { ValidateFunction } from 'ajv/dist/2020';
 import { Ajv2020 } from 'ajv/dist/2020';
@@ -8,7 +8,7 @@ export interface Sent {
   readonly method: string;
   readonly url: string;
   readonly headers: Headers;
-  /** Null: none. Undefined: it cannot be looked at, since it is a stream or not text. */
+  /** Null: no body. Undefined: a stream or binary body, which is not checked. */
   readonly body: string | null | undefined;
 }
 
@@ -49,14 +49,14 @@ export interface Document {
   };
 }
 
-/** Headers of the transport, of CORS and of browser policy: the same for every answer, and no matter of one operation. */
+/** Headers of the transport, of CORS and of browser policy, which are not specific to an operation. */
 const commonHeaders =
   /^(content-(type|length|encoding|security-policy)|date|connection|transfer-encoding|vary|x-content-type-options|x-frame-options|referrer-policy|permissions-policy|cross-origin-(opener|resource)-policy|strict-transport-security|access-control-.*)$/;
 
 const mediaType = (headers: Headers): string =>
   headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-/** Undeclared members of an answer are mistakes, though clients take them. */
+/** Makes undeclared members of a response an error, although clients ignore them. */
 const closed = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -78,7 +78,7 @@ export class Conformance {
     addFormats(this.#ajv, ['date-time', 'uri']);
     for (const side of ['requests', 'answers'] as const)
       this.#ajv.addSchema({ $id: side, $defs: this.#on(side, document.components.schemas) as object });
-    // A path without parameters wins over one with them.
+    // A path without parameters takes precedence.
     this.#paths = Object.keys(document.paths)
       .sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
       .map((template) => ({
@@ -87,7 +87,7 @@ export class Conformance {
       }));
   }
 
-  /** What the document does not say of this request and its answer. */
+  /** The deviations of this request and its response from the document. */
   complaints(sent: Sent, received: Received): string[] {
     const { pathname } = new URL(sent.url);
     const template = this.#paths.find(({ pattern }) => pattern.test(pathname))?.template;
@@ -101,7 +101,7 @@ export class Conformance {
 
   #ofNoOperation(isKnownPath: boolean, pathname: string, sent: Sent, received: Received): string[] {
     const { NotFound, MethodNotAllowed } = this.#document.components.responses;
-    // Pages are not part of the interface, and a preflight is one of CORS.
+    // Pages are not part of the API, and preflights belong to CORS.
     if (!isKnownPath && !pathname.startsWith('/api/')) return [];
     if (sent.method === 'OPTIONS' && received.status === 204) return [];
     if (received.status >= 500) return [];
@@ -110,7 +110,7 @@ export class Conformance {
     return this.#ofDescribed(isKnownPath ? MethodNotAllowed : NotFound, sent, received);
   }
 
-  /** Only what was done must have been allowed: tests send wrong requests, too, which must be refused. */
+  /** Checks only requests that succeeded: tests also send invalid ones, which must be refused. */
   #ofRequest(operation: Operation, sent: Sent, received: Received): string[] {
     if (received.status >= 300) return [];
     return [
@@ -131,7 +131,7 @@ export class Conformance {
     const isMet =
       security.length === 0 ||
       security.some((schemes) => Object.keys(schemes).every((name) => isThere[name]));
-    return isMet ? [] : ['done without a credential that the document asks for'];
+    return isMet ? [] : ['accepted without a credential that the document requires'];
   }
 
   #ofParameter({ name, in: place, required, schema }: Parameter, { url, headers }: Sent): string[] {
@@ -144,10 +144,10 @@ export class Conformance {
 
   #ofRequestBody({ requestBody }: Operation, { headers, body }: Sent): string[] {
     if (!requestBody || body === undefined) return [];
-    if (body === null || body === '') return requestBody.required ? ['done without the body'] : [];
+    if (body === null || body === '') return requestBody.required ? ['accepted without the body'] : [];
     const type = mediaType(headers);
     const described = requestBody.content[type];
-    if (!described) return [`done with a body of the undeclared type ${type}`];
+    if (!described) return [`accepted with a body of the undeclared type ${type}`];
     const value = type.endsWith('json')
       ? JSON.parse(body)
       : Object.fromEntries([...new URLSearchParams(body)].filter(([, text]) => text !== ''));
@@ -203,12 +203,12 @@ export class Conformance {
 }
 
 let conformance: Conformance | undefined;
-/** Complaints that no test has failed by yet: a client under test may take the error for one of its network. */
+/** Complaints that have not failed a test yet: a client under test may treat the error as a network failure. */
 const missed: string[] = [];
 
 /**
- * Throws what the document does not say of this request and its answer. `read` is asked once in a process; where
- * it finds no document, because the service has ended since, nothing is checked this time.
+ * Throws if this request or its response deviates from the document. `read` is called until it returns the document;
+ * while it finds none, because the service has ended, nothing is checked.
  */
 export async function requireConformance(
   read: () => Promise<Document | undefined>,
@@ -226,7 +226,7 @@ export async function requireConformance(
   throw new Error(`not as the OpenAPI document says: ${complaints.join('; ')}`);
 }
 
-/** Fails for complaints that were thrown where something else caught them. */
+/** Fails for complaints whose error was caught by other code. */
 export function requireNoMissedComplaints(): void {
   const complaints = missed.splice(0);
   if (complaints.length > 0) throw new Error(`not as the OpenAPI document says: ${complaints.join('; ')}`);

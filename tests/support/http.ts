@@ -1,10 +1,13 @@
-// Requests to a real service, as any client would make them.
+// Requests to a service in another process. Sign-ins that must succeed go through the SDK, the service's first user;
+// `request` sends raw requests.
 
+import { type Api, createApi } from '@latchkey/client/api';
+import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
 import { type Document, requireConformance } from './conformance.ts';
 
 export interface HttpAnswer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
   readonly body: any;
 }
 
@@ -14,7 +17,7 @@ export interface HttpAsk {
   readonly headers?: Record<string, string>;
 }
 
-/** One request below /api/v1/auth of the service at `url`. */
+/** Sends one request to a path below /api/v1/auth of the service at `url`. */
 export async function request(
   url: string,
   method: string,
@@ -25,15 +28,25 @@ export async function request(
   if (ask.json !== undefined) headers.set('Content-Type', 'application/json');
   if (ask.token !== undefined) headers.set('Authorization', `Bearer ${ask.token}`);
   const body = ask.json === undefined ? null : JSON.stringify(ask.json);
-  const target = `${url}/api/v1/auth${path}`;
-  const response = await fetch(target, { method, headers, body });
+  const response = await checkedFetch(url, `${url}/api/v1/auth${path}`, { method, headers, body });
   const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/** The SDK as a client of the service at `url`. */
+export const apiAt = (url: string): Api =>
+  createApi({ server: url, fetch: (target, init) => checkedFetch(url, target, init) });
+
+async function checkedFetch(url: string, target: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(target, init);
+  const { status, headers } = response;
+  const { method = 'GET', body = null } = init;
   await requireConformance(
     () => readDocument(url),
-    { method, url: target, headers, body },
-    { status: response.status, headers: response.headers, text },
+    { method, url: target, headers: new Headers(init.headers), body: body as string | null },
+    { status, headers, text: await response.clone().text() },
   );
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+  return response;
 }
 
 async function readDocument(url: string): Promise<Document | undefined> {
@@ -47,13 +60,13 @@ export interface MailboxMail {
   readonly text: string;
 }
 
-/** Sign-in mails only: a notice may come at any moment. */
+/** Only sign-in mails: a security notice may arrive at any moment. */
 async function mailsTo(url: string, address: string): Promise<MailboxMail[]> {
   const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as { messages: MailboxMail[] };
   return messages.filter((message) => message.to === address && linkTokenIn(message) !== '');
 }
 
-/** Waits until the development mailbox holds more than `seen` mails to an address; the newest of them. */
+/** Waits until the development mailbox holds more than `seen` sign-in mails to an address; returns the newest. */
 export async function mailTo(url: string, address: string, seen = 0): Promise<MailboxMail> {
   const deadline = Date.now() + 10_000;
   while (Date.now() < deadline) {
@@ -64,27 +77,33 @@ export async function mailTo(url: string, address: string, seen = 0): Promise<Ma
   throw new Error(`no mail to ${address}`);
 }
 
+/** The address of the link in a mail, or `''`. */
+export const linkIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
+  /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
+
+/** The code in a sign-in mail, or `''`. */
+export const codeIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
+  /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
+
+/** The token of the link in a sign-in mail, or `''`. */
 export const linkTokenIn = (mail: MailboxMail): string => /#token=(lk_ml_\S+)/.exec(mail.text)?.[1] ?? '';
 
-/** Logs in by mail. */
-export async function loginByMail(
-  url: string,
-  email: string,
-): Promise<{ access_token: string; refresh_token: string }> {
+/** Signs in by mail. */
+export async function loginByMail(url: string, email: string): Promise<TokenSet> {
   const seen = (await mailsTo(url, email)).length;
-  await request(url, 'POST', '/magic_link', { json: { email } });
+  const api = apiAt(url);
+  await api.call('requestMagicLink', { body: { email } });
   const token = linkTokenIn(await mailTo(url, email, seen));
-  const { status, body } = await request(url, 'POST', '/magic_link/verify', { json: { token } });
-  if (status !== 200) throw new Error(`login: ${status}`);
-  return body;
+  return tokenSet.parse(await api.call('verifyMagicLink', { body: { token } }));
 }
 
-/** Denies a device: each time one more event in the log of the account. */
+/** Denies a device login. Every call adds an event to the account's security log. */
 export async function denyDevice(
   url: string,
   token: string,
   headers: Record<string, string> = {},
 ): Promise<void> {
-  const { body } = await request(url, 'POST', '/device', { json: {} });
-  await request(url, 'POST', '/device/deny', { token, json: { user_code: body.user_code }, headers });
+  const api = apiAt(url);
+  const { user_code } = await api.call('startDeviceAuthorization', { body: {} });
+  await api.call('denyDevice', { accessToken: token, body: { user_code }, headers });
 }

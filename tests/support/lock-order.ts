@@ -4,7 +4,7 @@
 
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
 
-/** Rows that their account owns: cascades delete them under its lock, and their foreign keys ask for it. */
+/** Rows owned by an account: cascades delete them under its lock, and their foreign keys lock it. */
 const owned =
   /^(?:insert into|update|delete from) "(?:sessions|passkeys|device_authorizations|email_changes|notices|notice_windows|memberships)"/;
 const logWrite = /^(?:insert into|update|delete from) "(?:events|event_chains)"/;
@@ -13,17 +13,17 @@ const linkWrite = /^(?:update|delete from) "magic_links"/;
 const addressLock = /pg_advisory_xact_lock\(/;
 const challengeWrite = /^insert into "spent_challenges"/;
 const accountWrite = /^(?:insert into|update|delete from) "users"/;
-/** The first lock after the table is the one on it. */
+/** The first lock clause after the table applies to it. */
 const accountRead = /from "users".*? for (update|no key update|key share)/s;
 
 interface Held {
   address: boolean;
   account: 'no' | 'shared' | 'exclusive';
-  /** Only a log that nobody else holds; such a transaction waits for nobody. */
+  /** It locks the log only if that is free, so it never waits. */
   freeLog: boolean;
 }
 
-/** What is wrong with the next statement of a transaction, if anything; notes what it locks. */
+/** The violation of the lock order by the next statement of a transaction, if any. Records the locks it takes. */
 function complaintAbout(text: string, held: Held): string | undefined {
   if (addressLock.test(text)) {
     if (held.account !== 'no') return 'locks an address after the account';
@@ -48,7 +48,7 @@ function complaintAbout(text: string, held: Held): string | undefined {
 
 export interface LockOrder {
   readonly db: Database;
-  /** @throws {Error} when a transaction did not keep to the order, even where its failure was caught */
+  /** @throws {Error} if a transaction violated the lock order, even if its failure was caught */
   requireKept(): void;
 }
 

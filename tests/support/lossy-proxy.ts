@@ -1,23 +1,23 @@
-// A TCP proxy on a free port of 127.0.0.1 that breaks connections: before a request is passed on, or after the
-// server has answered it.
+// A TCP proxy on a free port of 127.0.0.1 that breaks connections, either before it forwards a request or before it
+// forwards the response.
 
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface LossyProxy {
   readonly url: string;
-  /** How many requests and answers it has swallowed. */
+  /** How many requests and responses were lost. */
   readonly lost: { requests: number; answers: number };
-  /** From now on nothing is lost. */
+  /** Stops losing anything. */
   mend(): void;
   close(): void;
 }
 
 export interface Losses {
-  /** The part of the requests that never arrive, 0 to 1. */
+  /** The share of requests that never reach the server, 0 to 1. */
   readonly requests: number;
-  /** The part of the answers that never arrive: the server has done its work. */
+  /** The share of responses that are lost after the server has done its work, 0 to 1. */
   readonly answers: number;
-  /** Numbers from 0 to 1. */
+  /** Returns numbers from 0 to 1. */
   readonly random: () => number;
 }
 

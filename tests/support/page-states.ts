@@ -1,15 +1,15 @@
-// Every page in every state worth looking at, for whoever looks: axe-core, or a person at screenshots.
+// Every page in every state worth checking, for axe-core and for screenshots.
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from './authenticator.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+import { apiAt, linkTokenIn, loginByMail, mailTo, request } from './http.ts';
 import { startService, type TestService } from './service.ts';
 
 export interface PageState {
-  /** Good as a file name. */
+  /** Usable as a file name. */
   readonly name: string;
-  /** Brings a page of a fresh browser there. */
+  /** Brings a page of a new browser into this state. */
   readonly open: (page: Page) => Promise<void>;
 }
 
@@ -24,7 +24,7 @@ const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сбороч
 const nameOf = (index: number) => (names[index % names.length] as string).slice(0, fieldLimits.requesterText);
 const fullAccount = { passkeys: fieldLimits.passkeys, logins: 50 };
 
-/** Starts a service and fills it with what the states show. */
+/** Starts a service with the data that the states show. */
 export async function openPageStates(): Promise<PageStates> {
   const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
   await fillAccount(service.url, 'full@example.com');
@@ -38,7 +38,7 @@ const codeIn = (text: string): string => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] 
 const pressed = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
 
-/** The newest link with a token in a mail to an address about something. */
+/** The newest link with a token in the mails to an address about a subject. */
 export async function linkTo(url: string, to: string, subject: string): Promise<string> {
   for (let tries = 0; tries < 500; tries++) {
     const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
@@ -58,7 +58,7 @@ async function askForMail(page: Page, url: string, email: string): Promise<void>
   await headed(page, 'Check your email');
 }
 
-/** Signs a browser in, as a person does who types the code. */
+/** Signs a browser in by typing the code from the mail. */
 export async function signIn(page: Page, url: string, email: string): Promise<void> {
   const seen = await mailsSoFar(url, email);
   await askForMail(page, url, email);
@@ -68,7 +68,7 @@ export async function signIn(page: Page, url: string, email: string): Promise<vo
   await headed(page, 'Passkeys');
 }
 
-/** Signs a browser in, and waits until all parts of the account are there. */
+/** Signs a browser in and waits until all parts of the account page are loaded. */
 async function seeAccount(page: Page, url: string, email: string): Promise<void> {
   await signIn(page, url, email);
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
@@ -87,20 +87,22 @@ export async function startDevice(url: string, json: object = {}) {
 }
 
 async function fillAccount(url: string, email: string): Promise<void> {
-  const { access_token: token } = await loginByMail(url, email);
-  await request(url, 'PATCH', '/me', { token, json: { name: rightToLeft } });
+  const api = apiAt(url);
+  const { access_token: accessToken } = await loginByMail(url, email);
+  await api.call('updateProfile', { accessToken, body: { name: rightToLeft } });
   const authenticator = createAuthenticator({ origin: url });
   for (let index = 0; index < fullAccount.passkeys; index++) {
-    const { body } = await request(url, 'POST', '/passkey/register/challenge', { token });
-    const json = { ...authenticator.create(body), name: nameOf(index) };
-    const { status } = await request(url, 'POST', '/passkey/register', { token, json });
-    if (status !== 201) throw new Error(`passkey: ${status}`);
+    const options = await api.call('startPasskeyRegistration', { accessToken });
+    const body = { ...authenticator.create(options), name: nameOf(index) };
+    await api.call('registerPasskey', { accessToken, body });
   }
   for (let index = 0; index < fullAccount.logins; index++) {
-    const device = await startDevice(url, { device_name: nameOf(index), client_name: 'latchkey' });
-    await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
-    const { status } = await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
-    if (status !== 200) throw new Error(`login: ${status}`);
+    const { user_code, device_code } = await startDevice(url, {
+      device_name: nameOf(index),
+      client_name: 'latchkey',
+    });
+    await api.call('approveDevice', { accessToken, body: { user_code } });
+    await api.call('redeemDeviceCode', { body: { device_code } });
   }
 }
 

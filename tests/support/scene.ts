@@ -1,9 +1,12 @@
 import { freePort } from './free-port.ts';
 import { startService, type TestService } from './service.ts';
 
-/** The servers that transcripts know by name. */
+/** The servers that transcripts refer to by name. */
 export interface Scene {
-  /** `SERVER` is the service. `BRIEF` ends unused logins at once, `DOWN` is nothing, the others are no Latchkey. */
+  /**
+   * `SERVER` is the service, `BRIEF` ends idle sessions at once, `DOWN` refuses connections; the others are not
+   * Latchkey.
+   */
   readonly addresses: Readonly<Record<string, string>>;
   readonly service: TestService;
   end(): Promise<void>;
@@ -11,13 +14,13 @@ export interface Scene {
 
 const html = '<!doctype html><title>Welcome</title>';
 
-/** Starts them all. */
+/** Starts all servers. */
 export async function setScene(): Promise<Scene> {
   const service = await startService({
     env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_DEVICE_CODE_TTL: '20', LATCHKEY_RATE_LIMITS: 'off' },
   });
   const brief = await startService({ env: { LATCHKEY_REFRESH_IDLE_TTL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
-  const strangers = {
+  const foreign = {
     WEBSITE: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
     STATIC: ({ method }: Request) =>
       new Response(html, { status: method === 'GET' ? 404 : 501, headers: { 'Content-Type': 'text/html' } }),
@@ -25,7 +28,7 @@ export async function setScene(): Promise<Scene> {
     REDIRECTING: () => Response.redirect('https://login.example/welcome', 302),
     OVERLOADED: () => new Response(html, { status: 503, headers: { 'Retry-After': '7' } }),
   };
-  const listeners = Object.entries(strangers).map(([name, fetch]) => ({
+  const listeners = Object.entries(foreign).map(([name, fetch]) => ({
     name,
     listener: Bun.serve({ port: 0, hostname: '127.0.0.1', fetch }),
   }));

@@ -1,5 +1,5 @@
-// `npm run screenshots`: every page in every state, wide and narrow, light and dark, from a service of its own, as
-// pictures in artifacts/screenshots/. With arguments only the states whose names begin with one of them.
+// `npm run screenshots` saves every page in every state, wide and narrow, light and dark, to artifacts/screenshots/. It
+// starts its own service. Arguments select the states whose names start with one of them.
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ for (const { name, open } of states.filter((state) => isWanted(state.name))) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      // What lies below a dialog is the window, not the whole page.
+      // Behind a dialog only the window is shown, not the whole page.
       const fullPage = (await page.locator('dialog:modal').count()) === 0;
       await page.screenshot({ path: join(directory, `${name}-${look}-${colorScheme}.png`), fullPage });
       pictures++;

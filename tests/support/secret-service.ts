@@ -1,5 +1,5 @@
-// A real Secret Service (GNOME's) on a session bus of its own, for tests. It starts nothing by itself and asks
-// nobody: unlocking by a prompt fails.
+// A real Secret Service (GNOME's) on its own session bus, for tests. It activates no other services and shows no
+// prompts: unlocking by a prompt fails.
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ export interface SecretService {
 
 export const hasSecretService = Boolean(Bun.which('dbus-daemon') && Bun.which('gnome-keyring-daemon'));
 
-/** @param home where the keyrings lie; with the password of the first start a later one unlocks them again */
+/** @param home the directory of the keyrings; a later start unlocks them with the password of the first */
 export async function startSecretService(home: string, password?: string): Promise<SecretService> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
   removeAtExit(directory);

@@ -1,4 +1,4 @@
-// The real service as a process of its own, on a free port, for tests.
+// Starts the service as a process on a free port.
 
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,28 +8,28 @@ import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
 import { freePort } from './free-port.ts';
 
 export interface ServiceOptions {
-  /** Settings beyond the test defaults; they win over them. */
+  /** Settings that extend and override the test defaults. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default: SQLite in `directory`. */
   readonly databaseUrl?: string;
-  /** The command that is the program. Default: its source, run by Bun. */
+  /** The command to run. Default: the source, run by Bun. */
   readonly program?: readonly string[];
-  /** Where it keeps its files: an earlier service's, to go on with its data. Default: a fresh one. */
+  /** The directory for its files. Pass that of an earlier service to continue with its data. Default: a new one. */
   readonly directory?: string;
 }
 
 export interface TestService {
-  /** The address as people and browsers use it: `http://localhost:port`. */
+  /** The address for people and browsers: `http://localhost:port`. */
   readonly url: string;
   readonly pid: number;
   readonly directory: string;
-  /** The settings it runs with, for `runOperator`. */
+  /** Its environment, for `runOperator`. */
   readonly env: Readonly<Record<string, string>>;
-  /** The lines on its standard output so far. */
+  /** The lines of its standard output so far. */
   logs(): string[];
-  /** Asks it to stop with SIGTERM and resolves with the exit code. */
+  /** Sends SIGTERM and resolves with the exit code. */
   stop(): Promise<number>;
-  /** Ends it with SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
 }
 
@@ -43,10 +43,10 @@ const mainFile = join(import.meta.dir, '../../packages/server/src/main.ts');
 const startDeadlineMs = 15_000;
 const stopDeadlineMs = 15_000;
 const pollMs = 20;
-/** The same ring for every node, so that several can share a PostgreSQL database. */
+/** The same key ring for every node, so that nodes can share a PostgreSQL database. */
 const testKeys = Buffer.alloc(32, 'latchkey test key').toString('base64url');
 
-/** Starts `latchkey-server serve` and resolves when it answers 200 on /readyz. */
+/** Starts `latchkey-server serve` and resolves once /readyz responds with 200. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const directory = options.directory ?? temporaryDirectory();
   const port = freePort();
@@ -59,7 +59,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     ...(databaseUrl.startsWith('sqlite:') ? {} : { LATCHKEY_KEYS: testKeys }),
     ...options.env,
   };
-  // The working directory is a temporary one, so that no .env file of a developer's is read.
+  // A temporary working directory, so that a developer's .env file is not read.
   const child = spawn([...(options.program ?? [process.execPath, mainFile]), 'serve'], {
     cwd: directory,
     env: cleanEnvironment(env),
@@ -112,7 +112,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-/** Runs one `latchkey-server` command with these settings and nothing else from the environment. */
+/** Runs one `latchkey-server` command with no other environment than these settings. */
 export async function runOperator(
   env: Readonly<Record<string, string>>,
   ...args: string[]
@@ -134,7 +134,7 @@ export async function runOperator(
   return { code, stdout, stderr };
 }
 
-/** An empty directory that is gone after the tests. */
+/** An empty directory that is removed after the tests. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-service-'));
   removeAtExit(directory);

@@ -1,5 +1,5 @@
-// One program of many that share a stored login: it waits for a line, asks for a token, uses it, tells how that
-// went, and ends. Arguments: the server, the credential file, and what the lock is worth (`real` or `none`).
+// One of many programs that share a stored login. It waits for a line, gets an access token, uses it, prints the
+// outcome and exits. Arguments: the server, the credential file, and the kind of lock (`real` or `none`).
 
 import { createInterface } from 'node:readline';
 import { createApi } from '../../packages/client/src/api.ts';
@@ -9,7 +9,7 @@ import { fileStorage } from '../../packages/client/src/file-storage.ts';
 import { openSession } from '../../packages/client/src/session.ts';
 
 const [server = '', path = '', lock] = process.argv.slice(2);
-/** A person starts a command again that ended in "try again". */
+/** People repeat a command that failed with "try again". */
 const maxTries = 5;
 
 const file = fileStorage(path);

@@ -1,4 +1,4 @@
-// A real SMTP server for tests: it keeps what it accepts and refuses what it is told to.
+// A real SMTP server for tests. It keeps the mails that it accepts, and fails on demand.
 
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
@@ -6,24 +6,24 @@ import { SMTPServer } from 'smtp-server';
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** The whole message as it came over the wire, headers first. */
+  /** The complete message as received, including headers. */
   readonly raw: string;
 }
 
 export interface TestSmtp {
   /** `smtp://127.0.0.1:port`, for LATCHKEY_SMTP_URL. */
   readonly url: string;
-  /** What was accepted so far, oldest first. */
+  /** The messages accepted so far, oldest first. */
   readonly messages: readonly ReceivedMail[];
-  /** How many connections were accepted so far. */
+  /** The number of connections accepted so far. */
   connections(): number;
   /** Resolves with all messages once there are at least `count`, rejects after `timeoutMs`. */
   received(count: number, timeoutMs?: number): Promise<readonly ReceivedMail[]>;
   /** Answers the next `count` attempts with this code, at RCPT or after DATA. */
   failNext(count: number, code: 451 | 550, message: string, at?: 'rcpt' | 'data'): void;
-  /** Answers every attempt for a recipient with this code, also those that hang; `'hang'` leaves them without an answer. */
+  /** Answers every attempt for a recipient with this code, including those that hang; `'hang'` sends no reply. */
   failFor(recipient: string, code: 451 | 550 | 'hang'): void;
-  /** How many times a recipient was named in an envelope so far. */
+  /** How often a recipient appeared in an envelope so far. */
   attempts(recipient: string): number;
   close(): Promise<void>;
 }
@@ -31,8 +31,8 @@ export interface TestSmtp {
 const pollMs = 10;
 
 /**
- * Starts the server on a free port of 127.0.0.1. It wants no login, and offers no TLS unless told to: then under a
- * certificate that nobody trusts.
+ * Starts the server on a free port of 127.0.0.1, without authentication. `offersTls` enables STARTTLS with an untrusted
+ * certificate.
  */
 export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
   const messages: ReceivedMail[] = [];
@@ -69,11 +69,15 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
       const refused = refusal('data');
       if (refused) return done(refused);
       const { mailFrom, rcptTo } = session.envelope;
-      messages.push({ from: mailFrom ? mailFrom.address : '', to: rcptTo.map((one) => one.address), raw });
+      messages.push({
+        from: mailFrom ? mailFrom.address : '',
+        to: rcptTo.map(({ address }) => address),
+        raw,
+      });
       done();
     },
   });
-  // A client that goes away in mid-conversation is no failure of the server's.
+  // A client that disconnects in mid-conversation is not a server failure.
   server.on('error', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.server.address() as AddressInfo;
@@ -86,7 +90,7 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
       const deadline = Date.now() + timeoutMs;
       while (messages.length < count) {
         if (Date.now() > deadline) {
-          throw new Error(`${messages.length} of ${count} mails came within ${timeoutMs} ms`);
+          throw new Error(`${messages.length} of ${count} mails arrived within ${timeoutMs} ms`);
         }
         await Bun.sleep(pollMs);
       }

@@ -1,5 +1,5 @@
-// Runs the client's lock and storages in a process of its own, under Bun or Node: one command a line on standard
-// input, `[verb, …arguments]` as JSON, one line of JSON for each answer.
+// Runs the client's lock and storages in a separate process, under Bun or Node. Each line of standard input is a
+// command in JSON, `[verb, …arguments]`; each response is a line of JSON.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { keychainStorage } from '../../packages/client/src/keychain-storage.ts';
 import { withProcessLock } from '../../packages/client/src/process-lock.ts';
 import type { SessionBus } from '../../packages/client/src/session-bus.ts';
 
-/** The module that the command line brings along. */
+/** The module that the command line depends on. */
 const keyring = createRequire(new URL('../../packages/cli/package.json', import.meta.url));
 const keychain = (sessionBus: SessionBus, lockDirectory: string) =>
   keychainStorage({ load: async () => keyring('@napi-rs/keyring'), sessionBus, lockDirectory });
@@ -19,9 +19,9 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const answer = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
-// biome-ignore lint/suspicious/noExplicitAny: the test that sends them knows them
+// biome-ignore lint/suspicious/noExplicitAny: the test that sends the arguments knows their types
 const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
-  /** Holds the lock until the next line comes. */
+  /** Holds the lock until the next line arrives. */
   hold: (file: string) =>
     withProcessLock(file, async () => {
       answer('held');
@@ -30,7 +30,7 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
     }),
   tryFor: (file: string, timeoutMilliseconds: number) =>
     withProcessLock(file, async () => 'had', { timeoutMilliseconds }),
-  /** Adds one to the number in a file, the slow and careless way, `times` times. */
+  /** Increments the number in a file `times` times, slowly and without atomicity. */
   count: async (lock: string, counter: string, times: number) => {
     for (let i = 0; i < times; i++) {
       await withProcessLock(
@@ -45,7 +45,7 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
     }
     return 'counted';
   },
-  /** Two that want one lock in this process: what they saw of each other, and whether timers ran meanwhile. */
+  /** Two tasks of this process that compete for one lock: what they saw of each other, and whether timers ran. */
   twice: async (file: string) => {
     const seen: string[] = [];
     let ticks = 0;
@@ -68,7 +68,7 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   whyUnavailable: (...place: Parameters<typeof keychain>) => keychain(...place).whyUnavailable(),
   readKeychain: (...place: Parameters<typeof keychain>) => keychain(...place).read(),
   writeKeychain: (bus: SessionBus, locks: string, document) => keychain(bus, locks).write(document),
-  /** Stores text as another program might. */
+  /** Writes text to the keychain as another program might. */
   plantInKeychain: async (text: string) =>
     new (keyring('@napi-rs/keyring').Entry)('latchkey', 'credentials').setPassword(text),
   lockKeychain: (bus: SessionBus, locks: string, timeoutMilliseconds?: number) =>

@@ -1,13 +1,13 @@
-// Transcripts of the command line: what a person types, and all that comes of it. A file holds
+// Transcripts of the command line: what a person types, and everything that the commands print. A file contains
 //
-//   # words for the reader
-//   @ login ada@example.com         what has to be there or to happen first, see `preparations`
-//   $ latchkey whoami | cat         a command, as the shell takes it
+//   # a comment
+//   @ login ada@example.com         a precondition, see `preparations`
+//   $ latchkey whoami | cat         a shell command
 //   > a line on standard output
 //   ! a line on standard error
 //   = 0                             the exit status
 //
-// It is run, and what comes of it is written down in the same way, with volatile parts replaced.
+// The commands are run, and the result is written in the same format, with volatile parts replaced.
 
 import { createAuthenticator } from './authenticator.ts';
 import {
@@ -20,17 +20,17 @@ import {
   runIn,
   storeLogin,
 } from './cli.ts';
-import { loginByMail, request } from './http.ts';
+import { apiAt, loginByMail } from './http.ts';
 import { runOperator, type TestService } from './service.ts';
 import { withoutRootsPowers } from './worker.ts';
 
-/** Servers by the name that transcripts know them by: `$SERVER` in a command, and in what is written down. */
+/** Servers by name: `$SERVER` in a command, `SERVER` in its output. */
 export interface Servers {
   readonly addresses: Readonly<Record<string, string>>;
   readonly service: TestService;
 }
 
-/** The transcript of what really happens. */
+/** Runs the commands of a transcript; returns the transcript of what they do now. */
 export async function play(transcript: string, { addresses, service }: Servers): Promise<string> {
   const home = newHome({ ...addresses, LATCHKEY_SERVER: service.url });
   addCommand(home, 'limited', `#!/bin/sh\nexec ${withoutRootsPowers.join(' ')} "$@"\n`);
@@ -40,12 +40,12 @@ export async function play(transcript: string, { addresses, service }: Servers):
 
   const addressOf = (name: string | undefined) => addresses[name ?? 'SERVER'] ?? name ?? '';
   const preparations: Record<string, (...words: string[]) => unknown> = {
-    /** `login ADDRESS [SERVER [STORED-FOR]]`: a login is there; STORED-FOR may be an address, too. */
+    /** `login ADDRESS [SERVER [STORED-FOR]]`: stores a login; STORED-FOR may also be an address. */
     login: (email = '', name = 'SERVER', storedFor = name) =>
       storeLogin(home, addressOf(name), email, addressOf(storedFor)),
-    /** The same person on another device. */
+    /** Signs the same account in on another device. */
     'login-elsewhere': (email = '', device = '') => deviceLogin(service.url, email, device),
-    /** Who will decide on the logins that are asked for. */
+    /** Who decides on the device logins that commands start. */
     approver: (email = '') => {
       decision = { verb: 'approve', email };
     },
@@ -58,7 +58,7 @@ export async function play(transcript: string, { addresses, service }: Servers):
       if (code !== 0) throw new Error(stderr);
     },
     passkey: (email = '') => addPasskey(service.url, email),
-    /** `remember NAME PATTERN`: what the last command printed, for the next ones. */
+    /** `remember NAME PATTERN`: keeps a match in the last output as a variable for later commands. */
     remember: (name = '', pattern = '') => {
       env = { ...env, [name]: new RegExp(pattern).exec(last.stdout)?.[0] ?? '' };
     },
@@ -82,19 +82,19 @@ export async function play(transcript: string, { addresses, service }: Servers):
       if (code && decision) decided ??= decide(service.url, code, decision.email, decision.verb);
     });
     await decided;
-    const told = (lead: string, text: string) =>
+    const quoted = (lead: string, text: string) =>
       text === ''
         ? []
         : settled(text, home.path, addresses)
             .trimEnd()
             .split('\n')
-            .map((one) => `${lead} ${one}`.trimEnd());
-    written.push(...told('>', last.stdout), ...told('!', last.stderr), `= ${last.code}`);
+            .map((outputLine) => `${lead} ${outputLine}`.trimEnd());
+    written.push(...quoted('>', last.stdout), ...quoted('!', last.stderr), `= ${last.code}`);
   }
   return written.join('\n');
 }
 
-/** The same text whenever and wherever it is written: gaps in tables too, since they depend on the cells. */
+/** Replaces everything that varies between runs, including the gaps in tables, which depend on the cells. */
 function settled(text: string, home: string, addresses: Readonly<Record<string, string>>): string {
   let result = text.replaceAll(home, 'HOME');
   for (const [name, address] of Object.entries(addresses)) result = result.replaceAll(address, name);
@@ -120,9 +120,11 @@ function settled(text: string, home: string, addresses: Readonly<Record<string, 
 }
 
 async function addPasskey(url: string, email: string): Promise<void> {
-  const { access_token: token } = await loginByMail(url, email);
-  const { body: options } = await request(url, 'POST', '/passkey/register/challenge', { token });
-  const json = createAuthenticator({ origin: url }).create(options);
-  const { status } = await request(url, 'POST', '/passkey/register', { token, json });
-  if (status !== 201) throw new Error(`passkey: ${status}`);
+  const { access_token: accessToken } = await loginByMail(url, email);
+  const api = apiAt(url);
+  const options = await api.call('startPasskeyRegistration', { accessToken });
+  await api.call('registerPasskey', {
+    accessToken,
+    body: createAuthenticator({ origin: url }).create(options),
+  });
 }

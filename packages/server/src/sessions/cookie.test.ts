@@ -1,28 +1,18 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
+import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
+import { onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
 
 setDefaultTimeout(30_000);
 
 const day = 86_400;
 const allowed = 'https://dashboard.example.com';
 const settings = { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_ALLOWED_ORIGINS: allowed };
-const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 let people = 0;
 const someone = () => `person-${people++}@example.com`;
-const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
 async function mailTo(app: TestApp, email: string) {
   const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
   return { request, ...(await app.mails()).find(({ to }) => to === email)! };
-}
-
-/** Signs in as the dashboard does; returns the cookie that the browser keeps, `name=value`. */
-async function signIn(app: TestApp, email: string, previous?: string): Promise<string> {
-  const { token } = await mailTo(app, email);
-  const ask = { json: { token }, headers: sameOrigin, ...(previous ? { cookie: previous } : {}) };
-  const answer = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
-  expect(answer.status).toBe(200);
-  return answer.headers.get('Set-Cookie')!.split(';')[0]!;
 }
 
 onBothDatabases('a browser session', (open) => {
@@ -78,7 +68,7 @@ onBothDatabases('a browser session', (open) => {
   test.each(rules)(
     'with %s, a session cookie counts only in requests from allowed origins',
     async (_, headers, isAllowed) => {
-      const cookie = await signIn(app, someone());
+      const cookie = await cookieByMail(app, someone());
       expect(outcome(await me(cookie, headers))).toBe(isAllowed ? '200' : '403 origin_not_allowed');
       const end = await app.ask('DELETE', '/logout?scope=session', { cookie, headers });
       expect(outcome(end)).toBe(isAllowed ? '204' : '403 origin_not_allowed');
@@ -100,7 +90,7 @@ onBothDatabases('a browser session', (open) => {
 
   test('a bearer token in the same request overrides the session cookie, valid or not', async () => {
     const [email, other] = [someone(), someone()];
-    const cookie = await signIn(app, email);
+    const cookie = await cookieByMail(app, email);
     const { access_token: token } = await app.login(other);
     expect((await app.ask('GET', '/me', { cookie, token, headers: sameOrigin })).body.email).toBe(other);
     const fromElsewhere = { Origin: 'https://evil.example.com', 'Sec-Fetch-Site': 'cross-site' };
@@ -117,23 +107,23 @@ onBothDatabases('a browser session', (open) => {
 
   test("signing in again ends the browser's previous session of the same user and no other", async () => {
     const email = someone();
-    const [previous, elsewhere] = [await signIn(app, email), await signIn(app, email)];
+    const [previous, elsewhere] = [await cookieByMail(app, email), await cookieByMail(app, email)];
     const { access_token: token } = await app.login(email);
-    const next = await signIn(app, email, previous);
+    const next = await cookieByMail(app, email, previous);
     expect(outcome(await me(previous))).toBe('401 invalid_token');
     expect([outcome(await me(next)), outcome(await me(elsewhere))]).toEqual(['200', '200']);
     expect(outcome(await app.ask('GET', '/me', { token }))).toBe('200');
   });
 
   test('signing in as another user in the same browser leaves the previous session active', async () => {
-    const previous = await signIn(app, someone());
-    await signIn(app, someone(), previous);
+    const previous = await cookieByMail(app, someone());
+    await cookieByMail(app, someone(), previous);
     expect(outcome(await me(previous))).toBe('200');
   });
 
   test('a sign-in for tokens or one that fails does not replace the browser session', async () => {
     const email = someone();
-    const cookie = await signIn(app, email);
+    const cookie = await cookieByMail(app, email);
     const { token } = await mailTo(app, email);
     await app.ask('POST', '/magic_link/verify', { json: { token }, cookie, headers: sameOrigin });
     const again = { json: { token }, cookie, headers: sameOrigin };
@@ -149,7 +139,7 @@ onBothDatabases('a browser session', (open) => {
     ['POST', '/revoke?scope=session'],
     ['DELETE', '/logout?scope=session'],
   ])('%s %s clears the session cookie', async (method, path) => {
-    const cookie = await signIn(app, someone());
+    const cookie = await cookieByMail(app, someone());
     const refused = await app.ask(method, path.replace(/\?.*|$/, '?scope=all'), {
       cookie,
       headers: sameOrigin,
@@ -165,7 +155,7 @@ onBothDatabases('a browser session', (open) => {
 
   test('revoking the own session by id clears the cookie; revoking another one does not', async () => {
     const email = someone();
-    const [cookie, other] = [await signIn(app, email), await signIn(app, email)];
+    const [cookie, other] = [await cookieByMail(app, email), await cookieByMail(app, email)];
     const list = await app.ask('GET', '/sessions', { cookie, headers: sameOrigin });
     const [own, otherId] = [true, false].map(
       (current) => list.body.sessions.find((session: { current: boolean }) => session.current === current).id,
@@ -180,7 +170,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('each use of a cookie extends its session by 30 days and sets the cookie again', async () => {
-    const cookie = await signIn(app, someone());
+    const cookie = await cookieByMail(app, someone());
     expect((await me(cookie)).headers.get('Set-Cookie')).toBeNull();
     for (let i = 0; i < 3; i++) {
       app.pass(29 * day);
@@ -196,7 +186,7 @@ onBothDatabases('a browser session', (open) => {
 
   test('each use of a cookie extends its session even with a short idle timeout', async () => {
     const short = await open({ settings: { ...settings, LATCHKEY_REFRESH_IDLE_TTL: '60' } });
-    const cookie = await signIn(short, someone());
+    const cookie = await cookieByMail(short, someone());
     const use = () => short.ask('GET', '/me', { cookie, headers: sameOrigin });
     for (let i = 0; i < 3; i++) {
       short.pass(40);
@@ -209,7 +199,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('a browser session ends 180 days after the sign-in even if it is in use', async () => {
-    const cookie = await signIn(app, someone());
+    const cookie = await cookieByMail(app, someone());
     for (let days = 20; days < 180; days += 20) {
       app.pass(20 * day);
       expect(outcome(await me(cookie))).toBe('200');
@@ -220,7 +210,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('a session cookie that is duplicate, empty or malformed does not authenticate', async () => {
-    const cookie = await signIn(app, someone());
+    const cookie = await cookieByMail(app, someone());
     const bad = [`${cookie}; ${cookie}`, 'latchkey_session=', 'latchkey_session=garbage', 'other=1'];
     for (const invalid of bad) expect(outcome(await me(invalid))).toBe('401 invalid_token');
     expect(outcome(await me(`a=1; ${cookie}; b=2`))).toBe('200');

@@ -2,20 +2,21 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   addPasskey,
   askForAddress,
+  cookieByMail,
   disown,
   newAuthenticator,
+  outcome,
+  sameOrigin,
   subjects,
   verifyAddress,
 } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
 import { setDisabled } from '../identity/account/account.ts';
 
 setDefaultTimeout(30_000);
 
 let people = 0;
 const someone = () => `person-${people++}@example.com`;
-const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
-const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
 onBothDatabases('a disabled account', (open) => {
   let app: TestApp;
@@ -50,11 +51,7 @@ onBothDatabases('a disabled account', (open) => {
 
   test('a disabled account loses its cookies at once', async () => {
     const email = someone();
-    await app.ask('POST', '/magic_link', { json: { email } });
-    const token = (await app.mails()).find(({ to }) => to === email)?.token;
-    const ask = { json: { token }, headers: sameOrigin };
-    const signIn = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
-    const cookie = signIn.headers.get('Set-Cookie')!.split(';')[0]!;
+    const cookie = await cookieByMail(app, email);
     expect(outcome(await app.ask('GET', '/me', { cookie, headers: sameOrigin }))).toBe('200');
     await disable(email);
     expect(outcome(await app.ask('GET', '/me', { cookie, headers: sameOrigin }))).toBe('401 invalid_token');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { outcome } from '../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import { classifyReuse, refreshRetryWindowSeconds } from './refresh.ts';
 
@@ -10,7 +11,6 @@ const someone = () => `person-${people++}@example.com`;
 
 const refresh = (app: TestApp, refresh_token: string): Promise<Answer> =>
   app.ask('POST', '/refresh', { json: { refresh_token } });
-const outcome = ({ status, body }: Answer) => (status === 200 ? 'ok' : `${status} ${body.error}`);
 const statusOf = async (app: TestApp, { access_token }: Tokens) =>
   (await app.ask('GET', '/me', { token: access_token })).status;
 

@@ -1,18 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  type Answer,
-  type Ask,
-  onBothDatabases,
-  type TestApp,
-  type Tokens,
-} from '../../../../tests/support/app.ts';
+import { outcome } from '../../../../tests/support/account.ts';
+import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 
 setDefaultTimeout(30_000);
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 let people = 0;
 const someone = () => `person-${people++}@example.com`;
-const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
 onBothDatabases('revoking sessions', (open, dialect) => {
   let app: TestApp;

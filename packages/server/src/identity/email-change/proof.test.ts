@@ -1,7 +1,14 @@
 // The link of an email change requires a session of the account or its current address.
 
 import { afterAll, beforeAll, beforeEach, expect, setSystemTime, test } from 'bun:test';
-import { askForAddress, mailsTo, outcome, subjects } from '../../../../../tests/support/account.ts';
+import {
+  askForAddress,
+  cookieByMail,
+  mailsTo,
+  outcome,
+  sameOrigin,
+  subjects,
+} from '../../../../../tests/support/account.ts';
 import {
   type Ask,
   onBothDatabases,
@@ -11,8 +18,6 @@ import {
 } from '../../../../../tests/support/app.ts';
 import { rateLimitRules } from '../../platform/rate-limits/rules.ts';
 import { setDisabled } from '../account/account.ts';
-
-const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 
 onBothDatabases('the proof for an email change', (open) => {
   let app: TestApp;
@@ -47,15 +52,6 @@ onBothDatabases('the proof for an email change', (open) => {
     );
     return Number(row?.n);
   };
-  const cookieOf = async (address: string) => {
-    await app.ask('POST', '/magic_link', { json: { email: address } });
-    const mail = (await app.mails()).find(({ to, token: link }) => to === address && link);
-    const answer = await app.ask('POST', '/magic_link/verify?session=cookie', {
-      json: { token: mail?.token },
-      headers: sameOrigin,
-    });
-    return answer.headers.get('Set-Cookie')?.split(';')[0] ?? '';
-  };
 
   test('the link alone changes nothing, is not spent and counts no attempt', async () => {
     for (let attempt = 0; attempt < 7; attempt++) expect(outcome(await verify())).toBe('400 invalid_grant');
@@ -70,7 +66,7 @@ onBothDatabases('the proof for an email change', (open) => {
   });
 
   test('the link and any session of the account change the address: browser or device, old or by cookie', async () => {
-    const cookie = { cookie: await cookieOf(email), headers: sameOrigin };
+    const cookie = { cookie: await cookieByMail(app, email), headers: sameOrigin };
     const device = await app.deviceLogin(owner);
     app.pass(1000);
     expect((await verify(undefined, { token: device.access_token })).body.email).toBe(next);
@@ -90,7 +86,7 @@ onBothDatabases('the proof for an email change', (open) => {
     for (let attempt = 0; attempt < 7; attempt++)
       expect(outcome(await verify(undefined, ask))).toBe('400 invalid_grant');
     expect(await wrongAddresses()).toBe(0);
-    const byCookie = { cookie: await cookieOf('eve@example.com'), headers: sameOrigin };
+    const byCookie = { cookie: await cookieByMail(app, 'eve@example.com'), headers: sameOrigin };
     for (const other of [ask, byCookie]) {
       for (const address of ['eve@example.com', 'wrong@example.com', email])
         expect(outcome(await verify(address, other))).toBe('400 invalid_grant');
@@ -103,7 +99,7 @@ onBothDatabases('the proof for an email change', (open) => {
   test('an invalid bearer token is refused; the cookie of an ended session is ignored', async () => {
     const device = await app.deviceLogin(owner);
     await app.ask('POST', '/revoke?scope=session', { token: device.access_token });
-    const cookie = await cookieOf(email);
+    const cookie = await cookieByMail(app, email);
     await app.ask('DELETE', '/logout?scope=session', { cookie, headers: sameOrigin });
     for (const invalid of [device.access_token, 'lk_at_x', '']) {
       for (const json of [{ token, current_email: email }, { token }, {}]) {
@@ -123,7 +119,7 @@ onBothDatabases('the proof for an email change', (open) => {
   });
 
   test('a cookie counts only from an allowed origin', async () => {
-    const cookie = await cookieOf(email);
+    const cookie = await cookieByMail(app, email);
     for (const headers of [{}, { Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'same-site' }]) {
       for (const current of [undefined, email, 'wrong@example.com'])
         expect(outcome(await verify(current, { cookie, headers }))).toBe('403 origin_not_allowed');

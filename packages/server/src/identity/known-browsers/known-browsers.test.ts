@@ -1,7 +1,7 @@
 // A browser that has signed in with an address can request sign-in mails to it, whatever strangers do.
 
 import { afterEach, expect, setSystemTime, test } from 'bun:test';
-import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
+import { addPasskey, newAuthenticator, sameOrigin } from '../../../../../tests/support/account.ts';
 import {
   type Answer,
   type Ask,
@@ -19,7 +19,6 @@ import { maxKnownAddresses } from './known-browsers.ts';
 const ada = 'ada@example.com';
 const day = 86_400;
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
-const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 const { quota, windowSeconds } = rateLimitRules.mails_by_known_browser;
 
 afterEach(() => void setSystemTime());

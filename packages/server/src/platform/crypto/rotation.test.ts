@@ -1,4 +1,5 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { cookieByMail, sameOrigin } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { auditLogs } from '../../security-log/events/events.ts';
 import { handlePrefix, readHandle } from './handle.ts';
@@ -7,7 +8,6 @@ import { generateKey, type KeyRing, parseKeyRing } from './key-ring.ts';
 setDefaultTimeout(30_000);
 
 const [older, newer] = [generateKey(), generateKey()];
-const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 
 onBothDatabases('key ring rotation', (open) => {
   const apps: TestApp[] = [];
@@ -30,17 +30,6 @@ onBothDatabases('key ring rotation', (open) => {
 
   const refresh = (app: TestApp, refresh_token: string) =>
     app.ask('POST', '/refresh', { json: { refresh_token } });
-  const signInWithCookie = async (app: TestApp) => {
-    await app.ask('POST', '/magic_link', { json: { email: 'grace@example.com' } });
-    const [mail] = await app.mails();
-    const json = { token: mail?.token };
-    const response = await app.ask('POST', '/magic_link/verify?session=cookie', {
-      json,
-      headers: sameOrigin,
-    });
-    expect(response.status).toBe(200);
-    return response.headers.get('Set-Cookie')!.split(';')[0]!;
-  };
   const signedBy = (keys: KeyRing, tokens: Tokens) =>
     readHandle(keys, 'accessToken', tokens.access_token) !== undefined &&
     readHandle(keys, 'refreshToken', tokens.refresh_token) !== undefined;
@@ -91,7 +80,7 @@ onBothDatabases('key ring rotation', (open) => {
 
   test('a session cookie under an older key stays valid and is replaced by one under the newest key', async () => {
     const { before, under } = await rotate();
-    const cookie = await signInWithCookie(before);
+    const cookie = await cookieByMail(before, 'grace@example.com');
     const unchanged = await before.ask('GET', '/me', { cookie, headers: sameOrigin });
     expect(unchanged.status).toBe(200);
     expect(unchanged.headers.get('Set-Cookie')).toBeNull();

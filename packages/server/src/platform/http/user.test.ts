@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Endpoint, endpoints, userHeader } from '@latchkey/contract/endpoints';
+import { cookieByMail, sameOrigin } from '../../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 
 const userEndpoints = (Object.values(endpoints) as Endpoint[]).filter(
@@ -10,7 +11,6 @@ const userEndpoints = (Object.values(endpoints) as Endpoint[]).filter(
 const otherEndpoints = (Object.values(endpoints) as Endpoint[]).filter(
   (endpoint) => !userEndpoints.includes(endpoint),
 );
-const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 const hourSeconds = 3600;
 
 const send = (app: TestApp, { method, path }: Endpoint, ask: Ask) =>
@@ -19,13 +19,7 @@ const send = (app: TestApp, { method, path }: Endpoint, ask: Ask) =>
 /** Both kinds of credential of an account, and everything that the API returns about it. */
 async function signIn(app: TestApp, email: string) {
   const { access_token: token } = await app.login(email);
-  await app.ask('POST', '/magic_link', { json: { email } });
-  const mail = (await app.mails()).find(({ to, token: link }) => to === email && link);
-  const signedIn = await app.ask('POST', '/magic_link/verify?session=cookie', {
-    json: { token: mail?.token },
-    headers: sameOrigin,
-  });
-  const cookie = signedIn.headers.get('Set-Cookie')?.split(';')[0] ?? '';
+  const cookie = await cookieByMail(app, email);
   const shown = async () => {
     const lists = ['/me', '/passkeys', '/sessions', '/organizations', '/events'];
     return Promise.all(lists.map(async (path) => (await app.ask('GET', path, { token })).text));

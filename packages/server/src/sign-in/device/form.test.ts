@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { deviceCodeGrantType, tokenSet } from '@latchkey/contract/tokens';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 
 setDefaultTimeout(30_000);
 
 let users = 0;
 const newEmail = () => `user-${users++}@example.com`;
-const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
 onBothDatabases('form requests to the OAuth endpoints', (open) => {
   let app: TestApp;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { decidePoll, type PolledAuthorization } from './polling.ts';
 
@@ -6,7 +7,6 @@ setDefaultTimeout(30_000);
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 const pending = '400 authorization_pending';
-const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 const countOf = (answers: Answer[], expected: string) =>
   answers.filter((answer) => outcome(answer) === expected).length;
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { deviceAuthorization, pendingDevice } from '@latchkey/contract/device';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 
 setDefaultTimeout(30_000);
 
 let users = 0;
 const newEmail = () => `user-${users++}@example.com`;
-const outcome = ({ status, body }: Answer) => (body?.error ? `${status} ${body.error}` : String(status));
 
 const states = [
   'pending',

@@ -8,6 +8,7 @@ import {
   newAuthenticator,
   outcome,
   passkeyLogin,
+  signInByMail,
   subjects,
   tokenIn,
   verifyAddress,
@@ -19,11 +20,8 @@ const ada = 'ada@example.com';
 const elsewhere = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
 
 /** Signs in by mail from another network and browser. */
-async function signInElsewhere(app: TestApp, email = ada): Promise<Tokens> {
-  await app.ask('POST', '/magic_link', { json: { email } });
-  const mail = (await app.mails()).find(({ to, token }) => to === email && token);
-  return (await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, ...elsewhere })).body;
-}
+const signInElsewhere = async (app: TestApp): Promise<Tokens> =>
+  (await signInByMail(app, ada, elsewhere)).body;
 
 const passkeysOf = async (app: TestApp, { access_token: token }: Tokens): Promise<{ name: string }[]> =>
   (await app.ask('GET', '/passkeys', { token })).body.passkeys;

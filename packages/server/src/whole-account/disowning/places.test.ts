@@ -7,9 +7,11 @@ import {
   newAuthenticator,
   outcome,
   passkeyLogin,
+  sessionCookieIn,
+  signInByMail,
   subjects,
 } from '../../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import { descentWithPlaces, type PlacedSession, unnoticedSessions } from './places.ts';
 
 let time = 0;
@@ -78,24 +80,13 @@ const elsewhere = {
   headers: { 'User-Agent': 'Thief/1.0', 'Sec-Fetch-Site': 'same-origin' },
 };
 
-async function signIn(app: TestApp, ask: Ask = {}, query = '') {
-  await app.ask('POST', '/magic_link', { json: { email: ada } });
-  const mail = (await app.mails()).find(({ to, token }) => to === ada && token);
-  const answer = await app.ask('POST', `/magic_link/verify${query}`, {
-    json: { token: mail?.token },
-    ...ask,
-  });
-  expect(answer.status).toBe(200);
-  return answer;
-}
-
 onBothDatabases('disowning a login', (open) => {
   test('ends a second login from the same place, of which nobody was told, with its passkey', async () => {
     const app = await open();
     const own = await app.login(ada);
-    const first: Tokens = (await signIn(app, elsewhere)).body;
+    const first: Tokens = (await signInByMail(app, ada, elsewhere)).body;
     app.pass(1);
-    const second: Tokens = (await signIn(app, elsewhere)).body;
+    const second: Tokens = (await signInByMail(app, ada, elsewhere)).body;
     expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(1);
     const authenticator = newAuthenticator(app);
     await addPasskey(app, second, authenticator, 'theirs');
@@ -110,16 +101,11 @@ onBothDatabases('disowning a login', (open) => {
   test('ends a login that carried the cookie of a session replaced before', async () => {
     const app = await open();
     await app.login(ada);
-    const cookieOf = (answer: { headers: Headers }) =>
-      answer.headers
-        .getSetCookie()
-        .find((cookie) => cookie.startsWith('latchkey_session='))
-        ?.split(';')[0] ?? '';
     const withCookie = (cookie: string, peer: string) =>
-      signIn(app, { ...elsewhere, peer, ...(cookie === '' ? {} : { cookie }) }, '?session=cookie');
-    const b = cookieOf(await withCookie('', '198.51.100.7'));
-    const c = cookieOf(await withCookie(b, '198.51.100.7'));
-    const d = cookieOf(await withCookie(b, '203.0.113.9'));
+      signInByMail(app, ada, { ...elsewhere, peer, ...(cookie === '' ? {} : { cookie }), session: 'cookie' });
+    const b = sessionCookieIn(await withCookie('', '198.51.100.7'));
+    const c = sessionCookieIn(await withCookie(b, '198.51.100.7'));
+    const d = sessionCookieIn(await withCookie(b, '203.0.113.9'));
     const status = async (cookie: string) =>
       (await app.ask('GET', '/me', { cookie, headers: { 'Sec-Fetch-Site': 'same-origin' } })).status;
     expect([await status(b), await status(c), await status(d)]).toEqual([401, 200, 200]);

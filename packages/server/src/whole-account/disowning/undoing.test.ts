@@ -6,10 +6,13 @@ import {
   askForAddress,
   disown,
   isLive,
+  linkTokenFor,
   mailsTo,
   newAuthenticator,
   outcome,
   passkeyLogin,
+  sessionCookieIn,
+  signInByMail,
   subjects,
   tokenIn,
   verifyAddress,
@@ -24,13 +27,8 @@ const evil = 'thief@new.example';
 const elsewhere = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
 
 /** Signs in by mail from another network and browser. */
-async function signInElsewhere(app: TestApp, email = ada): Promise<Tokens> {
-  await app.ask('POST', '/magic_link', { json: { email } });
-  const mail = (await app.mails()).find(({ to, token }) => to === email && token);
-  const answer = await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, ...elsewhere });
-  expect(answer.status).toBe(200);
-  return answer.body;
-}
+const signInElsewhere = async (app: TestApp, email = ada): Promise<Tokens> =>
+  (await signInByMail(app, email, elsewhere)).body;
 
 const passkeysOf = async (
   app: TestApp,
@@ -218,14 +216,11 @@ onBothDatabases('undoing what a disowned session added', (open) => {
         headers: { ...elsewhere.headers, 'Sec-Fetch-Site': 'same-origin' },
       });
       expect(answer.status).toBe(200);
-      return answer.headers.get('Set-Cookie')!.split(';')[0]!;
+      return sessionCookieIn(answer);
     };
     const withCookie = (method: string, path: string, cookie: string, json?: unknown) =>
       app.ask(method, path, { cookie, json, headers: { 'Sec-Fetch-Site': 'same-origin' } });
-    const linkFor = async () => {
-      await app.ask('POST', '/magic_link', { json: { email: ada } });
-      return { token: (await app.mails()).find(({ to, token }) => to === ada && token)?.token };
-    };
+    const linkFor = async () => ({ token: await linkTokenFor(app, ada) });
     const first = await inCookie('/magic_link/verify', { json: await linkFor() });
     const second = await inCookie('/magic_link/verify', { json: await linkFor(), cookie: first });
     const { body: options } = await withCookie('POST', '/passkey/register/challenge', second);
