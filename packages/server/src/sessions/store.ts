@@ -220,7 +220,7 @@ export const listSessions = statement<{
 );
 
 /** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
-export const listLoginOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
+export const listBrowserSignInOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('sessions')
     .select(['ip_address', 'user_agent'])

@@ -11,14 +11,19 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { formerAddressTtlSeconds, type MadeChange, returnsFrom, withoutReturns } from './former-addresses.ts';
+import {
+  type ConfirmedChange,
+  formerAddressTtlSeconds,
+  returnsFrom,
+  withoutReturns,
+} from './former-addresses.ts';
 
 const day = 86_400;
 const own = 'v@example.com';
 const evil = 'e2@evil.example';
 
 /** The changes of an account that had these addresses in turn, one a second from 1 on. */
-const changesThrough = (...addresses: string[]): MadeChange[] =>
+const changesThrough = (...addresses: string[]): ConfirmedChange[] =>
   addresses.slice(1).map((to, index) => ({
     old_email_key: addresses[index]!,
     new_email_key: to,
