@@ -96,7 +96,7 @@ const retentionMs = {
   deadMails: 30 * dayMs,
 };
 
-/** One sweep for each table that unauthenticated requests can grow. */
+/** One sweep for each table whose rows expire. */
 export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) =>
     sweepSessions(on, {

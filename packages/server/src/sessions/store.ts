@@ -232,8 +232,8 @@ export const listBrowserSignInOrigins = statement<{ user_id: string; limit: numb
 );
 
 /**
- * Ends one active session of the user; a row for exactly one caller. A session that is no longer trusted makes no place
- * familiar from then on.
+ * Ends one active session of the user; a row for exactly one caller. A distrusted session no longer counts when a
+ * sign-in's place is compared with known ones.
  */
 export const endSession = statement<{
   id: string;
@@ -252,7 +252,7 @@ export const endSession = statement<{
     .returning('id'),
 );
 
-/** Ends these sessions of the user for good, whatever state they are in. None of them makes a place familiar from then on. */
+/** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */
 export const disownSessions = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
   db
     .updateTable('sessions')

@@ -8,7 +8,6 @@ import { byClient, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { noticeTtlSeconds, notify, withdrawNotices } from '../../security-log/notices/notices.ts';
-import { loggedStatus } from '../../sessions/session-status.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import {
   emailKeyOf,
@@ -83,11 +82,12 @@ async function createChange(
 /** A link stops working after this many wrong current addresses. */
 const maxWrongAddresses = 5;
 
+/** Logs call an ended link `over`: alerts of operators depend on it. */
 const refused = (reason: ErrorDetail | 'ended') =>
   new AuthError(
     'invalid_grant',
     'The link is unknown, expired or already used; its session has ended; or the request has neither a session of its account nor its current address.',
-    { detail: loggedStatus(reason) },
+    { detail: reason === 'ended' ? 'over' : reason },
   );
 
 /** The id of the change that a link confirms. Forged links do not count against the rate limit. */

@@ -102,7 +102,10 @@ const sessionMetrics = (registry: Registry) => ({
 const rateLimitMetrics = (registry: Registry, rateLimitNames: readonly string[]) => ({
   limitsHit: counterBy(
     registry,
-    ['latchkey_limits_hit_total', 'Requests refused by rate limit'],
+    [
+      'latchkey_limits_hit_total',
+      'Rate limits reached, by limit. Security notices over the limit go into a digest.',
+    ],
     'limit',
     rateLimitNames,
   ),

@@ -9,7 +9,6 @@ import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { loggedStatus } from '../../sessions/session-status.ts';
 import { type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
@@ -66,9 +65,10 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   return { sent, headers: limits.headers };
 }
 
+/** Logs call an ended link `over`: alerts of operators depend on it. */
 const refused = (reason: ErrorDetail | 'ended') =>
   new AuthError('invalid_grant', 'The link or code is unknown, has expired or was already used.', {
-    detail: loggedStatus(reason),
+    detail: reason === 'ended' ? 'over' : reason,
   });
 
 type MagicLink = Awaited<ReturnType<typeof store.findMagicLink>>[number];
