@@ -104,7 +104,7 @@ onBothDatabases('a change back to an earlier address', (open) => {
   test('mails no undo link to the address it leaves, and voids the links mailed there', async () => {
     const { app, authenticator } = await takenAndReturned(5);
     expect(await mailsTo(app, evil, subjects.emailChanged)).toEqual([]);
-    const [told] = await mailsTo(app, evil, 'This address is no longer that of a Latchkey account');
+    const [told] = await mailsTo(app, evil, 'Your Latchkey account no longer uses this address');
     expect(told?.text).not.toContain('lk_');
     const links = await undoLinks(app, evil);
     for (const days of [0, 3, 3]) {

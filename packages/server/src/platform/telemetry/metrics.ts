@@ -123,13 +123,13 @@ const rateLimitMetrics = (registry: Registry, rateLimitNames: readonly string[])
 const mailMetrics = (registry: Registry) => ({
   mails: counterBy(
     registry,
-    ['latchkey_mails_total', 'Mail delivery attempts by outcome: sent, failed (will be retried), given_up'],
+    ['latchkey_mails_total', 'Email delivery attempts by outcome: sent, failed (will be retried), given_up'],
     'outcome',
     mailOutcomes,
   ),
   mailsWaiting: new Gauge({
     name: 'latchkey_mails_waiting',
-    help: 'Mails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
+    help: 'Emails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
     registers: [registry],
   }),
 });
