@@ -4,11 +4,11 @@
  */
 export const formerAddressTtlSeconds = 30 * 86_400;
 
-/** A change of address that was made and not undone. */
+/** A change of address that was confirmed and not undone. */
 export interface ConfirmedChange {
   readonly old_email_key: string | null;
   readonly new_email_key: string;
-  /** Milliseconds since 1970; null only while the change has not been made. */
+  /** Milliseconds since 1970; null only while the change has not been confirmed. */
   readonly changed_at: number | null;
 }
 
@@ -21,7 +21,7 @@ type NewChange = Pick<ConfirmedChange, 'old_email_key' | 'new_email_key'>;
  * can be undone from the earlier one. A change back to the earlier one is a return: the address it leaves gets no
  * undo link, and links that were mailed since the account left the earlier address no longer work. So whoever holds an
  * address only briefly cannot take the account back, however often it goes to and fro.
- * `earlier` are the changes made before it, oldest first.
+ * `earlier` are the changes confirmed before it, oldest first.
  */
 export function returnsFrom(
   change: NewChange,
