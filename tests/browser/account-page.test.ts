@@ -208,7 +208,7 @@ test('a change that needs a recent sign-in is confirmed by an emailed code on th
   await page.getByLabel('New email address').fill('fresh@example.com');
   await page.getByRole('button', { name: 'Send confirmation link' }).dblclick();
   await confirmation(page).waitFor();
-  // Canceling keeps what was typed and says that nothing was changed.
+  // Cancelling keeps what was typed and says that nothing was changed.
   await page.keyboard.press('Escape');
   await page.getByRole('alert').getByText('Nothing was changed').waitFor();
   expect(await page.getByLabel('New email address').inputValue()).toBe('fresh@example.com');

@@ -251,7 +251,7 @@ test('the browser is told about a passkey that the service no longer knows, but 
   expect(await device.credentials()).toEqual([]);
 });
 
-test('adding a second passkey on a device explains itself, and a canceled sign-in can be repeated', async () => {
+test('adding a second passkey on a device explains itself, and a cancelled sign-in can be repeated', async () => {
   const device = await newDevice();
   const { page } = device;
   await signUpWithPasskey(device, 'already@example.com');
@@ -262,7 +262,7 @@ test('adding a second passkey on a device explains itself, and a canceled sign-i
   await signOut(page);
   await device.verifies(false);
   await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByRole('alert').getByText('The passkey request was canceled').waitFor();
+  await page.getByRole('alert').getByText('The passkey request was cancelled').waitFor();
   // Each attempt uses a new challenge.
   await device.verifies(true);
   await page.getByRole('button', { name: passkeyButton }).click();

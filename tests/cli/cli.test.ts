@@ -240,7 +240,7 @@ describe('Ctrl-C', () => {
     const { code, stderr } = await proxy.run(home, ['token']);
     expect(code).toBe(130);
     expect(stderr).toBe(
-      'latchkey: Cancelled while your session was being refreshed. Run any command within 10 minutes to complete that and stay signed in.\n',
+      'latchkey: Cancelled while your session was being refreshed. A later command completes that; after 10 minutes, you may have to sign in again.\n',
     );
     expect((await latchkey(home, 'whoami')).stdout).toContain('refreshing@example.com');
     await proxy.stop();

@@ -21,7 +21,7 @@ interface PageStates {
 const longName = `Rechnerraum-Süd-${'überlang'.repeat(10)}`;
 const rightToLeft = 'חדר השרתים הראשי — الخادم الرئيسي في الطابق الثاني';
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
-const nameOf = (index: number) => (names[index % names.length] as string).slice(0, fieldLimits.requesterText);
+const nameOf = (index: number) => (names[index % names.length] as string).slice(0, fieldLimits.clientText);
 const fullAccount = { passkeys: fieldLimits.passkeys, logins: 50 };
 
 /** Starts a service with the data that the states show. */
@@ -278,7 +278,7 @@ const deviceStates = (url: string): PageState[] => {
       open: async (page) => {
         await openPending(page, {
           client_name: rightToLeft,
-          device_name: longName.slice(0, fieldLimits.requesterText),
+          device_name: longName.slice(0, fieldLimits.clientText),
         });
       },
     },

@@ -53,7 +53,7 @@ export async function withCancellation(error: unknown, store: CredentialStore | 
   return new Cancelled(
     stored?.refresh_started_at === undefined
       ? 'Cancelled. Nothing was changed.'
-      : 'Cancelled while your session was being refreshed. Run any command within 10 minutes to complete that and stay signed in.',
+      : 'Cancelled while your session was being refreshed. A later command completes that; after 10 minutes, you may have to sign in again.',
   );
 }
 
@@ -152,7 +152,7 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
     case 'invalid_token':
       return `It was ended elsewhere, or not used for too long. Sign in again with \`${login}\`.`;
     case 'account_disabled':
-      return 'Ask the operator of the server to enable it again.';
+      return 'Ask the administrator of the server to enable it again.';
     case 'access_denied':
       return `Nobody has signed in. Start again with \`${login}\`.`;
     case 'expired_token':

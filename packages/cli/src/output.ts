@@ -52,27 +52,11 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
   const interactive = stderr.isTTY === true && !json && !dumbTerminal;
   // Read each time, since the window may be resized.
   const columns = () => stderr.columns || defaultColumns;
-  let written = Promise.resolve();
-  let failure: unknown;
+  const { write, flush } = createWriter(stdout);
+  const render = (stream: TextStream, lines: readonly Line[]): string =>
+    renderLines(lines, stream.isTTY === true && !noColor && !dumbTerminal);
   let shown: string | undefined;
 
-  const write = (stream: TextStream, text: string): void => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    stream.write(text, (error) => {
-      // Messages are optional, so standard error may be closed; a result that is not written is a failure.
-      if (error && stream === stdout) failure ??= error;
-      resolve();
-    });
-    written = written.then(() => promise);
-  };
-  const render = (stream: TextStream, lines: readonly Line[]): string =>
-    lines
-      .map((line) => {
-        if (typeof line === 'string') return `${visible(line)}\n`;
-        const isBold = stream.isTTY === true && !noColor && !dumbTerminal;
-        return isBold ? `\u001b[1m${visible(line.bold)}\u001b[22m\n` : `${visible(line.bold)}\n`;
-      })
-      .join('');
   const progress = (line?: string): void => {
     const next = line === undefined ? undefined : visible(line).slice(0, columns() - 1);
     if (!interactive || next === shown) return;
@@ -105,8 +89,36 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
     progress,
     flush: async () => {
       progress();
+      await flush();
+    },
+  };
+}
+
+/** Writes to both streams. `flush` resolves when everything is written, and throws the first error of `stdout`. */
+function createWriter(stdout: TextStream) {
+  let written = Promise.resolve();
+  let failure: unknown;
+  return {
+    write(stream: TextStream, text: string): void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      stream.write(text, (error) => {
+        // Messages are optional, so standard error may be closed; a result that is not written is a failure.
+        if (error && stream === stdout) failure ??= error;
+        resolve();
+      });
+      written = written.then(() => promise);
+    },
+    async flush(): Promise<void> {
       await written;
       if (failure) throw failure;
     },
   };
 }
+
+const renderLines = (lines: readonly Line[], isBoldShown: boolean): string =>
+  lines
+    .map((line) => {
+      if (typeof line === 'string') return `${visible(line)}\n`;
+      return isBoldShown ? `\u001b[1m${visible(line.bold)}\u001b[22m\n` : `${visible(line.bold)}\n`;
+    })
+    .join('');

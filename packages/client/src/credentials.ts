@@ -102,7 +102,7 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
     replace: (expected, next) =>
       update(async () => {
         const document = await storage.read();
-        if (!isSameGrant(loginIn(document), expected)) return false;
+        if (!hasSameRefreshRequest(loginIn(document), expected)) return false;
         const { [server]: _, ...others } = document.logins;
         await storage.write({ ...document, logins: next ? { ...others, [server]: next } : others });
         return true;
@@ -116,7 +116,7 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
  * Whether two logins would send the same refresh request. Without a working lock, two processes may store the same
  * token with different keys, of which the service accepts only one.
  */
-export const isSameGrant = (one: StoredLogin | null, other: StoredLogin | null): boolean =>
+export const hasSameRefreshRequest = (one: StoredLogin | null, other: StoredLogin | null): boolean =>
   one?.refresh_token === other?.refresh_token && one?.idempotency_key === other?.idempotency_key;
 
 /** An unguessable key for one request and its retries. */

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import {
   type CredentialStore,
   checkedTokens,
-  isSameGrant,
+  hasSameRefreshRequest,
   type StoredLogin,
   tokenMembers,
 } from './credentials.ts';
@@ -118,7 +118,7 @@ async function requestSuccessor(
   signal: AbortSignal,
 ): Promise<Successor | undefined> {
   for (let tries = 0; ; tries++) {
-    if (tries > 0 && !isSameGrant(await requireStoredLogin(store), stored)) return undefined;
+    if (tries > 0 && !hasSameRefreshRequest(await requireStoredLogin(store), stored)) return undefined;
     const requestedAt = clock.now();
     try {
       const answer = await api.call('refresh', {
@@ -150,7 +150,7 @@ async function resolveRefusal(
   for (const pause of [0, secondLookMilliseconds]) {
     await clock.sleep(pause);
     const stored = await requireStoredLogin(store);
-    if (!isSameGrant(stored, refused)) return stored;
+    if (!hasSameRefreshRequest(stored, refused)) return stored;
   }
   if (!(await store.replace(refused, null))) return requireStoredLogin(store);
   throw new LatchkeyError('login_over', `Your session at ${store.server} has ended.`, {

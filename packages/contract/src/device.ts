@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { fieldLimits } from './field-limits.ts';
 import { opaque, time, token, visibleText } from './fields.ts';
 
-const requesterText = visibleText(fieldLimits.requesterText).optional();
+const clientText = visibleText(fieldLimits.clientText).optional();
 
 /** How a program describes itself. The user sees it as unverified text before approving. */
 export const deviceAuthorizationRequest = z.object({
-  client_id: requesterText,
-  client_name: requesterText,
-  device_name: requesterText,
-  scope: requesterText,
+  client_id: clientText,
+  client_name: clientText,
+  device_name: clientText,
+  scope: clientText,
 });
 export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
 

@@ -7,7 +7,7 @@ export const fieldLimits = {
   token: 1024,
   emailAddress: 254,
   emailLocalPart: 64,
-  requesterText: 100,
+  clientText: 100,
   userCode: 64,
   emailCode: 64,
   profileName: 100,

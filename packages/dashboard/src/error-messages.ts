@@ -23,8 +23,8 @@ const common: ErrorMessages = {
   passkeys_unsupported: "This browser doesn't support passkeys.",
   no_authenticator:
     'This device has no screen lock, fingerprint, or face recognition set up for passkeys. Try a phone, a security key, or a password manager.',
-  passkey_cancelled: 'The request was canceled or timed out. Nothing was changed. You can try again.',
-  passkey_aborted: 'The request was canceled. Nothing was changed. You can try again.',
+  passkey_cancelled: 'The request was cancelled or timed out. Nothing was changed. You can try again.',
+  passkey_aborted: 'The request was cancelled. Nothing was changed. You can try again.',
   passkey_failed: "Your browser couldn't use a passkey here. Try again, or use another browser.",
   passkey_already_there: 'This device already has a passkey for this account. You can sign in with it.',
 };
@@ -50,7 +50,7 @@ export const passkeySignInErrors = {
   passkeys_unsupported: "This browser doesn't support passkeys. Use email instead.",
   no_authenticator:
     "There's no passkey you can use here on this device. Use your phone or a security key, or use email instead.",
-  passkey_cancelled: 'The passkey request was canceled or timed out. Try again, or use email instead.',
+  passkey_cancelled: 'The passkey request was cancelled or timed out. Try again, or use email instead.',
   invalid_grant: "That passkey didn't work. Try again, or use email instead.",
   unknown_credential: 'That passkey is no longer registered. Use another one, or use email instead.',
 } satisfies ErrorMessages;

@@ -79,14 +79,14 @@ const dayMs = 24 * hourMs;
 const retentionMs = {
   sessions: 31 * dayMs,
   // Since they started. A day longer than their browsers stay known.
-  distrustedLogins: knownBrowserTtlSeconds * 1000 + dayMs,
+  distrustedSessions: knownBrowserTtlSeconds * 1000 + dayMs,
   deviceAuthorizations: hourMs,
   magicLinks: dayMs,
   // Longer than the clocks of two nodes may differ: while one node accepts a challenge, no other may delete its row.
   spentChallenges: hourMs,
   emailChanges: dayMs,
   // Counted from the change: until it cannot be undone and its former address no longer takes precedence.
-  madeEmailChanges: (formerAddressTtlSeconds + noticeTtlSeconds) * 1000 + dayMs,
+  confirmedEmailChanges: (formerAddressTtlSeconds + noticeTtlSeconds) * 1000 + dayMs,
   notices: dayMs,
   // Longer than the clocks of two nodes may differ: while one node counts in a window, no other may delete it.
   noticeWindows: hourMs,
@@ -96,12 +96,12 @@ const retentionMs = {
   deadMails: 30 * dayMs,
 };
 
-/** One sweep for each table that unauthenticated requests can grow. */
+/** One sweep for each table whose rows expire. */
 export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) =>
     sweepSessions(on, {
       before: now - retentionMs.sessions,
-      distrusted_before: now - retentionMs.distrustedLogins,
+      distrusted_before: now - retentionMs.distrustedSessions,
       limit,
     }),
   (on, now, limit) => sweepAuthorizations(on, { before: now - retentionMs.deviceAuthorizations, limit }),
@@ -110,7 +110,7 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
   (on, now, limit) =>
     sweepEmailChanges(on, {
       before: now - retentionMs.emailChanges,
-      changed_before: now - retentionMs.madeEmailChanges,
+      changed_before: now - retentionMs.confirmedEmailChanges,
       limit,
     }),
   (on, now, limit) => sweepNotices(on, { before: now - retentionMs.notices, limit }),

@@ -28,7 +28,7 @@ const cancelMilliseconds = 2_000;
 
 /** `latchkey login`: signs in by device flow. Ends the former session with this server once the new one is stored. */
 export async function login(ctx: Context, options: LoginOptions): Promise<void> {
-  requireText('A device name', options.deviceName, fieldLimits.requesterText);
+  requireText('A device name', options.deviceName, fieldLimits.clientText);
   const connection = await connect(ctx);
   const tokens = await obtainTokens(ctx, connection, options);
   await keep(ctx, connection, tokens);
@@ -67,7 +67,7 @@ function startLogin(
 const ownName = (): string =>
   hostname()
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
-    .slice(0, fieldLimits.requesterText)
+    .slice(0, fieldLimits.clientText)
     .trim();
 
 /** Prints the link and the code before anything else that might fail. */

@@ -55,7 +55,7 @@ export const reauthentications = signal(0);
 
 /**
  * Runs an action in the account that the page shows. If it requires a recent sign-in, asks the user to confirm their
- * identity in a dialog and runs it again. Canceling returns the refusal and leaves the page as it is. The page must
+ * identity in a dialog and runs it again. Cancelling returns the refusal and leaves the page as it is. The page must
  * render `ConfirmDialog`.
  */
 export async function withRecentSignIn<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {

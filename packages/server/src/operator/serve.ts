@@ -152,7 +152,7 @@ function announce({ config, log }: Context): void {
 }
 
 function nextSteps({ baseUrl, devMailbox }: Config): string {
-  const mails = devMailbox ? `  Mails:    ${baseUrl}/dev/mailbox (until LATCHKEY_SMTP_URL is set)\n` : '';
+  const mails = devMailbox ? `  Emails:   ${baseUrl}/dev/mailbox (until LATCHKEY_SMTP_URL is set)\n` : '';
   return `
 Latchkey is ready at ${baseUrl}
 

@@ -13,6 +13,11 @@ const timeOrNull = (ms: number | null): string | null => (ms === null ? null : n
 
 /** `services create`, `services list` and `services revoke`; `signing-keys rotate`. */
 export function serviceCommands(program: Command, run: Run): void {
+  addServiceKeyCommands(program, run);
+  addSigningKeyCommands(program, run);
+}
+
+function addServiceKeyCommands(program: Command, run: Run): void {
   const services = program
     .command('services')
     .description('manage the keys that services introspect tokens with');
@@ -55,7 +60,9 @@ export function serviceCommands(program: Command, run: Run): void {
         return `Revoked ${id}.`;
       }),
     );
+}
 
+function addSigningKeyCommands(program: Command, run: Run): void {
   program
     .command('signing-keys')
     .description('manage the keys that sign introspection responses')

@@ -5,8 +5,8 @@ import { isLoopbackHost } from '../platform/values/loopback.ts';
 export function settingsWarnings(config: Config, unknown: readonly string[]): string[] {
   const warnings = unknown.map((name) => `${name} is set, but it is not a setting of Latchkey`);
   if (config.devMailbox)
-    warnings.push(`LATCHKEY_SMTP_URL is not set: read mails at ${config.baseUrl}/dev/mailbox`);
-  else if (!config.smtpUrl) warnings.push('LATCHKEY_SMTP_URL is not set: no mail is sent');
+    warnings.push(`LATCHKEY_SMTP_URL is not set: read emails at ${config.baseUrl}/dev/mailbox`);
+  else if (!config.smtpUrl) warnings.push('LATCHKEY_SMTP_URL is not set: no email is sent');
   const { hostname } = new URL(config.baseUrl);
   if (!config.https && !isLoopbackHost(hostname)) {
     warnings.push('LATCHKEY_BASE_URL is not https: tokens and links cross the network unencrypted');

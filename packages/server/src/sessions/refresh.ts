@@ -38,8 +38,9 @@ export function classifyReuse(
 ): ReuseKind {
   const status = sessionStatus(session, now);
   if (status !== 'active') return status;
+  // Not a spent token: the row changed after the update, or was restored from a backup. Refused without calling it theft.
   if (presented.generation >= session.generation) return 'ended';
-  // This request arrived before the last rotation, so its token was spent within the leeway when it was sent.
+  // Overtaken by a later rotation: a race or a retry, however old its token is.
   if (leewaySeconds > 0 && session.rotated_at > now)
     return sameRequestAsLast(presented, session) ? 'retry' : 'race';
   if (presented.generation < session.generation - 1) return 'theft';

@@ -1,4 +1,4 @@
-// What other rooms may do with sessions. The rest is in the file named after its topic: authentication.ts (the caller
+// The public functions of this module. The rest is in the file named after its topic: authentication.ts (the caller
 // behind a credential), refresh.ts (spending a refresh token), revocation.ts (what ends a session), policy.ts (what a
 // caller's session must be), listing.ts.
 
@@ -24,7 +24,7 @@ import * as store from './store.ts';
 import { readToken, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
 /**
- * Starts a session of a locked account. Every sign-in ends here, whatever the grant.
+ * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
  * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all its sessions were revoked
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {

@@ -51,7 +51,10 @@ export interface StartedSession {
 export async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
   if (session.makesAccount) return false;
   if (session.kind === 'device') return true;
-  const earlier = await store.listLoginOrigins(tx, { user_id: session.userId, limit: maxComparedSignIns });
+  const earlier = await store.listBrowserSignInOrigins(tx, {
+    user_id: session.userId,
+    limit: maxComparedSignIns,
+  });
   return !isKnownPlace(session.client, earlier);
 }
 

@@ -220,7 +220,7 @@ export const listSessions = statement<{
 );
 
 /** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
-export const listLoginOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
+export const listBrowserSignInOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('sessions')
     .select(['ip_address', 'user_agent'])
@@ -232,8 +232,8 @@ export const listLoginOrigins = statement<{ user_id: string; limit: number }>()(
 );
 
 /**
- * Ends one active session of the user; a row for exactly one caller. A session that is no longer trusted makes no place
- * familiar from then on.
+ * Ends one active session of the user; a row for exactly one caller. A distrusted session no longer counts when a
+ * sign-in's place is compared with known ones.
  */
 export const endSession = statement<{
   id: string;
@@ -252,7 +252,7 @@ export const endSession = statement<{
     .returning('id'),
 );
 
-/** Ends these sessions of the user for good, whatever state they are in. None of them makes a place familiar from then on. */
+/** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */
 export const disownSessions = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
   db
     .updateTable('sessions')

@@ -7,7 +7,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
-import { accountChange } from '../../platform/rate-limits/by-client.ts';
+import { accountChange } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';

@@ -4,7 +4,7 @@ import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
-import { byClient, mailLimits } from '../../platform/rate-limits/by-client.ts';
+import { byClient, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { noticeTtlSeconds, notify, withdrawNotices } from '../../security-log/notices/notices.ts';
@@ -82,11 +82,12 @@ async function createChange(
 /** A link stops working after this many wrong current addresses. */
 const maxWrongAddresses = 5;
 
-const refused = (detail: ErrorDetail) =>
+/** Logs call an ended link `over`: alerts of operators depend on it. */
+const refused = (reason: ErrorDetail | 'ended') =>
   new AuthError(
     'invalid_grant',
     'The link is unknown, expired or already used; its session has ended; or the request has neither a session of its account nor its current address.',
-    { detail },
+    { detail: reason === 'ended' ? 'over' : reason },
   );
 
 /** The id of the change that a link confirms. Forged links do not count against the rate limit. */
@@ -112,7 +113,7 @@ const isPending = (change: ChangeRow, now: number): boolean =>
 export async function previewEmailChange(ctx: Context, token: string, caller: Caller, client: ClientInfo) {
   const { id, headers } = await readLink(ctx, token, client);
   const [change] = await store.findChange(ctx.db.read, { id });
-  if (!change || !isPending(change, ctx.clock())) throw refused('over');
+  if (!change || !isPending(change, ctx.clock())) throw refused('ended');
   if (change.user_id !== caller.userId) throw refused('unproven');
   const { profile } = await getProfile(ctx.db.read, caller.userId);
   return { preview: { email: profile.email, new_email: change.new_email }, headers };
@@ -140,7 +141,7 @@ export async function verifyEmailChange(
   const result = await ctx.db.transaction(async (tx) => {
     const now = ctx.clock();
     const [change] = await store.findChange(tx, { id });
-    if (!change || !isPending(change, now)) return 'over';
+    if (!change || !isPending(change, now)) return 'ended';
     const account = await lockAccount(tx, change.user_id);
     const refusal = await checkProof(ctx, tx, { change, account, link, caller, now });
     if (refusal) return refusal;
@@ -155,7 +156,7 @@ export async function verifyEmailChange(
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
 
 /** Goes back further than any change that can still be undone, so that earlier addresses are seen. */
-const madeSince = (now: number) => now - (formerAddressTtlSeconds + noticeTtlSeconds) * 1000;
+const confirmedSince = (now: number) => now - (formerAddressTtlSeconds + noticeTtlSeconds) * 1000;
 
 /**
  * Tells the old address of a locked account that it was changed. The mail has an undo link, unless the change returns to
@@ -170,8 +171,8 @@ async function notifyOldAddress(
   client: ClientInfo,
 ): Promise<void> {
   const { id, user_id: userId, session_id: sessionId } = change;
-  const made = await store.listMade(tx, { user_id: userId, since: madeSince(now) });
-  const earlier = made.filter((other) => other.id !== id);
+  const confirmed = await store.listConfirmed(tx, { user_id: userId, since: confirmedSince(now) });
+  const earlier = confirmed.filter((other) => other.id !== id);
   const leftAt = returnsFrom({ ...change, old_email_key: old.email_key }, earlier, now);
   if (leftAt === undefined) {
     const emailChange = { id, newEmail: change.new_email };
@@ -217,7 +218,7 @@ async function checkProof(
   return 'wrong_address';
 }
 
-/** Spends the link and replaces the address; `over` if another request spent it first. */
+/** Spends the link and replaces the address; `ended` if another request spent it first. */
 async function applyChange(
   ctx: Context,
   tx: Executor,
@@ -227,7 +228,7 @@ async function applyChange(
     now,
     client,
   }: { change: ChangeRow; account: LockedAccount; now: number; client: ClientInfo },
-): Promise<Profile | 'over'> {
+): Promise<Profile | 'ended'> {
   const { id, user_id: userId, session_id: sessionId, new_email: newEmail } = change;
   if (await isEmailTaken(ctx, tx, newEmail, userId)) throw emailTaken();
   const [spent] = await store.spendChange(tx, {
@@ -238,7 +239,7 @@ async function applyChange(
     now,
     undo_until: now + noticeTtlSeconds * 1000,
   });
-  if (!spent) return 'over';
+  if (!spent) return 'ended';
   const profile = await replaceEmail(ctx, tx, userId, newEmail);
   if (!profile) throw emailTaken();
   if (account.email === newEmail) return profile;
@@ -265,8 +266,8 @@ export async function voidEmailChanges(
 /** The address changes of an account that can still be undone, oldest first. */
 export async function listUndoableChanges(ctx: Context, tx: Executor, userId: string) {
   const now = ctx.clock();
-  const made = await store.listMade(tx, { user_id: userId, since: madeSince(now) });
-  return withoutReturns(made).filter((change) => change.expires_at > now);
+  const confirmed = await store.listConfirmed(tx, { user_id: userId, since: confirmedSince(now) });
+  return withoutReturns(confirmed).filter((change) => change.expires_at > now);
 }
 
 type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];

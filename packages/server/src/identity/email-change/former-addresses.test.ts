@@ -11,14 +11,19 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { formerAddressTtlSeconds, type MadeChange, returnsFrom, withoutReturns } from './former-addresses.ts';
+import {
+  type ConfirmedChange,
+  formerAddressTtlSeconds,
+  returnsFrom,
+  withoutReturns,
+} from './former-addresses.ts';
 
 const day = 86_400;
 const own = 'v@example.com';
 const evil = 'e2@evil.example';
 
 /** The changes of an account that had these addresses in turn, one a second from 1 on. */
-const changesThrough = (...addresses: string[]): MadeChange[] =>
+const changesThrough = (...addresses: string[]): ConfirmedChange[] =>
   addresses.slice(1).map((to, index) => ({
     old_email_key: addresses[index]!,
     new_email_key: to,
@@ -26,24 +31,24 @@ const changesThrough = (...addresses: string[]): MadeChange[] =>
   }));
 
 const lastOf = (...addresses: string[]) => {
-  const made = changesThrough(...addresses);
-  return returnsFrom(made.at(-1)!, made.slice(0, -1), made.length * 1000);
+  const confirmed = changesThrough(...addresses);
+  return returnsFrom(confirmed.at(-1)!, confirmed.slice(0, -1), confirmed.length * 1000);
 };
 
-describe('which address comes first', () => {
+describe('precedence of former addresses', () => {
   test('a change to an address that the account never had can be undone', () => {
     expect(lastOf('v', 'e')).toBeUndefined();
     expect(lastOf('v', 'w', 'e')).toBeUndefined();
   });
 
-  test('a change back to an earlier address is a return from when the account last left it', () => {
+  test('a change back to an earlier address is dated from when the account last left that address', () => {
     expect(lastOf('v', 'e', 'v')).toBe(1000);
     expect(lastOf('v', 'e2', 'e3', 'v')).toBe(1000);
     expect(lastOf('v', 'e2', 'v', 'e3', 'v')).toBe(3000);
     expect(lastOf('v', 'w', 'e', 'w')).toBe(2000);
   });
 
-  test('to and fro, the change away from the first address can be undone each time', () => {
+  test('after changes back and forth, every change away from the first address can be undone', () => {
     expect(lastOf('v', 'e', 'v', 'e')).toBeUndefined();
     expect(lastOf('v', 'e', 'v', 'e', 'v', 'e')).toBeUndefined();
     expect(
@@ -51,16 +56,16 @@ describe('which address comes first', () => {
     ).toEqual([1000, 3000]);
   });
 
-  test('after 30 days no earlier address comes first', () => {
-    const made = changesThrough('v', 'e', 'v');
-    const back = (now: number) => returnsFrom(made[1]!, made.slice(0, 1), now);
+  test('after 30 days a former address no longer takes precedence', () => {
+    const confirmed = changesThrough('v', 'e', 'v');
+    const back = (now: number) => returnsFrom(confirmed[1]!, confirmed.slice(0, 1), now);
     expect(back(1000 + formerAddressTtlSeconds * 1000 - 1)).toBe(1000);
     expect(back(1000 + formerAddressTtlSeconds * 1000)).toBeUndefined();
   });
 });
 
-/** Signs in by mail, from a strange place. */
-async function strangeLogin(app: TestApp, email: string): Promise<Tokens> {
+/** Signs in by email from an unfamiliar browser and network. */
+async function signInElsewhere(app: TestApp, email: string): Promise<Tokens> {
   await app.ask('POST', '/magic_link', { json: { email } });
   const mail = (await app.mails()).find(({ to, token }) => to === email && token);
   const strange = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
@@ -89,18 +94,18 @@ onBothDatabases('a change back to an earlier address', (open) => {
     const app = await open();
     const authenticator = newAuthenticator(app);
     await addPasskey(app, await app.login(own), authenticator);
-    await change(app, await strangeLogin(app, own), evil);
+    await change(app, await signInElsewhere(app, own), evil);
     app.pass(days * day);
     const owner: Tokens = (await passkeyLogin(app, authenticator)).body;
     await change(app, owner, own);
     return { app, authenticator, owner };
   }
 
-  test('mails no undo link to the address it leaves, and voids the links mailed there', async () => {
+  test('a change back to an earlier address sends no undo link to the address it leaves and voids those sent there', async () => {
     const { app, authenticator } = await takenAndReturned(5);
     expect(await mailsTo(app, evil, subjects.emailChanged)).toEqual([]);
-    const [told] = await mailsTo(app, evil, 'This address is no longer that of a Latchkey account');
-    expect(told?.text).not.toContain('lk_');
+    const [email] = await mailsTo(app, evil, 'Your Latchkey account no longer uses this address');
+    expect(email?.text).not.toContain('lk_');
     const links = await undoLinks(app, evil);
     for (const days of [0, 3, 3]) {
       app.pass(days * day);
@@ -110,7 +115,7 @@ onBothDatabases('a change back to an earlier address', (open) => {
     await app.close();
   });
 
-  test('does so too when the undo of the first change has ended and been swept', async () => {
+  test('a change back voids those links even after the undo link of the first change has expired and been deleted', async () => {
     const { app } = await takenAndReturned(9);
     await app.sweep();
     for (const link of await undoLinks(app, evil))
@@ -119,7 +124,7 @@ onBothDatabases('a change back to an earlier address', (open) => {
     await app.close();
   });
 
-  test('leaves the earlier notice to the owner in force: it ends what the thief has', async () => {
+  test('after a change back, the owner’s earlier notice still ends the thief’s sessions', async () => {
     const { app, owner } = await takenAndReturned(5);
     const token = tokenIn((await mailsTo(app, own, subjects.emailChanged)).at(0));
     const { status, body } = await use(app, token);
@@ -128,10 +133,10 @@ onBothDatabases('a change back to an earlier address', (open) => {
     await app.close();
   });
 
-  test('is not undone with the login that made it', async () => {
+  test('a change back to an earlier address is not undone when the session that made it is disowned', async () => {
     const app = await open();
     await app.login(own);
-    const second = await strangeLogin(app, own);
+    const second = await signInElsewhere(app, own);
     const [link] = await undoLinks(app, own);
     await change(app, await app.login(own), evil);
     app.pass(1);
@@ -141,10 +146,10 @@ onBothDatabases('a change back to an earlier address', (open) => {
     await app.close();
   });
 
-  test('by the thief gives the thief nothing: each change away from the first address can be undone', async () => {
+  test('a thief gains nothing by changing back and forth: the owner can undo every change away from the first address', async () => {
     const app = await open();
     await app.login(own);
-    const thief = await strangeLogin(app, own);
+    const thief = await signInElsewhere(app, own);
     for (const address of [evil, own, 'e3@evil.example', own, evil]) {
       await change(app, thief, address);
       app.pass(1);
@@ -157,11 +162,11 @@ onBothDatabases('a change back to an earlier address', (open) => {
     await app.close();
   });
 
-  test('after a change by the owner, the undo of a thief’s change puts back the owner’s new address', async () => {
+  test('undoing a thief’s change restores the address that the owner had changed to', async () => {
     const app = await open();
     await change(app, await app.login(own), 'w@example.com');
     app.pass(day);
-    await change(app, await strangeLogin(app, 'w@example.com'), evil);
+    await change(app, await signInElsewhere(app, 'w@example.com'), evil);
     const token = tokenIn((await mailsTo(app, 'w@example.com', subjects.emailChanged)).at(0));
     expect((await use(app, token)).body.email).toBe('w@example.com');
     await app.close();

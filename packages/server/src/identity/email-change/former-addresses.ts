@@ -4,15 +4,15 @@
  */
 export const formerAddressTtlSeconds = 30 * 86_400;
 
-/** A change of address that was made and not undone. */
-export interface MadeChange {
+/** A change of address that was confirmed and not undone. */
+export interface ConfirmedChange {
   readonly old_email_key: string | null;
   readonly new_email_key: string;
-  /** Milliseconds since 1970; null only while the change has not been made. */
+  /** Milliseconds since 1970; null only while the change has not been confirmed. */
   readonly changed_at: number | null;
 }
 
-type NewChange = Pick<MadeChange, 'old_email_key' | 'new_email_key'>;
+type NewChange = Pick<ConfirmedChange, 'old_email_key' | 'new_email_key'>;
 
 /**
  * When the account last left the address that a change goes back to; undefined where the change does not go back.
@@ -21,11 +21,11 @@ type NewChange = Pick<MadeChange, 'old_email_key' | 'new_email_key'>;
  * can be undone from the earlier one. A change back to the earlier one is a return: the address it leaves gets no
  * undo link, and links that were mailed since the account left the earlier address no longer work. So whoever holds an
  * address only briefly cannot take the account back, however often it goes to and fro.
- * `earlier` are the changes made before it, oldest first.
+ * `earlier` are the changes confirmed before it, oldest first.
  */
 export function returnsFrom(
   change: NewChange,
-  earlier: readonly MadeChange[],
+  earlier: readonly ConfirmedChange[],
   now: number,
 ): number | undefined {
   const recent = earlier.filter(({ changed_at }) => (changed_at ?? 0) > now - formerAddressTtlSeconds * 1000);
@@ -38,7 +38,9 @@ export function returnsFrom(
 }
 
 /** The changes that do not return to an earlier address, oldest first: only these can be undone. */
-export const withoutReturns = <Change extends MadeChange>(changes: readonly Change[]): readonly Change[] =>
+export const withoutReturns = <Change extends ConfirmedChange>(
+  changes: readonly Change[],
+): readonly Change[] =>
   changes.filter(
     (change, index) => returnsFrom(change, changes.slice(0, index), change.changed_at ?? 0) === undefined,
   );

@@ -42,7 +42,7 @@ export const emailRestoredMail: Template = async () =>
 
 /** The mail to an address that the account left for an earlier one of its own. It has no undo link. */
 export const emailReturnedMail: Template = async () =>
-  composeMessage('This address is no longer that of a Latchkey account', [
-    'The account uses an address again that it had before this one. Sign-in mails and notices no longer come to this address.',
+  composeMessage('Your Latchkey account no longer uses this address', [
+    'The account has gone back to an earlier address. Sign-in emails and notices no longer come to this address.',
     'If you are the owner, sign in with the earlier address, and change it again if you want to.',
   ]);

@@ -105,7 +105,7 @@ export const voidChangesOf = statement<{ user_id: string; session_ids: string; n
 );
 
 /** The changes of an account that were confirmed since a moment and not undone, oldest first. */
-export const listMade = statement<{ user_id: string; since: number }>()((db, p) =>
+export const listConfirmed = statement<{ user_id: string; since: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
     .selectAll()

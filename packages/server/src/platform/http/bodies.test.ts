@@ -67,14 +67,14 @@ onBothDatabases('bodies', (open) => {
   test('a string of the maximum length is stored in full', async () => {
     const t = await open();
     const token = (await t.login()).access_token;
-    const long = 'x'.repeat(fieldLimits.requesterText);
+    const long = 'x'.repeat(fieldLimits.clientText);
     const started = await t.ask('POST', '/device', { json: { client_name: long, device_name: long } });
     const seen = await t.ask('POST', '/device/verify', {
       json: { user_code: started.body.user_code },
       token,
     });
     expect([seen.body.client_name, seen.body.device_name]).toEqual([long, long]);
-    const astral = '\u{1F680}'.repeat(fieldLimits.requesterText);
+    const astral = '\u{1F680}'.repeat(fieldLimits.clientText);
     expect((await t.ask('POST', '/device', { json: { client_name: astral } })).status).toBe(200);
     for (const [, endpoint, field, max, rest] of fields.filter(([, e]) => e.access === 'anyone')) {
       const answer = await send(t, endpoint, { json: { ...rest, [field]: 'x'.repeat(max) } });

@@ -37,49 +37,15 @@ export interface Schema {
   readonly not?: Schema;
 }
 
+/** Looks up the JSON Schema of a converted Zod schema. */
+type SchemaOf = (schema: z.ZodType) => Schema;
+
 /**
  * Generates the OpenAPI document. Every GET has a HEAD with the same responses, without a body.
  * @see https://spec.openapis.org/oas/v3.1.0
  */
 export function openApiDocument(operations: readonly Operation[], options: DocumentOptions) {
   const { schemaOf, components } = convert(operations);
-  const bodies = (content: Content) => mapValues(content, (schema) => ({ schema: schemaOf(schema) }));
-  const describeResponse = (
-    { description, headers = [], content, errors }: ResponseDescription,
-    hasBody: boolean,
-  ) => ({
-    description,
-    headers: Object.fromEntries([requestId, cacheControl, ...headers].map(headerReference)),
-    ...(hasBody && content ? { content: bodies(content) } : {}),
-    ...(hasBody && errors ? { content: { 'application/json': { schema: errorSchema(errors) } } } : {}),
-  });
-  const describe = (operation: Operation, hasBody: boolean) => ({
-    operationId: hasBody ? operation.id : `${operation.id}Head`,
-    summary: operation.summary,
-    ...(operation.description ? { description: operation.description } : {}),
-    security: operation.security.map((schemes) => Object.fromEntries(schemes.map((name) => [name, []]))),
-    ...(operation.parameters?.length
-      ? {
-          parameters: operation.parameters.map(({ schema, ...parameter }) => ({
-            ...parameter,
-            ...(schema.description ? { description: schema.description } : {}),
-            schema: schemaOf(schema),
-          })),
-        }
-      : {}),
-    ...(operation.body
-      ? { requestBody: { required: operation.body.required, content: bodies(operation.body.content) } }
-      : {}),
-    responses: mapValues(operation.responses, (response) => describeResponse(response, hasBody)),
-  });
-
-  const paths: Record<string, Record<string, ReturnType<typeof describe>>> = {};
-  for (const operation of operations) {
-    paths[operation.path] ??= {};
-    const path = paths[operation.path]!;
-    path[operation.method] = describe(operation, true);
-    if (operation.method === 'get') path['head'] = describe(operation, false);
-  }
   return {
     openapi: '3.1.0',
     info: {
@@ -89,34 +55,91 @@ export function openApiDocument(operations: readonly Operation[], options: Docum
         'Sign-in for a coding-session platform: device codes for programs, magic links and passkeys for people. An unknown path returns 404; an unsupported method returns 405 with the Allow header. Both return an error object.',
     },
     servers: [{ url: options.server }],
-    paths,
+    paths: describePaths(schemaOf, operations),
     components: {
       schemas: components,
       headers: Object.fromEntries(headersOf(operations).map(headerComponent)),
-      responses: {
-        NotFound: describeResponse(errorResponse(['not_found'], 'No such path'), true),
-        MethodNotAllowed: describeResponse(
-          errorResponse(['method_not_allowed'], 'The path exists, but not with this method'),
-          true,
-        ),
-      },
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
-        cookie: { type: 'apiKey', in: 'cookie', name: options.cookie },
-        serviceKey: {
-          type: 'http',
-          scheme: 'basic',
-          description: 'The id and secret from `latchkey-server services create`.',
-        },
-        metricsToken: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'The value of LATCHKEY_METRICS_TOKEN.',
-        },
-      } satisfies Record<SecurityScheme, object>,
+      responses: sharedResponses(schemaOf),
+      securitySchemes: securitySchemes(options.cookie),
     },
   };
 }
+
+function describePaths(schemaOf: SchemaOf, operations: readonly Operation[]) {
+  const paths: Record<string, Record<string, ReturnType<typeof describeOperation>>> = {};
+  for (const operation of operations) {
+    paths[operation.path] ??= {};
+    const path = paths[operation.path]!;
+    path[operation.method] = describeOperation(schemaOf, operation, true);
+    if (operation.method === 'get') path['head'] = describeOperation(schemaOf, operation, false);
+  }
+  return paths;
+}
+
+const describeOperation = (schemaOf: SchemaOf, operation: Operation, hasBody: boolean) => ({
+  operationId: hasBody ? operation.id : `${operation.id}Head`,
+  summary: operation.summary,
+  ...(operation.description ? { description: operation.description } : {}),
+  security: operation.security.map((schemes) => Object.fromEntries(schemes.map((name) => [name, []]))),
+  ...(operation.parameters?.length
+    ? {
+        parameters: operation.parameters.map(({ schema, ...parameter }) => ({
+          ...parameter,
+          ...(schema.description ? { description: schema.description } : {}),
+          schema: schemaOf(schema),
+        })),
+      }
+    : {}),
+  ...(operation.body
+    ? {
+        requestBody: {
+          required: operation.body.required,
+          content: describeContent(schemaOf, operation.body.content),
+        },
+      }
+    : {}),
+  responses: mapValues(operation.responses, (response) => describeResponse(schemaOf, response, hasBody)),
+});
+
+const describeResponse = (
+  schemaOf: SchemaOf,
+  { description, headers = [], content, errors }: ResponseDescription,
+  hasBody: boolean,
+) => ({
+  description,
+  headers: Object.fromEntries([requestId, cacheControl, ...headers].map(headerReference)),
+  ...(hasBody && content ? { content: describeContent(schemaOf, content) } : {}),
+  ...(hasBody && errors ? { content: { 'application/json': { schema: errorSchema(errors) } } } : {}),
+});
+
+const describeContent = (schemaOf: SchemaOf, content: Content) =>
+  mapValues(content, (schema) => ({ schema: schemaOf(schema) }));
+
+/** The responses to an unknown path or method. */
+const sharedResponses = (schemaOf: SchemaOf) => ({
+  NotFound: describeResponse(schemaOf, errorResponse(['not_found'], 'No such path'), true),
+  MethodNotAllowed: describeResponse(
+    schemaOf,
+    errorResponse(['method_not_allowed'], 'The path exists, but not with this method'),
+    true,
+  ),
+});
+
+const securitySchemes = (cookie: string) =>
+  ({
+    bearer: { type: 'http', scheme: 'bearer' },
+    cookie: { type: 'apiKey', in: 'cookie', name: cookie },
+    serviceKey: {
+      type: 'http',
+      scheme: 'basic',
+      description: 'The id and secret from `latchkey-server services create`.',
+    },
+    metricsToken: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The value of LATCHKEY_METRICS_TOKEN.',
+    },
+  }) satisfies Record<SecurityScheme, object>;
 
 /** A header that is optional somewhere and required elsewhere needs two components. */
 const componentOf = ({ name, required }: Header): string => (required ? name : `${name}-optional`);
@@ -166,7 +189,7 @@ function convert(operations: readonly Operation[]) {
   };
   add(requests, 'input');
   add([...results, errorBody], 'output');
-  const schemaOf = (schema: z.ZodType): Schema => converted.get(schema)!;
+  const schemaOf: SchemaOf = (schema) => converted.get(schema)!;
   return { schemaOf, components };
 }
 

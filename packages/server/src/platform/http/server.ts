@@ -119,7 +119,7 @@ const draining = (): AuthError => {
   return new AuthError(code, message, { detail: 'draining', headers: { ...headers, Connection: 'close' } });
 };
 
-/** Any route can fail, or find the database out of reach. */
+/** Any route can fail, or find the database unreachable. */
 const failureStatuses = ['500', '503'];
 
 /** Starts the count of every route and documented status at 0, so that a rate over it sees the first failure. */

@@ -23,6 +23,9 @@ export const quotedClaim = (text: string): string =>
     .replace(/\.(?=[^\s.\d])/gu, '[.]')
     .replaceAll('://', '[:]//');
 
+/** Explains the quotes around claimed text. */
+export const quotesExplained = 'Text in quotes comes from the program or person and has not been verified.';
+
 /** The line width of plain text paragraphs. Facts and links are not wrapped. */
 const textColumns = 76;
 

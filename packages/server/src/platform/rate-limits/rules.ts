@@ -19,7 +19,7 @@ export const rateLimitRules = {
   mails_by_known_browser: { quota: 5, windowSeconds: 900, shared: true },
   /** Requested email changes, by account. Their mails count as mails, too. */
   email_changes: { quota: 10, windowSeconds: 3600, shared: true },
-  /** Changes of the profile, of passkeys and of keys, by account. */
+  /** Changes to the profile and to passkey names, per account. */
   account_changes: { quota: 60, windowSeconds: 60, shared: true },
   /**
    * Security notices, by account and kind. None is refused: a digest at the end of the window lists those beyond the
@@ -31,9 +31,9 @@ export const rateLimitRules = {
   user_codes_by_client: { quota: 30, windowSeconds: 600, shared: true },
   /** Wrong email codes, by client address. Each code has its own maximum of attempts as well. */
   email_codes_by_client: { quota: 120, windowSeconds: 600, shared: true },
-  /** Started device logins, by client address. */
+  /** Device sign-ins started, by client address. */
   device_authorizations: { quota: 30, windowSeconds: 60, shared: true },
-  /** Presented links that this service issued, by client address. */
+  /** Links of sign-ins and email changes, by client address. Forged links do not count. */
   link_logins: { quota: 600, windowSeconds: 60, shared: false },
   /** WebAuthn challenges and responses to them, by client address. */
   passkey_challenges: { quota: 3000, windowSeconds: 60, shared: false },

@@ -39,9 +39,8 @@ function counterBy<Label extends string>(
   return counter;
 }
 
-/** The service's metrics. Label values are fixed names, never input from a client. */
-export function createMetrics(rateLimitNames: readonly string[]) {
-  const registry = new Registry();
+/** Requests and their durations, counted in batches. */
+function requestMetrics(registry: Registry) {
   const registers = [registry];
   /** Requests that are not counted yet, by their labels. */
   const pending = new Map<string, PendingRequests>();
@@ -61,9 +60,7 @@ export function createMetrics(rateLimitNames: readonly string[]) {
     registers,
     collect: flushAll,
   });
-
   return {
-    registry,
     countRequest(route: string, method: string, status: number, seconds: number): void {
       const known = methods.has(method) ? method : 'other';
       const key = `${status} ${known} ${route}`;
@@ -84,55 +81,83 @@ export function createMetrics(rateLimitNames: readonly string[]) {
       for (const status of statuses) requests.labels(route, method, status).inc(0);
       durations.zero({ route });
     },
-    logins: counterBy(
-      registry,
-      ['latchkey_logins_total', 'Sessions started by method'],
-      'method',
-      loginMethods,
-    ),
-    refreshes: counterBy(
-      registry,
-      ['latchkey_refreshes_total', `Token refreshes by outcome: ${refreshOutcomes.join(', ')}`],
-      'outcome',
-      refreshOutcomes,
-    ),
-    limitsHit: counterBy(
-      registry,
-      ['latchkey_limits_hit_total', 'Requests refused by rate limit'],
-      'limit',
-      rateLimitNames,
-    ),
-    limiterFailures: counterBy(
-      registry,
-      [
-        'latchkey_limiter_failures_total',
-        'Requests that could not be counted against a rate limit because its store was unreachable',
-      ],
-      'limit',
-      rateLimitNames,
-    ),
-    mails: counterBy(
-      registry,
-      ['latchkey_mails_total', 'Mail delivery attempts by outcome: sent, failed (will be retried), given_up'],
-      'outcome',
-      mailOutcomes,
-    ),
-    mailsWaiting: new Gauge({
-      name: 'latchkey_mails_waiting',
-      help: 'Mails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
-      registers,
-    }),
-    untrustedForwards: new Counter({
-      name: 'latchkey_untrusted_forwards_total',
-      help: 'Requests with forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name',
-      registers,
-    }),
-    build: new Gauge({
-      name: 'latchkey_build_info',
-      help: 'Always 1; the labels describe the build',
-      labelNames: ['version', 'runtime', 'database'],
-      registers,
-    }),
+  };
+}
+
+const sessionMetrics = (registry: Registry) => ({
+  logins: counterBy(
+    registry,
+    ['latchkey_logins_total', 'Sessions started by method'],
+    'method',
+    loginMethods,
+  ),
+  refreshes: counterBy(
+    registry,
+    ['latchkey_refreshes_total', `Token refreshes by outcome: ${refreshOutcomes.join(', ')}`],
+    'outcome',
+    refreshOutcomes,
+  ),
+});
+
+const rateLimitMetrics = (registry: Registry, rateLimitNames: readonly string[]) => ({
+  limitsHit: counterBy(
+    registry,
+    [
+      'latchkey_limits_hit_total',
+      'Rate limits reached, by limit. Security notices over the limit go into a digest.',
+    ],
+    'limit',
+    rateLimitNames,
+  ),
+  limiterFailures: counterBy(
+    registry,
+    [
+      'latchkey_limiter_failures_total',
+      'Requests that could not be counted against a rate limit because its store was unreachable',
+    ],
+    'limit',
+    rateLimitNames,
+  ),
+});
+
+const mailMetrics = (registry: Registry) => ({
+  mails: counterBy(
+    registry,
+    ['latchkey_mails_total', 'Email delivery attempts by outcome: sent, failed (will be retried), given_up'],
+    'outcome',
+    mailOutcomes,
+  ),
+  mailsWaiting: new Gauge({
+    name: 'latchkey_mails_waiting',
+    help: 'Emails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
+    registers: [registry],
+  }),
+});
+
+const deploymentMetrics = (registry: Registry) => ({
+  untrustedForwards: new Counter({
+    name: 'latchkey_untrusted_forwards_total',
+    help: 'Requests with forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name',
+    registers: [registry],
+  }),
+  build: new Gauge({
+    name: 'latchkey_build_info',
+    help: 'Always 1; the labels describe the build',
+    labelNames: ['version', 'runtime', 'database'],
+    registers: [registry],
+  }),
+});
+
+/** The service's metrics. Label values are fixed names, never input from a client. */
+export function createMetrics(rateLimitNames: readonly string[]) {
+  const registry = new Registry();
+  return {
+    registry,
+    ...requestMetrics(registry),
+    ...sessionMetrics(registry),
+    ...rateLimitMetrics(registry, rateLimitNames),
+    ...mailMetrics(registry),
+    ...deploymentMetrics(registry),
   };
 }
 

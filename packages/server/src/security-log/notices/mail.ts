@@ -2,7 +2,13 @@ import type { NoticeKind } from '@latchkey/contract/notices';
 import type { Context } from '../../platform/context.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { composeMessage, type Fact, type Part, utcMinute } from '../../platform/mail/compose.ts';
+import {
+  composeMessage,
+  type Fact,
+  type Part,
+  quotesExplained,
+  utcMinute,
+} from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
 import * as store from './store.ts';
 
@@ -35,7 +41,7 @@ const wordings: Record<NoticeKind, Wording> = {
   new_browser: {
     subject: 'New sign-in to your Latchkey account',
     digestSubject: 'More new sign-ins to your Latchkey account',
-    what: 'Someone signed in to your Latchkey account with a browser and a network that were not used together for it before.',
+    what: 'Someone signed in to your Latchkey account from a browser and network that have not been used together before.',
     undo: endsSession,
   },
   passkey_added: {
@@ -90,8 +96,6 @@ const factsOf = (notice: NoticeRow): Fact[] => [
 
 const linkWords = "This wasn't me";
 
-const quotesExplained = 'Text in quotes comes from the program or person and has not been verified.';
-
 function noticeMessage(notice: NoticeRow, link: string): Message {
   const { subject, what, undo } = wordings[notice.kind];
   const parts: Part[] = [
@@ -122,7 +126,7 @@ function digestMessage(
   const more = count - listed.length;
   const firstExpiry = Math.min(...listed.map(({ notice }) => notice.expires_at));
   return composeMessage(digestSubject, [
-    'There were so many notices of this kind within an hour that this email lists the rest of them, newest first.',
+    'You received many notices of this kind within an hour. This email lists the rest, newest first.',
     'If all of this was you, you can ignore this email.',
     `If something wasn't you, open the link below it and press the button on the page. It ${undo} Opening a link alone changes nothing. The first of these links expires ${utcMinute(firstExpiry)}.`,
     quotesExplained,

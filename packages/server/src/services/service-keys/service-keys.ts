@@ -24,10 +24,10 @@ const placeholderHash = Buffer.alloc(secretBytes);
  * @throws {AuthError} `invalid_request` for a name that is empty, too long or not visible text
  */
 export async function createServiceKey(ctx: Context, name: string): Promise<ServiceCredentials> {
-  if (!visibleText(fieldLimits.requesterText).safeParse(name).success) {
+  if (!visibleText(fieldLimits.clientText).safeParse(name).success) {
     throw new AuthError(
       'invalid_request',
-      `The name must be 1-${fieldLimits.requesterText} printable characters.`,
+      `The name must be 1-${fieldLimits.clientText} printable characters.`,
     );
   }
   const id = newId('svc_', ctx.random);

@@ -8,7 +8,7 @@ import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/hand
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
-import { byClient } from '../../platform/rate-limits/by-client.ts';
+import { byClient } from '../../platform/rate-limits/keys.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';

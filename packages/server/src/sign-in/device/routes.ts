@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Call } from '../../platform/http/call.ts';
 import { type Grant, redeemFormGrant } from '../../platform/http/grants.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { byClient } from '../../platform/rate-limits/by-client.ts';
+import { byClient } from '../../platform/rate-limits/keys.ts';
 import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
 
 /** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */

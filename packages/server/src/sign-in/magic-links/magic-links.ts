@@ -7,7 +7,7 @@ import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/hand
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/by-client.ts';
+import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
@@ -65,8 +65,11 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   return { sent, headers: limits.headers };
 }
 
-const refused = (detail: ErrorDetail) =>
-  new AuthError('invalid_grant', 'The link or code is unknown, has expired or was already used.', { detail });
+/** Logs call an ended link `over`: alerts of operators depend on it. */
+const refused = (reason: ErrorDetail | 'ended') =>
+  new AuthError('invalid_grant', 'The link or code is unknown, has expired or was already used.', {
+    detail: reason === 'ended' ? 'over' : reason,
+  });
 
 type MagicLink = Awaited<ReturnType<typeof store.findMagicLink>>[number];
 
@@ -96,7 +99,7 @@ export async function signInWithLink(
     if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
     return completeSignIn(ctx, tx, link, 'magic_link', origin);
   });
-  if (!session) throw refused('over');
+  if (!session) throw refused('ended');
   ctx.metrics.logins.inc({ method: 'magic_link' });
   return session;
 }
@@ -122,9 +125,9 @@ export async function signInWithCode(
       max_attempts: ctx.config.emailCodeTries,
       now: ctx.clock(),
     });
-    if (!link) return 'over';
+    if (!link) return 'ended';
     if (!isCodeOf(ctx, link, code)) return 'wrong_code';
-    return (await completeSignIn(ctx, tx, link, 'email_code', origin)) ?? 'over';
+    return (await completeSignIn(ctx, tx, link, 'email_code', origin)) ?? 'ended';
   });
   if (typeof result === 'string') throw refused(result);
   await attempt.refund();

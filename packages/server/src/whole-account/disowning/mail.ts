@@ -1,4 +1,10 @@
-import { composeMessage, type Fact, type Part, utcMinute } from '../../platform/mail/compose.ts';
+import {
+  composeMessage,
+  type Fact,
+  type Part,
+  quotesExplained,
+  utcMinute,
+} from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
 import { findDisownedNotice } from '../../security-log/notices/notices.ts';
 import { outcomeOf } from './outcome.ts';
@@ -26,14 +32,12 @@ export const disownedMail: Template = async ({ db }, mail) => {
     ...(facts.length === 0
       ? ['There was nothing left to undo: the session had already ended and had added nothing.']
       : ['This was undone:', { facts }]),
-    ...(named.length === 0
-      ? []
-      : ['Text in quotes comes from the program or person and has not been verified.']),
+    ...(named.length === 0 ? [] : [quotesExplained]),
     ...(undone.email === null
       ? ['Your other sessions are not affected.']
       : ['Because the address was restored, every session of the account has ended.']),
     "Sign in and review your account: remove passkeys and sign out devices that you don't recognize.",
-    "If this wasn't you, someone else can read your mail: change the password of your mailbox.",
+    "If this wasn't you, someone else can read your email: change the password of your mailbox.",
   ];
   return composeMessage('What was undone in your Latchkey account', parts);
 };

@@ -30,23 +30,23 @@ const at = (place: string, id: string, more: Partial<PlacedSession> = {}): Place
 const home = '192.0.2.1';
 const strange = '198.51.100.7';
 const ids = (
-  logins: PlacedSession[],
+  sessions: PlacedSession[],
   disowned: string[],
   kind: 'new_browser' | 'passkey_added' = 'new_browser',
-) => unnoticedSessions(new Set(disowned), logins, kind);
+) => unnoticedSessions(new Set(disowned), sessions, kind);
 
-test('later logins from a place that only disowned logins made familiar are found', () => {
-  const logins = [
+test('later sign-ins from a place known only through disowned sessions are found', () => {
+  const sessions = [
     at(home, 'own'),
     at(strange, 'a1'),
     at('198.51.100.99', 'a2'),
     at(strange, 'a3'),
     at(home, 'own2'),
   ];
-  expect(ids(logins, ['a1'])).toEqual(['a2', 'a3']);
+  expect(ids(sessions, ['a1'])).toEqual(['a2', 'a3']);
 });
 
-test('a place where the owner signed in before, another browser and a device are left alone', () => {
+test('sessions from a place the owner used before, from another browser and of a device are not disowned', () => {
   expect(ids([at(home, 'own'), at(home, 'a1'), at(home, 'own2')], ['a1'])).toEqual([]);
   expect(
     ids([at(home, 'own'), at(strange, 'a1'), at(strange, 'b', { user_agent: 'Other' })], ['a1']),
@@ -54,13 +54,13 @@ test('a place where the owner signed in before, another browser and a device are
   expect(ids([at(home, 'own'), at(strange, 'a1'), at(strange, 'd', { kind: 'device' })], ['a1'])).toEqual([]);
 });
 
-test('the first login of an account makes its place the owner’s, unless its notice is disowned', () => {
+test('the place of an account’s first sign-in counts as the owner’s, unless its notice is disowned', () => {
   expect(ids([at(home, 'own'), at(home, 'own2')], ['own'], 'passkey_added')).toEqual([]);
   expect(ids([at(strange, 'a1'), at(strange, 'a2')], ['a1'])).toEqual(['a2']);
 });
 
-test('what came of an unnoticed login is followed, and a copied token says nothing about a place', () => {
-  const logins = [
+test('disowning covers the sessions that followed an unreported sign-in, except after a copied token', () => {
+  const sessions = [
     at(home, 'own'),
     at(strange, 'a1'),
     at(strange, 'a2'),
@@ -68,7 +68,7 @@ test('what came of an unnoticed login is followed, and a copied token says nothi
     at('203.0.113.5', 'b2'),
   ];
   const found = (kind: 'new_browser' | 'theft_stopped') => [
-    ...descentWithPlaces('a1', logins, [], kind).sessionIds,
+    ...descentWithPlaces('a1', sessions, [], kind).sessionIds,
   ];
   expect(found('new_browser').sort()).toEqual(['a1', 'a2', 'b1', 'b2']);
   expect(found('theft_stopped')).toEqual(['a1']);
@@ -80,8 +80,8 @@ const elsewhere = {
   headers: { 'User-Agent': 'Thief/1.0', 'Sec-Fetch-Site': 'same-origin' },
 };
 
-onBothDatabases('disowning a login', (open) => {
-  test('ends a second login from the same place, of which nobody was told, with its passkey', async () => {
+onBothDatabases('disowning a session', (open) => {
+  test('disowning a session also ends a later unreported session from the same place and removes its passkey', async () => {
     const app = await open();
     const own = await app.login(ada);
     const first: Tokens = (await signInByMail(app, ada, elsewhere)).body;
@@ -92,13 +92,13 @@ onBothDatabases('disowning a login', (open) => {
     await addPasskey(app, second, authenticator, 'theirs');
     const { body } = await disown(app, ada, subjects.newBrowser);
     expect(body).toMatchObject({ sessions_ended: 2, passkeys_removed: ['theirs'] });
-    for (const login of [first, second]) expect(await isLive(app, login)).toBe(false);
+    for (const session of [first, second]) expect(await isLive(app, session)).toBe(false);
     expect(await isLive(app, own)).toBe(true);
     expect(outcome(await passkeyLogin(app, authenticator))).toBe('400 unknown_credential');
     await app.close();
   });
 
-  test('ends a login that carried the cookie of a session replaced before', async () => {
+  test('disowning a session also ends one that signed in with the cookie of an already replaced session', async () => {
     const app = await open();
     await app.login(ada);
     const withCookie = (cookie: string, peer: string) =>

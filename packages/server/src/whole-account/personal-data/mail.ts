@@ -7,5 +7,5 @@ export const accountDeletedTemplate = 'account_deleted';
 export const accountDeletedMail: Template = async () =>
   composeMessage('Your Latchkey account has been deleted', [
     'Your Latchkey account has been deleted, with its sessions, passkeys, security log and memberships. It cannot be restored.',
-    'You can sign up again with this address; that creates a new account. If you did not delete the account, contact the operator of this service and change the password of your mailbox.',
+    'You can sign up again with this address; that creates a new account. If you did not delete the account, contact the administrator of this service and change the password of your mailbox.',
   ]);
