@@ -58,6 +58,10 @@ async function addSession(tx: Executor, index: number, now: number): Promise<voi
     parent_session_id: idOf('ses_', index),
     passkey_id: null,
     email_key: null,
+    scope: null,
+    resource: null,
+    authorization_details: null,
+    last_used_at: now,
   });
 }
 

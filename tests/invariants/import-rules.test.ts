@@ -47,13 +47,12 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['mail'],
   ],
   'security-log': [['events'], ['notices']],
+  services: [['service-keys'], ['scopes']],
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['device', 'magic-links', 'passkeys']],
-  services: [
-    ['service-keys', 'signing-keys'],
-    ['discovery', 'introspection'],
-  ],
+  programs: [['access-keys']],
+  trust: [['signing-keys'], ['discovery', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],
   'app.ts': [['']],
   operator: [['']],
@@ -69,7 +68,7 @@ const heights = new Map(
     .flatMap((modules, height) => modules.map((module) => [module, height] as const)),
 );
 const capabilities = [...heights.keys()].filter((module) => !/^platform\/|^operator$|\.ts$/.test(module));
-const maxModulesInALayer = 9;
+const maxModulesInALayer = 10;
 
 /**
  * The module that owns each table. Other modules read the table but change it only through what its owner exports. Migrations
@@ -92,7 +91,8 @@ const tableOwners: Readonly<Record<string, string>> = {
   passkeys: 'sign-in/passkeys',
   spent_challenges: 'sign-in/passkeys',
   service_keys: 'services/service-keys',
-  signing_keys: 'services/signing-keys',
+  declarations: 'services/service-keys',
+  signing_keys: 'trust/signing-keys',
 };
 
 const rules: Rule[] = [

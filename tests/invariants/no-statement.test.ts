@@ -10,12 +10,14 @@ import {
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { cookieByMail, sameOrigin } from '../support/account.ts';
 import { type Answer, type Ask, openApp, type TestApp, type Tokens } from '../support/app.ts';
+import { createdKey } from '../support/keys.ts';
 
 setDefaultTimeout(30_000);
 
 let app: TestApp;
 let tokens: Tokens;
 let cookie: string;
+let key: string;
 let deviceCode: string;
 let magicLink: { token: string; request: string; code: string };
 
@@ -23,6 +25,7 @@ beforeAll(async () => {
   app = await openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } });
   tokens = await app.login();
   cookie = (await cookieByMail(app, 'ada@example.com')).split('=')[1]!;
+  ({ key } = await createdKey(app, tokens));
   deviceCode = (await app.ask('POST', '/device')).body.device_code;
   const { request } = await app.api.call('requestMagicLink', { body: { email: 'ada@example.com' } });
   const [mail] = await app.mails();
@@ -54,6 +57,10 @@ const bearerEntryPoints = [
   ['DELETE', '/sessions/ses_unknown'],
   ['POST', '/revoke'],
   ['DELETE', '/logout'],
+  ['POST', '/keys'],
+  ['GET', '/keys'],
+  ['DELETE', '/keys/key_unknown'],
+  ['GET', '/scopes'],
   ['POST', '/device/verify'],
   ['POST', '/device/approve'],
   ['POST', '/device/deny'],
@@ -106,6 +113,16 @@ for (const [method, path] of bearerEntryPoints) {
   };
 }
 
+entryPoints['a key'] = {
+  kind: 'accessKey',
+  genuine: () => key,
+  present: (token) => app.ask('GET', '/me', { token }),
+  refusal: invalidToken,
+};
+
+/** Wherever a token of one of these kinds is accepted, so is one of the other. */
+const bearerKinds: readonly HandleKind[] = ['accessToken', 'accessKey'];
+
 /** Invalid handles, from garbage to nearly genuine ones. */
 function impostors({ kind, genuine }: EntryPoint): [string, string][] {
   const text = genuine();
@@ -113,6 +130,9 @@ function impostors({ kind, genuine }: EntryPoint): [string, string][] {
   const at = (index: number) =>
     text.slice(0, index) + (text[index] === 'A' ? 'B' : 'A') + text.slice(index + 1);
   const otherKinds = (Object.keys(handlePrefix) as HandleKind[]).filter((other) => other !== kind);
+  const refusedKinds = bearerKinds.includes(kind)
+    ? otherKinds.filter((other) => !bearerKinds.includes(other))
+    : otherKinds;
   return [
     ['garbage', 'garbage'],
     ['the prefix alone', handlePrefix[kind]],
@@ -125,7 +145,7 @@ function impostors({ kind, genuine }: EntryPoint): [string, string][] {
     ['a truncated handle', text.slice(0, -1)],
     ['an extended handle', `${text}A`],
     ['a padded handle', `${text}=`],
-    ...otherKinds.map((other): [string, string] => [
+    ...refusedKinds.map((other): [string, string] => [
       `a genuine handle of kind ${other}`,
       mintHandle(app.ctx.keys, other, { subject, value }),
     ]),
@@ -149,7 +169,10 @@ describe.each(Object.entries(entryPoints))('%s', (_, entryPoint) => {
 
 test('the RFC 7009 revocation endpoint answers 200 to any unknown token without a database statement', async () => {
   const strings = impostors(entryPoints['the refresh endpoint']!);
-  for (const [what, handle] of strings.filter(([, text]) => !text.startsWith(handlePrefix.accessToken))) {
+  const unknown = strings.filter(
+    ([, text]) => !bearerKinds.some((kind) => text.startsWith(handlePrefix[kind])),
+  );
+  for (const [what, handle] of unknown) {
     const statements = app.statements.length;
     const answer = await app.ask('POST', '/revoke', { form: { token: handle } });
     expect([what, answer.status]).toEqual([what, 200]);
@@ -157,23 +180,32 @@ test('the RFC 7009 revocation endpoint answers 200 to any unknown token without 
   }
 });
 
-test('an expired access token is refused without a database statement', async () => {
+test('an expired access token or key is refused without a database statement', async () => {
   const past = { subject: Buffer.alloc(16, 1), value: app.ctx.clock() - 1 };
-  const statements = app.statements.length;
-  const answer = await app.ask('GET', '/me', { token: mintHandle(app.ctx.keys, 'accessToken', past) });
-  expect([answer.status, answer.body.error]).toEqual([401, 'invalid_token']);
-  expect(app.statements.slice(statements)).toEqual([]);
+  for (const kind of bearerKinds) {
+    const statements = app.statements.length;
+    const answer = await app.ask('GET', '/me', { token: mintHandle(app.ctx.keys, kind, past) });
+    expect([kind, answer.status, answer.body.error]).toEqual([kind, 401, 'invalid_token']);
+    expect([kind, app.statements.slice(statements)]).toEqual([kind, []]);
+  }
 });
 
 test('genuine handles are accepted and checked against the database', async () => {
   const expected = {
+    accessKey: [200, undefined],
     accessToken: [200, undefined],
     browserSession: [200, undefined],
     deviceCode: [400, 'authorization_pending'],
     magicLinkRequest: [200, undefined],
     refreshToken: [200, undefined],
   };
-  const names = ['GET /me', 'a session cookie', 'the polling of a device code', 'the sign-in by code'];
+  const names = [
+    'GET /me',
+    'a key',
+    'a session cookie',
+    'the polling of a device code',
+    'the sign-in by code',
+  ];
   for (const name of [...names, 'the refresh endpoint']) {
     const entryPoint = entryPoints[name]!;
     const statements = app.statements.length;

@@ -72,6 +72,12 @@ async function scenario(send: Send, readMails: ReadMails): Promise<Secrets> {
   expect((await send('GET', '/me', { cookie, headers: same })).status).toBe(200);
   await send('GET', '/me', { cookie: `${cookie}x`, headers: same });
 
+  const newKey = { name: 'build', scope: '*', expires_in: 3_600 };
+  const { key } = (await post('/keys', newKey, { token: tokens.access_token })).body;
+  expect(key).toStartWith('lk_ak_');
+  expect((await send('GET', '/me', { token: key })).status).toBe(200);
+  await send('GET', '/me', { token: `${key}x` });
+
   const device = (await post('/device', { client_name: 'cli', device_name: 'laptop' })).body;
   await post('/token', { device_code: device.device_code });
   await post('/device/verify', { user_code: device.user_code }, { token: tokens.access_token });
@@ -164,6 +170,7 @@ function expectNoSecretsInLog(log: string, secrets: Secrets): void {
     'lk_rt_',
     'lk_bs_',
     'lk_dc_',
+    'lk_ak_',
   ]);
 }
 

@@ -7,6 +7,7 @@ import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.
 import { addPasskey, newAuthenticator } from './account.ts';
 import type { Answer, Ask, TestApp, Tokens } from './app.ts';
 import type { Authenticator } from './authenticator.ts';
+import { addMember, createOrganization } from './organizations.ts';
 
 export interface Link {
   readonly token: string;
@@ -30,12 +31,16 @@ export interface AccountScene {
   readonly browser: Pick<Ask, 'cookie' | 'headers'>;
   readonly passkey: Authenticator;
   readonly passkeyId: string;
+  /** A key that may do everything. */
+  readonly key: { readonly id: string; readonly key: string };
   /** A link for each of the two racing operations. */
   readonly links: readonly [Link, Link];
   readonly pendingCode: string;
   readonly approvedCode: string;
   readonly changeToken: string;
   readonly noticeToken: string;
+  /** The slug of an organization of which the account is the only member, with the role member. */
+  readonly organization: string;
 }
 
 /** The idempotency key of the refreshes of the device's session. */
@@ -81,7 +86,8 @@ const cookiesOf = ({ headers }: Answer): string =>
 
 /** Creates an account with one of everything. `sql` is a connection to its database. */
 export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<AccountScene> {
-  const email = `p${scenes++}@example.com`;
+  const number = scenes++;
+  const email = `p${number}@example.com`;
   const { token: first } = await linkFor(node, email);
   const tokens = tokenSet.parse(await node.api.call('verifyMagicLink', { body: { token: first } }));
   const accessToken = tokens.access_token;
@@ -93,6 +99,10 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
   });
   const userId: string = expectStatus(browser, 200).body.user.id;
 
+  const organization = `scene-${number}`;
+  await createOrganization(node.ctx, organization, 'Scene');
+  await addMember(node.ctx, organization, userId, 'member');
+
   const passkey = newAuthenticator(node);
   const { body: record } = expectStatus(await addPasskey(node, tokens, passkey), 201);
   await node.api.call('renamePasskey', {
@@ -101,6 +111,11 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
     body: { name: 'first name' },
   });
   await node.api.call('updateProfile', { accessToken, body: { locale: 'en' } });
+
+  const key = await node.api.call('createKey', {
+    accessToken,
+    body: { name: 'first key', scope: '*', expires_in: 86_400 },
+  });
 
   const codes = (client_name: string) => node.api.call('startDeviceAuthorization', { body: { client_name } });
   const approved = await codes('approved');
@@ -130,10 +145,12 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
     browser: { headers, cookie: cookiesOf(browser) },
     passkey,
     passkeyId: record.id,
+    key,
     links,
     pendingCode: pending.user_code,
     approvedCode: approved.device_code,
     changeToken: tokenOf(node, 'emailChange', emailChange as { id: string; expires_at: string }),
+    organization,
     noticeToken: tokenOf(node, 'notice', notice as { id: string; expires_at: string }),
   };
 }

@@ -117,6 +117,8 @@ export const subjects = {
   newBrowser: 'New sign-in to your Latchkey account',
   passkeyAdded: 'A passkey was added to your Latchkey account',
   passkeyRemoved: 'A passkey was removed from your Latchkey account',
+  keyAdded: 'A key was created for your Latchkey account',
+  keyRemoved: 'A key of your Latchkey account was removed',
   emailChanged: 'The email address of your Latchkey account was changed',
   theft: 'A session of your Latchkey account was ended because its token was used twice',
   repeatedElsewhere: 'A session of your Latchkey account was used from two places',

@@ -5,6 +5,7 @@ import { describe } from 'bun:test';
 import { join } from 'node:path';
 import { type Api, createApi } from '@latchkey/client/api';
 import { startDeviceLogin } from '@latchkey/client/device-login';
+import type { ServiceRight } from '@latchkey/contract/services';
 import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { type Config, readConfig } from '../../packages/server/src/platform/config/config.ts';
@@ -92,8 +93,8 @@ export interface TestApp {
   login(email?: string): Promise<Tokens>;
   /** Signs a program in by the device flow. `approver`: the tokens of a recent sign-in in a browser. */
   deviceLogin(approver: Tokens): Promise<Tokens>;
-  /** The `Authorization` header of a service with a new service key. */
-  serviceAuthorization(): Promise<string>;
+  /** The `Authorization` header of a service with a new service key and these rights. */
+  serviceAuthorization(...rights: ServiceRight[]): Promise<string>;
   sweep(): Promise<number>;
   close(): Promise<void>;
 }
@@ -247,8 +248,9 @@ export async function openApp(
     return started.tokens();
   };
 
-  const serviceAuthorization: TestApp['serviceAuthorization'] = async () => {
+  const serviceAuthorization: TestApp['serviceAuthorization'] = async (...rights) => {
     const { id, secret } = await createServiceKey(ctx, 'test service');
+    await db.single.run(`UPDATE service_keys SET rights = '${rights.join(' ')}' WHERE id = '${id}'`, []);
     return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
   };
 

@@ -111,7 +111,7 @@ export async function storeLogin(home: Home, url: string, email: string, server 
   const user = await apiAt(url).call('getProfile', { accessToken: tokens.access_token });
   await storeOf(home, server).put({
     server,
-    user: { id: user.id, email: user.email },
+    user: { id: user.id, email: user.email! },
     logged_in_at: new Date().toISOString(),
     ...tokenMembers(tokens, Date.now()),
   });
@@ -129,4 +129,41 @@ export async function expireAccessToken(home: Home, server: string): Promise<voi
 export function addCommand(home: Home, name: string, script: string): void {
   const [bin = ''] = (home.env['PATH'] ?? '').split(':');
   writeFileSync(join(bin, name), script, { mode: 0o755 });
+}
+
+/** The user code that `latchkey login` has printed so far. */
+export const userCodeIn = (text: string) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0];
+
+/** Runs `latchkey login`, approved by `email` at the service at `url`. */
+export async function loginAs(home: Home, url: string, email: string, ...args: string[]): Promise<Outcome> {
+  let decided: Promise<void> | undefined;
+  const outcome = await runIn(home, [program, 'login', ...args], (stderr) => {
+    const code = userCodeIn(stderr);
+    if (code) decided ??= decide(url, code, email);
+  });
+  await decided;
+  return outcome;
+}
+
+/** A server that records its requests. */
+export function listener(respond: (request: Request) => Response | Promise<Response>) {
+  const received: { url: URL; host: string | null }[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: (request) => {
+      received.push({ url: new URL(request.url), host: request.headers.get('host') });
+      return respond(request);
+    },
+  });
+  return { url: `http://127.0.0.1:${server.port}`, received, stop: () => server.stop(true) };
+}
+
+/** Fills the current directory of commands with files that Bun would load. */
+export function makeHostile(home: Home, server: string): void {
+  writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${server}\n`);
+  writeFileSync(join(home.path, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
+  const compilerOptions = { paths: { '*': [join(home.path, 'evil.ts')] } };
+  writeFileSync(join(home.path, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  writeFileSync(join(home.path, 'evil.ts'), 'console.log("evil");\n');
 }

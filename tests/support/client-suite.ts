@@ -50,7 +50,7 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
   const profile = await api.call('getProfile', { accessToken: tokens.access_token });
   await store.put({
     server,
-    user: { id: profile.id, email: profile.email },
+    user: { id: profile.id, email: profile.email! },
     logged_in_at: new Date(now).toISOString(),
     ...tokenMembers(tokens, now),
   });

@@ -13,12 +13,14 @@ const linkWrite = /^(?:update|delete from) "magic_links"/;
 const addressLock = /pg_advisory_xact_lock\(/;
 const challengeWrite = /^insert into "spent_challenges"/;
 const accountWrite = /^(?:insert into|update|delete from) "users"/;
+const organizationLock = /^select .* from "organizations" .* for (?:no key )?update/s;
 /** The first lock clause after the table applies to it. */
 const accountRead = /from "users".*? for (update|no key update|key share)/s;
 
 interface Held {
   address: boolean;
   account: 'no' | 'shared' | 'exclusive';
+  organization: boolean;
   /** It locks the log only if that is free, so it never waits. */
   freeLog: boolean;
 }
@@ -34,8 +36,10 @@ function complaintAbout(text: string, held: Held): string | undefined {
   const mode = accountWrite.test(text) ? 'update' : accountRead.exec(text)?.[1];
   if (mode !== undefined && held.account !== 'exclusive') {
     if (mode !== 'key share' && held.account === 'shared') return 'locks the account after its log';
+    if (held.organization) return 'locks an account after an organization';
     held.account = mode === 'key share' ? 'shared' : 'exclusive';
   }
+  if (organizationLock.test(text)) held.organization = true;
   if (freeLogLock.test(text)) held.freeLog = true;
   if (owned.test(text) && held.account !== 'exclusive')
     return 'writes what an account owns before locking it';
@@ -56,7 +60,7 @@ export function withLockOrder(db: Database): LockOrder {
   if (db.dialect !== 'postgres') return { db, requireKept: () => undefined };
   const complaints = new Set<string>();
   const watched = (tx: Executor): Executor => {
-    const held: Held = { address: false, account: 'no', freeLog: false };
+    const held: Held = { address: false, account: 'no', organization: false, freeLog: false };
     return {
       dialect: tx.dialect,
       run: (text, values) => {

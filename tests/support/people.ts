@@ -2,7 +2,7 @@
 
 import { expect } from 'bun:test';
 import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
-import { apiAt, linkTokenIn, loginByMail, mailTo } from './http.ts';
+import { apiAt, codeIn, linkTokenIn, loginByMail, mailTo, request } from './http.ts';
 
 /** A phone in dark mode. */
 export const phone = {
@@ -26,6 +26,56 @@ export async function signedIn(page: Page, url: string, email: string): Promise<
   const [name = '', value = ''] = cookie.split('=');
   await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
   return token;
+}
+
+/** Clicks the button with exactly this name. */
+export const pressed = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+
+export const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
+
+/** The newest link with a token in the mails to an address about a subject. */
+export async function linkTo(url: string, to: string, subject: string): Promise<string> {
+  for (let tries = 0; tries < 500; tries++) {
+    const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
+      messages: { to: string; subject: string; text: string }[];
+    };
+    const mail = messages.find((one) => one.to === to && one.subject.includes(subject));
+    if (mail) return /^http\S+#token=\S+$/m.exec(mail.text)?.[0] ?? '';
+    await Bun.sleep(20);
+  }
+  throw new Error(`no mail about ${subject} to ${to}`);
+}
+
+/** Requests a sign-in email on the sign-in page. */
+export async function requestEmail(page: Page, url: string, email: string): Promise<void> {
+  await page.goto(`${url}/login?prompt=login`);
+  await page.getByLabel('Email address').fill(email);
+  await pressed(page, 'Email me a link');
+  await headed(page, 'Check your email');
+}
+
+/** Signs a browser in by typing the code from the mail. */
+export async function signIn(page: Page, url: string, email: string): Promise<void> {
+  const seen = await emailsSoFar(url, email);
+  await requestEmail(page, url, email);
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(url, email, seen)));
+  await pressed(page, 'Sign in');
+  await page.waitForURL(`${url}/account`);
+  await headed(page, 'Passkeys');
+}
+
+/** How many sign-in emails an address has got. */
+export async function emailsSoFar(url: string, email: string): Promise<number> {
+  const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
+    messages: { to: string; text: string; subject: string }[];
+  };
+  return messages.filter((mail) => mail.to === email && linkTokenIn(mail) !== '').length;
+}
+
+/** Starts a device sign-in, as the command line does. */
+export async function startDevice(url: string, json: object = {}) {
+  const headers = { 'User-Agent': 'latchkey-cli/0.1.0 (linux; x64)' };
+  return (await request(url, 'POST', '/device', { json, headers })).body;
 }
 
 const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];
@@ -66,6 +116,15 @@ export async function giveAuthenticator(page: Page): Promise<void> {
     },
   });
 }
+
+/** Disables cookies as the settings of a browser do. */
+export async function disableCookies(page: Page): Promise<void> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Emulation.setDocumentCookieDisabled', { disabled: true });
+}
+
+/** What a page says then. */
+export const cookiesBlocked = 'Your browser is blocking cookies';
 
 const maxTabs = 40;
 

@@ -17,6 +17,19 @@ export const profile = z
   .meta({ id: 'Profile' });
 export type Profile = z.infer<typeof profile>;
 
+/** What a token may see of the profile: the members of the scopes `email` and `profile` are absent without them. */
+export const profileView = profile
+  .partial({
+    email: true,
+    email_verified: true,
+    name: true,
+    avatar_url: true,
+    locale: true,
+    time_zone: true,
+  })
+  .meta({ id: 'ProfileView', description: 'The profile, as far as the scope of the token allows.' });
+export type ProfileView = z.infer<typeof profileView>;
+
 /** Strict: rejects spaces, control characters and mistakes that URL parsers silently correct. */
 const isHttpsUrl = (value: string) => {
   if (!/^https:\/\/[^\s\\\p{C}]+$/u.test(value)) return false;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fieldLimits } from './field-limits.ts';
 import { opaque, time, token, visibleText } from './fields.ts';
+import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const clientText = visibleText(fieldLimits.clientText).optional();
 
@@ -9,7 +10,8 @@ export const deviceAuthorizationRequest = z.object({
   client_id: clientText,
   client_name: clientText,
   device_name: clientText,
-  scope: clientText,
+  scope: scopeText.optional(),
+  resource: resourceText.optional(),
 });
 export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
 
@@ -38,6 +40,9 @@ export const pendingDevice = z
     requested_at: time,
     expires_in: z.int(),
     same_network: z.boolean(),
+    scope: z.string().meta({ description: 'What the device asks to do. `*` is everything the user may do.' }),
+    scopes: z.array(describedScope).meta({ description: 'The scopes in words. Empty if the scope is `*`.' }),
+    resource: z.string().nullable().meta({ description: 'The only service that would accept the tokens.' }),
     session_id: z.string().nullable().meta({
       description:
         'The id of the session that an approval will start, once the device collects its tokens. Null if the device started with an earlier release of the service.',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * Every error code and its HTTP status. Codes are stable: clients switch on them.
- * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 8628 section 3.5, RFC 9470
+ * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 8628 section 3.5, RFC 8707 section 2, RFC 9396 section 5, RFC 9470
  */
 export const errorStatus = {
   invalid_request: 400,
@@ -13,12 +13,17 @@ export const errorStatus = {
   access_denied: 400,
   expired_token: 400,
   unsupported_grant_type: 400,
+  invalid_scope: 400,
+  invalid_target: 400,
+  invalid_authorization_details: 400,
   invalid_client: 401,
   invalid_token: 401,
   insufficient_user_authentication: 401,
   account_disabled: 403,
   signup_disabled: 403,
   origin_not_allowed: 403,
+  insufficient_scope: 403,
+  unauthorized_client: 403,
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,

@@ -8,6 +8,22 @@ export const fieldLimits = {
   emailAddress: 254,
   emailLocalPart: 64,
   clientText: 100,
+  /** Long enough for any list of 20 scopes, so that one scope too many is reported as such. */
+  scope: 4096,
+  /** Names in one scope. */
+  scopes: 20,
+  scopeName: 64,
+  resource: 2048,
+  /** Of `authorization_details`, as UTF-8. */
+  authorizationDetailsBytes: 4096,
+  keyName: 100,
+  /** Active keys per user. One more is a `conflict`. */
+  keys: 50,
+  keyMinSeconds: 3600,
+  keyMaxSeconds: 31_536_000,
+  /** Letters and digits; hyphens do not count. */
+  organizationSlug: 39,
+  organizationName: 100,
   userCode: 64,
   emailCode: 64,
   profileName: 100,

@@ -7,6 +7,8 @@ export const noticeKinds = [
   'new_browser',
   'passkey_added',
   'passkey_removed',
+  'key_added',
+  'key_removed',
   'email_changed',
   'theft_stopped',
   'refresh_repeated_elsewhere',
@@ -36,6 +38,7 @@ export const disownedNotice = z
       description: 'Names of up to 20 of those devices, newest first, as provided by them. Unverified.',
     }),
     passkeys_removed: z.array(z.string()).meta({ description: 'Names of the passkeys removed.' }),
+    keys_removed: z.array(z.string()).meta({ description: 'Names of the keys removed.' }),
     approver: z
       .object({
         created_at: time,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fieldLimits } from './field-limits.ts';
 import { opaque, text } from './fields.ts';
+import { organizationRoles } from './organizations.ts';
 import { sessionKinds } from './sessions.ts';
 
 /** The media type of a signed introspection response. @see RFC 9701 section 4 */
@@ -12,6 +13,16 @@ export const introspectionRequest = z.object({
   token_type_hint: text(100).optional(),
 });
 
+/** What a token allows in detail, in terms of the services that read it. @see RFC 9396 section 2 */
+export const authorizationDetails = z
+  .array(z.looseObject({ type: z.string() }))
+  .meta({ id: 'AuthorizationDetails', description: 'RFC 9396 section 2' });
+export type AuthorizationDetails = z.infer<typeof authorizationDetails>;
+
+/** What a service key may do besides introspecting tokens. */
+export const serviceRights = ['delegate', 'feed', 'organizations', 'users'] as const;
+export type ServiceRight = (typeof serviceRights)[number];
+
 const seconds = (description: string) => z.int().meta({ description });
 
 /**
@@ -22,16 +33,39 @@ const seconds = (description: string) => z.int().meta({ description });
 export const activeToken = z
   .object({
     active: z.literal(true),
-    token_use: z.enum(['access_token', 'refresh_token']),
-    token_type: z.literal('Bearer').optional().meta({ description: 'Only present for access tokens.' }),
+    token_use: z.enum(['access_token', 'refresh_token', 'key']),
+    token_type: z
+      .literal('Bearer')
+      .optional()
+      .meta({ description: 'Only present for access tokens and keys.' }),
+    scope: z.string().meta({ description: 'What the token allows. `*` is everything the user may do.' }),
+    aud: z.string().optional().meta({ description: 'The resource that the token is bound to, if any.' }),
+    name: z
+      .string()
+      .optional()
+      .meta({ description: "The user's name, if the scope includes profile or the service may read users." }),
+    email: z.string().optional().meta({ description: 'The email address, if the service may read users.' }),
+    email_verified: z.boolean().optional(),
+    organizations: z
+      .array(z.object({ id: z.string(), slug: z.string(), role: z.enum(organizationRoles) }))
+      .optional()
+      .meta({
+        description:
+          'The first 100 organizations of the user, the personal one first, if the scope includes organizations or the service may read users.',
+      }),
+    organizations_truncated: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'The user belongs to more organizations than listed.' }),
+    authorization_details: authorizationDetails.optional(),
     iss: z.string(),
     sub: z.string().meta({ description: 'The user id.' }),
-    sid: z.string().meta({ description: 'The session id.' }),
+    sid: z.string().meta({ description: 'The id of the session or key.' }),
     exp: seconds('When the token expires, in seconds since 1970.'),
     iat: seconds('When the token was issued, in seconds since 1970.'),
-    session_kind: z.enum(sessionKinds),
+    session_kind: z.enum([...sessionKinds, 'key']),
     auth_time: seconds(
-      'When the user signed in, in seconds since 1970. Omitted for device sessions, which never count as recent.',
+      'When the user signed in, in seconds since 1970. Omitted for device sessions and keys, which never count as recent.',
     ).optional(),
     amr: z
       .array(z.string())

@@ -16,6 +16,11 @@ export const session = z
     created_at: time,
     last_used_at: time,
     current: z.boolean(),
+    scope: z.string().meta({ description: 'What its tokens allow. `*` is everything the user may do.' }),
+    resource: z
+      .string()
+      .nullable()
+      .meta({ description: 'The only service that accepts its tokens, if any.' }),
   })
   .meta({ id: 'Session', description: "One of the user's sessions." });
 export type Session = z.infer<typeof session>;

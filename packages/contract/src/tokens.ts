@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { profile } from './account.ts';
 import { fieldLimits } from './field-limits.ts';
 import { opaque, text, token } from './fields.ts';
+import { resourceText, scopeText } from './scopes.ts';
 
 /** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
 export const tokenSet = z
@@ -10,6 +11,10 @@ export const tokenSet = z
     token_type: z.literal('Bearer'),
     expires_in: z.int(),
     refresh_token: z.string(),
+    scope: z.string().optional().meta({
+      description:
+        'What the tokens allow. Omitted if that is everything the user may do, unless it was asked for.',
+    }),
   })
   .meta({ id: 'TokenSet', description: 'RFC 6749 section 5.1' });
 export type TokenSet = z.infer<typeof tokenSet>;
@@ -17,7 +22,10 @@ export type TokenSet = z.infer<typeof tokenSet>;
 /** The response to a sign-in in cookie mode: the credential is only in the HttpOnly cookie. */
 export const cookieSignIn = z.object({ user: profile }).meta({ id: 'CookieLogin' });
 
-export const refreshRequest = z.object({ refresh_token: token });
+/** A refresh cannot change scope or resource: if present, they must be the session's own. */
+const unchangedAccess = { scope: scopeText.optional(), resource: resourceText.optional() };
+
+export const refreshRequest = z.object({ refresh_token: token, ...unchangedAccess });
 
 /** `session=cookie` starts a session in an HttpOnly cookie instead of returning tokens. */
 export const signInQuery = z.object({ session: z.literal('cookie').optional() });
@@ -36,6 +44,7 @@ export const grantForm = z.object({
   }),
   device_code: token.optional(),
   refresh_token: token.optional(),
+  ...unchangedAccess,
 });
 
 /** The form body of `POST /refresh`. @see RFC 6749 section 6 */
@@ -46,6 +55,7 @@ export const refreshForm = z
       description: `${refreshGrantType}, with refresh_token.`,
     }),
     refresh_token: token.optional(),
+    ...unchangedAccess,
   })
   // Required by the document but not by the schema, so that a wrong grant_type is reported before a missing token.
   .meta({ required: ['grant_type', 'refresh_token'] });

@@ -109,7 +109,7 @@ async function runChecks(hasKeys: () => boolean): Promise<Check[]> {
 export function doctorCommand(program: Command, print: (text: string) => void, hasKeys: () => boolean): void {
   program
     .command('doctor')
-    .description('check settings, database, keys, mail, proxies and clock; changes nothing')
+    .description('check settings, database, keys, email, proxies and clock; changes nothing')
     .option('--json', 'print the results as one JSON object')
     .action(async ({ json = false }: { json?: boolean }) => {
       const checks = await runChecks(hasKeys);

@@ -3,12 +3,10 @@ import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { auditLogs, exportEvents } from '../security-log/events/events.ts';
+import { write, writeLines } from './output.ts';
 
 /** How many findings are printed for each account. */
 const maxFindings = 20;
-
-/** How many characters are written to standard output at once. */
-const chunkLength = 64 * 1024;
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
@@ -114,29 +112,3 @@ function summaryOf({ accounts, damaged, events, unsealed, retired, retiredKeys }
 }
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-/** Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does. */
-const write = (text: string): Promise<boolean> =>
-  new Promise((resolve, reject) => {
-    process.stdout.write(`${text}\n`, (error) => {
-      if (!error) resolve(true);
-      else if ('code' in error && error.code === 'EPIPE') resolve(false);
-      else reject(error);
-    });
-  });
-
-async function writeLines(lines: AsyncIterable<string>): Promise<void> {
-  // `write` gets the same error and handles it.
-  process.stdout.on('error', () => undefined);
-  let chunk: string[] = [];
-  let length = 0;
-  for await (const line of lines) {
-    chunk.push(line);
-    length += line.length;
-    if (length < chunkLength) continue;
-    if (!(await write(chunk.join('\n')))) return;
-    chunk = [];
-    length = 0;
-  }
-  if (chunk.length > 0) await write(chunk.join('\n'));
-}

@@ -4,14 +4,14 @@ import { listUnsent } from '../platform/mail/outbox-store.ts';
 
 const maxRows = 200;
 
-/** `outbox`: lists the mails that were not sent, without their recipients. */
+/** `outbox`: lists the emails that were not sent, without their recipients. */
 export function outboxCommand(
   program: Command,
   run: (work: (ctx: Context) => Promise<string>) => Promise<void>,
 ): void {
   program
     .command('outbox')
-    .description(`list waiting mails and dead letters as JSON lines, newest first, at most ${maxRows}`)
+    .description(`list waiting emails and dead letters as JSON lines, newest first, at most ${maxRows}`)
     .action(() =>
       run(async (ctx) => {
         const mails = await listUnsent(ctx.db.read, { limit: maxRows });

@@ -5,7 +5,7 @@ import {
   listServiceKeys,
   revokeServiceKey,
 } from '../services/service-keys/service-keys.ts';
-import { followMs, rotateSigningKey } from '../services/signing-keys/signing-keys.ts';
+import { followMs, rotateSigningKey } from '../trust/signing-keys/signing-keys.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 

@@ -1,19 +1,29 @@
+import type { Session } from '@latchkey/contract/sessions';
+import type { User } from '@latchkey/contract/users';
 import type { Command } from 'commander';
 import {
   allAccounts,
   findAccountByEmail,
   revokeAllSessions,
+  searchUsers,
   setDisabled,
 } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
+import { listSessionsOf } from '../sessions/sessions.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
+import { shortTime, type Table, writeList } from './output.ts';
 
-/** `users disable`, `enable`, `sign-out`, `delete` and `export`. */
-export function userCommands(
-  program: Command,
-  run: (work: (ctx: Context) => Promise<string>) => Promise<void>,
-): void {
-  const users = program.command('users').description('disable, enable, sign out, delete and export accounts');
+type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
+
+/** How many rows are read from the database at once. */
+const pageSize = 500;
+
+/** `users list`, `sessions`, `disable`, `enable`, `sign-out`, `delete` and `export`. */
+export function userCommands(program: Command, run: Run): void {
+  const users = program
+    .command('users')
+    .description('find, disable, enable, sign out, delete and export accounts');
+  addReadingCommands(users, run);
   const withAddress = (
     name: string,
     description: string,
@@ -45,6 +55,75 @@ export function userCommands(
   );
   withAddress('export', 'print all data stored about a person as JSON', exportData);
 }
+
+const asJson = ['--json', 'print JSON lines instead of a table'] as const;
+
+function addReadingCommands(users: Command, run: Run): void {
+  users
+    .command('list')
+    .description('list accounts by email address')
+    .option(
+      '--search <text>',
+      'only those with this text anywhere in the address or name; the case of A-Z does not matter',
+    )
+    .option(...asJson)
+    .action(({ search = '', ...options }: { search?: string; json?: true }) =>
+      run(async (ctx) => {
+        await writeList(searchUsers(ctx, search), userTable, options);
+        return '';
+      }),
+    );
+
+  users
+    .command('sessions <address>')
+    .description('list the active sessions of an account, newest first')
+    .option(...asJson)
+    .action((address: string, options: { json?: true }) =>
+      run(async (ctx) => {
+        const userId = await findAccountByEmail(ctx, address);
+        await writeList(allSessions(ctx, userId), sessionTable, options);
+        return '';
+      }),
+    );
+}
+
+const userTable: Table<User> = {
+  heading: ['EMAIL', 'NAME', 'STATE', 'CREATED (UTC)', 'ID'],
+  cells: ({ email, name, disabled, created_at, id }) => [
+    email,
+    name,
+    disabled ? 'disabled' : 'active',
+    shortTime(created_at),
+    id,
+  ],
+  empty: 'No account matches.',
+};
+
+type ListedSession = Omit<Session, 'current'>;
+
+async function* allSessions(ctx: Context, userId: string): AsyncGenerator<ListedSession> {
+  let cursor: string | null | undefined;
+  do {
+    const page = await listSessionsOf(ctx, userId, { limit: pageSize, cursor: cursor ?? undefined });
+    yield* page.sessions.map(({ current: _, ...session }) => session);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+}
+
+const sessionTable: Table<ListedSession> = {
+  heading: ['ID', 'KIND', 'METHOD', 'CLIENT', 'ADDRESS', 'CREATED (UTC)', 'LAST USED (UTC)', 'SCOPE'],
+  cells: (session) => [
+    session.id,
+    session.kind,
+    session.method.replaceAll('_', ' '),
+    [session.client_name, session.device_name].filter((name) => name !== null).join(' on ') || '-',
+    session.ip_address ?? '-',
+    shortTime(session.created_at),
+    shortTime(session.last_used_at),
+    session.scope,
+  ],
+  empty: 'The account has no active sessions.',
+};
 
 const disable = async (ctx: Context, address: string): Promise<string> =>
   (await setDisabled(ctx, address, true))

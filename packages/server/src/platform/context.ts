@@ -1,3 +1,4 @@
+import type { ServiceRight } from '@latchkey/contract/services';
 import type { Config } from './config/config.ts';
 import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
@@ -29,7 +30,11 @@ export interface Context {
 export interface Caller {
   readonly sessionId: string;
   readonly userId: string;
-  readonly kind: 'browser' | 'device';
+  readonly kind: 'browser' | 'device' | 'key';
+  /** Scope names separated by spaces, or `*` for everything the user may do. */
+  readonly scope: string;
+  /** The only service that accepts the credential, if any. */
+  readonly resource: string | null;
   /** When the user signed in, in milliseconds since 1970. */
   readonly authenticatedAt: number;
   readonly credential: 'bearer' | 'cookie';
@@ -40,4 +45,10 @@ export interface Caller {
 /** The service whose key authenticated a request. */
 export interface CallingService {
   readonly id: string;
+  readonly name: string;
+  readonly rights: readonly ServiceRight[];
+  /** The URI that tokens for this service are bound to. */
+  readonly resource: string | null;
+  /** The resources of other services that it may ask tokens for. */
+  readonly reach: readonly string[];
 }

@@ -1,4 +1,5 @@
 import { type ErrorBody, type ErrorCode, errorStatus } from '@latchkey/contract/errors';
+import { organizationSlugRule } from '@latchkey/contract/organizations';
 
 /** Why a credential, link, code or token was refused. */
 type RefusalDetail =
@@ -128,6 +129,8 @@ export const pathNotFound = (): AuthError => new AuthError('not_found', 'No such
 /** The same whether the resource is another user's, was deleted or never existed. */
 export const resourceNotFound = (): AuthError => new AuthError('not_found', 'No such resource.');
 
+export const invalidSlug = (): AuthError => new AuthError('invalid_request', `slug: ${organizationSlugRule}`);
+
 const retryAfterSeconds = 1;
 
 /** The database is unreachable, full or too slow, or the process is draining. Nothing was changed. */
@@ -140,3 +143,16 @@ export const temporarilyUnavailable = (
     detail,
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
+
+/**
+ * The token is valid but too narrow for this endpoint.
+ * @see RFC 6750 section 3.1
+ */
+export const insufficientScope = (needed: string): AuthError => {
+  const description = 'The access token does not allow this.';
+  return new AuthError('insufficient_scope', description, {
+    headers: {
+      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_scope", error_description="${description}", scope="${needed}"`,
+    },
+  });
+};

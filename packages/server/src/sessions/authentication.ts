@@ -1,14 +1,16 @@
+import { everything } from '@latchkey/contract/scopes';
 import type { Caller, Context } from '../platform/context.ts';
-import { type ReadHandle, readHandle } from '../platform/crypto/handle.ts';
+import { type HandleKind, handlePrefix, type ReadHandle, readHandle } from '../platform/crypto/handle.ts';
 import { AuthError, bearerChallenge, invalidCredential } from '../platform/errors.ts';
 import { recordUse } from './last-use.ts';
 import { loggedStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf } from './tokens.ts';
 
-/** An access token or session cookie of this service. Whether its session is active is not known yet. */
+/** An access token, key or session cookie of this service. Whether its session is active is not known yet. */
 export interface Credential {
   readonly type: Caller['credential'];
+  readonly kind: HandleKind;
   readonly handle: ReadHandle;
 }
 
@@ -22,38 +24,50 @@ export const missingCredential = (): AuthError =>
 /** Built once, because a stack trace costs more than the rest of the response to a forged token. */
 const malformedCredential = invalidCredential('malformed');
 
+const kindOf = (type: Credential['type'], value: string): HandleKind => {
+  if (type === 'cookie') return 'browserSession';
+  return value.startsWith(handlePrefix.accessKey) ? 'accessKey' : 'accessToken';
+};
+
 /**
- * Verifies the MAC of an access token or session cookie, so that a flood of forged ones costs no query.
- * @throws {AuthError} `invalid_token`
+ * Verifies the MAC of an access token, key or session cookie, so that a flood of forged ones costs no query. Returns the
+ * error `invalid_token` for a forged one.
  */
-export function readCredential(ctx: Context, type: Credential['type'], value: string): Credential {
-  const handle = readHandle(ctx.keys, type === 'cookie' ? 'browserSession' : 'accessToken', value);
-  if (!handle) throw malformedCredential;
-  return { type, handle };
+export function readCredential(
+  ctx: Context,
+  type: Credential['type'],
+  value: string,
+): Credential | AuthError {
+  const kind = kindOf(type, value);
+  const handle = readHandle(ctx.keys, kind, value);
+  return handle ? { type, kind, handle } : malformedCredential;
 }
 
 /**
  * The caller with this credential. Every call reads the session, so a revocation takes effect as soon as it is committed.
  * @throws {AuthError} `invalid_token`
  */
-export async function authenticate(ctx: Context, { type, handle }: Credential): Promise<Caller> {
+export async function authenticate(ctx: Context, { type, kind, handle }: Credential): Promise<Caller> {
   const isCookie = type === 'cookie';
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');
-  const id = sessionIdOf(handle.subject);
+  const id = sessionIdOf(handle.subject, kind === 'accessKey' ? 'key_' : 'ses_');
   const [session] = await store.findSessionStatus(ctx.db.read, { id });
   if (!session) throw invalidCredential('unknown');
-  // The idle timeout ends cookies and refresh tokens. An access token stays valid until its own expiry.
+  // The idle timeout ends cookies and refresh tokens. An access token or key stays valid until its own expiry.
   const endsAt = isCookie ? session.idle_expires_at : session.expires_at;
   const status = sessionStatus(session, now, endsAt);
   if (status !== 'active') throw invalidCredential(loggedStatus(status));
 
-  const isExtended = recordUse(ctx, { id, last_used_at: session.last_used_at }, now, isCookie);
+  const used = { id, kind: session.kind, last_used_at: session.last_used_at };
+  const isExtended = recordUse(ctx, used, now, isCookie);
   const needsNewCookie = isCookie && (isExtended || handle.key !== ctx.keys.signing);
   return {
     sessionId: id,
     userId: session.user_id,
     kind: session.kind,
+    scope: session.scope ?? everything,
+    resource: session.resource,
     authenticatedAt: session.created_at,
     credential: type,
     renewedCookie: needsNewCookie ? sessionCookieOf(ctx, handle.subject) : undefined,

@@ -1,21 +1,27 @@
 import type { Context } from '../platform/context.ts';
+import type { Tables } from '../platform/database/schema.ts';
 import * as store from './store.ts';
 
-/** The shortest interval between two writes of a session's last use. Shorter for short idle timeouts. */
-const writeIntervalMs = (ctx: Context): number =>
-  Math.min(5 * 60 * 1000, ctx.config.refreshIdleTtlSeconds * 100);
+const maxWriteIntervalMs = 5 * 60 * 1000;
+
+/** The columns of a session that decide whether a use of it is recorded. A key that was never used has 0. */
+type LastUse = Pick<Tables['sessions'], 'id' | 'kind' | 'last_used_at'>;
+
+/** The shortest interval between two writes of a session's last use. Shorter for short idle timeouts; keys have none. */
+const writeIntervalMs = (ctx: Context, { kind }: LastUse): number =>
+  kind === 'key' ? maxWriteIntervalMs : Math.min(maxWriteIntervalMs, ctx.config.refreshIdleTtlSeconds * 100);
 
 /**
  * Records that a session is in use, at most once per interval; returns whether it was due. With `extendsIdleTimeout` the
- * idle timeout starts anew. The write is not awaited: losing one does no harm, and waiting would delay the response.
+ * idle timeout starts again. The write is not awaited: losing one does no harm, and waiting would delay the response.
  */
 export function recordUse(
   ctx: Context,
-  session: { readonly id: string; readonly last_used_at: number },
+  session: Readonly<LastUse>,
   now: number,
   extendsIdleTimeout = false,
 ): boolean {
-  const intervalMs = writeIntervalMs(ctx);
+  const intervalMs = writeIntervalMs(ctx, session);
   if (now - session.last_used_at < intervalMs) return false;
   store
     .touchSession(ctx.db.single, {

@@ -46,7 +46,7 @@ onBothDatabases('session lifetimes', (open) => {
     expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('a refresh within the idle timeout starts it anew', async () => {
+  test('a refresh within the idle timeout restarts it', async () => {
     let { refresh_token } = await start();
     for (let i = 0; i < 3; i++) {
       app.pass(30 * day - hour);

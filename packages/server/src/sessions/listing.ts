@@ -1,17 +1,18 @@
+import { everything } from '@latchkey/contract/scopes';
 import type { Session } from '@latchkey/contract/sessions';
-import type { Caller, Context } from '../platform/context.ts';
+import type { Context } from '../platform/context.ts';
 import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
 import * as store from './store.ts';
 
-/** One page of the caller's active sessions, newest first. */
+/** One page of a user's active sessions, newest first. `sessionId` is the current one, if the user asks. */
 export async function listSessions(
   ctx: Context,
-  caller: Caller,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId?: string },
   page: PageRequest,
 ): Promise<{ sessions: Session[]; next_cursor: string | null }> {
   const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
   const rows = await store.listSessions(ctx.db.read, {
-    user_id: caller.userId,
+    user_id: userId,
     now: ctx.clock(),
     before_time: before.time,
     before_id: before.id,
@@ -31,7 +32,9 @@ export async function listSessions(
     user_agent: row.user_agent,
     created_at: new Date(row.created_at).toISOString(),
     last_used_at: new Date(row.last_used_at).toISOString(),
-    current: row.id === caller.sessionId,
+    current: row.id === sessionId,
+    scope: row.scope ?? everything,
+    resource: row.resource,
   }));
   return { sessions, next_cursor };
 }

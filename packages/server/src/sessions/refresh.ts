@@ -1,3 +1,4 @@
+import { everything } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
@@ -5,6 +6,7 @@ import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
+import { isSameScope, parseScope } from '../platform/values/scope.ts';
 import { programOf } from '../platform/values/user-agent.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
@@ -18,6 +20,12 @@ export const refreshRetryWindowSeconds = 600;
 
 /** Why a refresh token did not yield a new generation. */
 export type ReuseKind = 'retry' | 'race' | 'theft' | Exclude<SessionStatus, 'active'>;
+
+/** A scope and resource sent with a refresh token. They cannot change: they must be the session's own. */
+interface ExpectedAccess {
+  readonly scope?: string | undefined;
+  readonly resource?: string | undefined;
+}
 
 interface PresentedToken {
   readonly generation: number;
@@ -98,13 +106,14 @@ const refused = (detail: ErrorDetail) =>
 /**
  * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same successor
  * again. A stolen refresh token revokes only its own session.
- * @throws {AuthError} `invalid_grant`, `account_disabled`, `rate_limited`
+ * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
  */
 export async function refresh(
   ctx: Context,
   refreshToken: string,
   idempotencyKey: string | undefined,
   client: ClientInfo,
+  expected: ExpectedAccess = {},
 ): Promise<RefreshResult> {
   const request = readRequest(ctx, refreshToken, idempotencyKey, client);
   if (!request) {
@@ -112,10 +121,38 @@ export async function refresh(
     throw refused('malformed');
   }
   await ctx.limiter.take({ limit: 'refreshes', key: request.sessionId });
+  await requireOwnAccess(ctx, request, expected);
+  const result = await spendOrRepeat(ctx, request);
+  // A client that asked for everything is told that it has it.
+  if (expected.scope === undefined || result.tokens.scope !== undefined) return result;
+  return { ...result, tokens: { ...result.tokens, scope: everything } };
+}
+
+async function spendOrRepeat(ctx: Context, request: RefreshRequest): Promise<RefreshResult> {
   const rotated = await rotate(ctx, request);
   if (!rotated) return answerReuse(ctx, request);
   countOutcome(ctx, 'rotated');
   return { tokens: tokenSetOf(ctx, request.secret, rotated), detail: 'rotated' };
+}
+
+/**
+ * Refuses a scope or resource that is not the session's own, before anything is spent. They never change, so what is read
+ * here still holds when the token is spent. A token that is not the current one is left to the next step.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ */
+async function requireOwnAccess(
+  ctx: Context,
+  { sessionId, generation }: RefreshRequest,
+  { scope, resource }: ExpectedAccess,
+): Promise<void> {
+  if (scope === undefined && resource === undefined) return;
+  const [session] = await store.findSession(ctx.db.read, { id: sessionId });
+  if (!session || session.generation !== generation) return;
+  const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
+  if (scope !== undefined && !(names && isSameScope(names, session.scope ?? everything)))
+    throw new AuthError('invalid_scope', "scope: must be the session's own scope, in any order");
+  if (resource !== undefined && resource !== session.resource)
+    throw new AuthError('invalid_target', "resource: must be the session's own resource");
 }
 
 const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });

@@ -5,8 +5,9 @@ import { resourceNotFound } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { recordRemovedKey } from './keys.ts';
 import * as store from './store.ts';
-import { readToken, sessionIdOf } from './tokens.ts';
+import { isKeyId, readToken } from './tokens.ts';
 
 /** Whose session is revoked, and the caller's own session unless a bare token revokes it. */
 interface Revoker {
@@ -22,7 +23,7 @@ export type WithdrawApproval = (
 
 /**
  * Revokes one session of the user, or withdraws an approved device authorization by the id of the session it would start.
- * @throws {AuthError} `not_found`, also for another user's session
+ * @throws {AuthError} `not_found`, also for another user's session, and for any key but the caller itself
  */
 export async function revokeSession(
   ctx: Context,
@@ -31,7 +32,21 @@ export async function revokeSession(
   client: ClientInfo,
   withdrawApproval: WithdrawApproval,
 ): Promise<void> {
+  if (isKeyId(sessionId) && sessionId !== revoker.sessionId) throw resourceNotFound();
   if (!(await endSession(ctx, revoker, sessionId, client, withdrawApproval))) throw resourceNotFound();
+}
+
+/**
+ * Removes one key of the user.
+ * @throws {AuthError} `not_found`, also for another user's key, and for a session that is not a key
+ */
+export async function revokeKeySession(
+  ctx: Context,
+  revoker: Revoker,
+  id: string,
+  client: ClientInfo,
+): Promise<void> {
+  if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
 }
 
 /** Revokes the caller's own session; succeeds if another request has already revoked it. */
@@ -40,13 +55,13 @@ export async function revokeOwnSession(ctx: Context, caller: Caller, client: Cli
 }
 
 /**
- * Revokes the session of a refresh or access token; ignores any other string.
+ * Revokes the session of a refresh token, access token or key; ignores any other string.
  * @see RFC 7009 section 2.2
  */
 export async function revokeByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
   const read = readToken(ctx, token);
   if (!read) return;
-  const id = sessionIdOf(read.handle.subject);
+  const id = read.sessionId;
   const [session] = await store.findSession(ctx.db.read, { id });
   if (session) await endSession(ctx, { userId: session.user_id }, id, client);
 }
@@ -71,11 +86,13 @@ const endSession = (
     const [revoked] = withdrawn ? [] : await store.endSession(tx, ending);
     if (!withdrawn && !revoked) return false;
     const detail = withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker.sessionId);
-    await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
+    if (revoked?.kind === 'key')
+      await recordRemovedKey(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
+    else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
     return true;
   });
 
-/** Who revoked a session: the session itself, another one, or whoever presented one of its tokens. */
+/** Who revoked a session: the session itself, another one, or the holder of one of its tokens. */
 function reasonOf(sessionId: string, by: string | undefined): Record<string, string> {
   if (by === undefined) return { reason: 'token' };
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };

@@ -2,7 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { refreshGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Call } from '../platform/http/call.ts';
-import { type Grant, redeemFormGrant } from '../platform/http/grants.ts';
+import { type Grant, redeemFormGrant, requireParameter } from '../platform/http/grants.ts';
 import type { Api } from '../platform/http/pipeline.ts';
 import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
@@ -17,9 +17,9 @@ import {
 /** The refresh token grant of the OAuth token endpoint. @see RFC 6749 section 6 */
 export const refreshGrant: Grant = {
   grantType: refreshGrantType,
-  parameter: 'refresh_token',
-  redeem: async (ctx, refreshToken, call) => {
-    const { tokens, detail } = await refresh(ctx, refreshToken, call.idempotencyKey, call.client);
+  redeem: async (ctx, { body, client, idempotencyKey }) => {
+    const token = requireParameter(body, 'refresh_token');
+    const { tokens, detail } = await refresh(ctx, token, idempotencyKey, client, body);
     return { body: tokens, detail };
   },
 };
@@ -35,11 +35,7 @@ export function sessionRoutes(
   ctx: Context,
   { revokeAllSessions, withdrawApproval }: Transitions,
 ): void {
-  api.on(
-    endpoints.refresh,
-    (call) => refreshGrant.redeem(ctx, call.body.refresh_token, call),
-    redeemFormGrant(ctx, [refreshGrant]),
-  );
+  api.on(endpoints.refresh, (call) => refreshGrant.redeem(ctx, call), redeemFormGrant(ctx, [refreshGrant]));
 
   /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */
   const signOut = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {

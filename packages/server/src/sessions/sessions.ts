@@ -1,13 +1,21 @@
 // The public functions of this module. The rest is in the file named after its topic: authentication.ts (the caller
-// behind a credential), refresh.ts (spending a refresh token), revocation.ts (what ends a session), policy.ts (what a
+// behind a credential), refresh.ts (spending a refresh token), revocation.ts (what ends a session), keys.ts (the sessions of
+// programs), policy.ts (what a
 // caller's session must be), listing.ts.
 
-import type { Session } from '@latchkey/contract/sessions';
+import { everything } from '@latchkey/contract/scopes';
+import type { AuthorizationDetails } from '@latchkey/contract/services';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
+import type { PageRequest } from '../platform/database/pagination.ts';
+import type { Tables } from '../platform/database/schema.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
+import { insertKey, type NewKey, recordNewKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
+import { listSessions } from './listing.ts';
+import { revokeKeySession } from './revocation.ts';
 import { loggedStatus, sessionStatus } from './session-status.ts';
 import {
   endPreviousSession,
@@ -17,11 +25,12 @@ import {
   needsNotice,
   recordReplacement,
   recordSignIn,
+  type SignInOrigin,
   type StartedSession,
   sendSignInNotice,
 } from './starting.ts';
 import * as store from './store.ts';
-import { readToken, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
+import { keyOf, readToken, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
 /**
  * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
@@ -39,7 +48,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   return started;
 }
 
-export type { StartedSession };
+export type { SignInOrigin, StartedSession };
 
 /** The id of the session that is or will be started with this `secret`. */
 export const sessionIdFor = (secret: Uint8Array): string => sessionIdOf(secret);
@@ -56,7 +65,11 @@ export const cookieOf = (ctx: Context, session: StartedSession): string =>
  * The first tokens of the session started with this secret again, as long as its first refresh token is unspent.
  * @throws {AuthError} `invalid_grant`, `account_disabled`
  */
-export async function repeatFirstTokens(ctx: Context, secret: Buffer): Promise<TokenSet> {
+export async function repeatFirstTokens(
+  ctx: Context,
+  secret: Buffer,
+  requestedScope: string | null,
+): Promise<TokenSet> {
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
   const status = session ? sessionStatus(session, ctx.clock()) : 'ended';
   if (status === 'disabled') throw accountDisabled();
@@ -65,8 +78,12 @@ export async function repeatFirstTokens(ctx: Context, secret: Buffer): Promise<T
       detail: loggedStatus('ended'),
     });
   }
-  return tokenSetOf(ctx, secret, session);
+  return tokenSetOf(ctx, secret, { ...session, scope: requestedScope });
 }
+
+/** For the operator: one page of the active sessions of an account, newest first. */
+export const listSessionsOf = (ctx: Context, userId: string, page: PageRequest) =>
+  listSessions(ctx, { userId }, page);
 
 /**
  * Checks again, in a transaction that holds the account's lock, that the caller's session is still active.
@@ -90,30 +107,83 @@ export async function disownSessions(
   await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
 }
 
+/** Times are milliseconds since 1970. */
+export interface StartedKey {
+  readonly id: string;
+  /** The key itself. It is not stored. */
+  readonly key: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/**
+ * Makes a key for a locked account, notifies its owner and records it; call it last. It counts as started by the caller's session, so whatever undoes that session ends
+ * the key.
+ * @throws {AuthError} `account_disabled`
+ */
+export async function startKey(
+  ctx: Context,
+  tx: Executor,
+  { caller, client }: { readonly caller: Caller; readonly client: ClientInfo },
+  {
+    expiresInSeconds,
+    ...key
+  }: Omit<NewKey, 'createdAt' | 'expiresAt' | 'caller' | 'client'> & {
+    readonly expiresInSeconds: number;
+  },
+): Promise<StartedKey> {
+  const createdAt = ctx.clock();
+  const expiresAt = createdAt + expiresInSeconds * 1000;
+  const row = await insertKey(ctx, tx, { ...key, caller, client, createdAt, expiresAt });
+  await recordNewKey(ctx, tx, { caller, client }, row);
+  return { id: row.id, key: keyOf(ctx, row.secret, expiresAt), createdAt, expiresAt };
+}
+
+/**
+ * Ends a key of the caller's account at once, on every node, and notifies the owner.
+ * @throws {AuthError} `not_found`, also for another user's key and for a session that is not a key
+ */
+export const revokeKey = (ctx: Context, caller: Caller, id: string, client: ClientInfo): Promise<void> =>
+  revokeKeySession(ctx, caller, id, client);
+
 /** A token that would be accepted now. Times are milliseconds since 1970. */
 export interface ActiveToken {
-  readonly use: 'access_token' | 'refresh_token';
+  readonly use: 'access_token' | 'refresh_token' | 'key';
+  /** The id of the session or key. */
   readonly sessionId: string;
   readonly userId: string;
-  readonly kind: Session['kind'];
-  readonly method: Session['method'];
+  readonly kind: Caller['kind'];
+  /** Scope names separated by spaces, or `*` for everything. */
+  readonly scope: string;
+  /** The only service that accepts the token, if any. */
+  readonly resource: string | null;
+  /** What it allows in detail, in terms of the services that read it. */
+  readonly authorizationDetails: AuthorizationDetails | null;
+  readonly method: Tables['sessions']['method'];
   readonly startedAt: number;
   readonly issuedAt: number;
   readonly endsAt: number;
 }
 
 /**
- * The session and lifetime of an access or refresh token that would be accepted now; undefined for any other string.
- * Does not spend the token. A malformed token costs no query.
+ * The session and lifetime of an access token, refresh token or key that would be accepted now; undefined for any other
+ * string.
+ * Does not spend the token. A malformed token costs no query. A token that is bound to a resource is only active for the
+ * service with that `resource`.
  */
-export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | undefined> {
+export async function findActiveToken(
+  ctx: Context,
+  token: string,
+  resource: string | null,
+): Promise<ActiveToken | undefined> {
   const now = ctx.clock();
   const read = readToken(ctx, token);
   if (!read) return undefined;
-  const { use, handle } = read;
-  const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(handle.subject) });
+  const { use, handle, sessionId } = read;
+  const [session] = await store.findSession(ctx.db.read, { id: sessionId });
   if (!session) return undefined;
-  const isAccess = use === 'access_token';
+  if (session.resource !== null && session.resource !== resource) return undefined;
+  const isAccess = use !== 'refresh_token';
   if (!isAccess && handle.value !== session.generation) return undefined;
   const sessionEndsAt = isAccess ? session.expires_at : session.idle_expires_at;
   if (sessionStatus(session, now, sessionEndsAt) !== 'active') return undefined;
@@ -123,12 +193,18 @@ export async function findActiveToken(ctx: Context, token: string): Promise<Acti
     sessionId: session.id,
     userId: session.user_id,
     kind: session.kind,
+    scope: session.scope ?? everything,
+    resource: session.resource,
+    authorizationDetails: parseDetails(session.authorization_details),
     method: session.method,
     startedAt: session.created_at,
     issuedAt: isAccess ? issuedAt(ctx, handle.value, session) : session.rotated_at,
     endsAt: isAccess ? Math.min(handle.value, session.expires_at) : session.idle_expires_at,
   };
 }
+
+const parseDetails = (stored: string | null): AuthorizationDetails | null =>
+  stored === null ? null : (JSON.parse(stored) as AuthorizationDetails);
 
 /** An access token carries only its expiry, so its issue time is one lifetime earlier, within its session's own times. */
 const issuedAt = (

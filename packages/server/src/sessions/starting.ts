@@ -1,5 +1,6 @@
 // The steps of `startSession` in sessions.ts.
 
+import { everything } from '@latchkey/contract/scopes';
 import type { Session } from '@latchkey/contract/sessions';
 import type { Context } from '../platform/context.ts';
 import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
@@ -35,8 +36,18 @@ export interface NewSession {
   readonly passkeyId?: string;
   /** The key of the address that was proven. The account must still have it. */
   readonly emailKey?: string;
+  /** What the tokens allow, as the client asked for it: null if it did not, which means everything. */
+  readonly scope?: string | null;
+  /** The only service that accepts the tokens. */
+  readonly resource?: string | null;
   /** This sign-in creates the account, so it needs no security notice. */
   readonly makesAccount?: boolean;
+}
+
+/** Where a sign-in in a browser comes from, and the cookie of the session that it replaces. */
+export interface SignInOrigin {
+  readonly client: ClientInfo;
+  readonly replacesCookie: string | undefined;
 }
 
 /** A session that was just started, with the secret that its tokens are derived from. */
@@ -116,12 +127,25 @@ export async function insertSession(
     parent_session_id: session.approvedBy ?? previousId ?? null,
     passkey_id: session.passkeyId ?? null,
     email_key: session.emailKey ?? null,
+    scope: storedScope(session.scope),
+    resource: session.resource ?? null,
+    authorization_details: null,
+    last_used_at: now,
   });
   if (!row) throw await whyNotStarted(tx, session.userId);
-  return { id: row.id, userId: session.userId, secret, rotation: row };
+  return {
+    id: row.id,
+    userId: session.userId,
+    secret,
+    rotation: { ...row, scope: session.scope ?? null },
+  };
 }
 
-async function whyNotStarted(tx: Executor, userId: string): Promise<AuthError> {
+/** Everything is stored as null. */
+export const storedScope = (scope: string | null | undefined): string | null =>
+  scope === undefined || scope === everything ? null : scope;
+
+export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthError> {
   const [account] = await store.findAccountState(tx, { id: userId });
   if (account && account.disabled_at !== null) return accountDisabled();
   return new AuthError('invalid_grant', 'This sign-in was revoked before it was completed.', {

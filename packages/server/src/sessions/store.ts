@@ -1,3 +1,4 @@
+import type { Session } from '@latchkey/contract/sessions';
 import {
   type AliasableExpression,
   type Expression,
@@ -48,7 +49,7 @@ export const insertSession = statement<{
   id: string;
   user_id: string;
   session_epoch: number | null;
-  kind: 'browser' | 'device';
+  kind: Tables['sessions']['kind'];
   method: Tables['sessions']['method'];
   client_name: string | null;
   device_name: string | null;
@@ -60,6 +61,10 @@ export const insertSession = statement<{
   parent_session_id: string | null;
   passkey_id: string | null;
   email_key: string | null;
+  scope: string | null;
+  resource: string | null;
+  authorization_details: string | null;
+  last_used_at: number;
 }>()((db, p) => {
   const e = expressionBuilder<Tables, 'users'>();
   const row = {
@@ -75,7 +80,7 @@ export const insertSession = statement<{
     ip_address: p.ip_address,
     user_agent: p.user_agent,
     created_at: bigint(p.now),
-    last_used_at: bigint(p.now),
+    last_used_at: bigint(p.last_used_at),
     idle_expires_at: bigint(p.idle_expires_at),
     expires_at: bigint(p.expires_at),
     parent_session_id: p.parent_session_id,
@@ -85,6 +90,9 @@ export const insertSession = statement<{
       .select('passkeys.session_id')
       .where('passkeys.id', '=', p.passkey_id),
     email_change_id: currentEmailChange(e, p.email_key),
+    scope: p.scope,
+    resource: p.resource,
+    authorization_details: p.authorization_details,
   } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
   return db
     .insertInto('sessions')
@@ -132,7 +140,7 @@ export const rotate = statement<{
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
     .where(inCurrentEpoch)
-    .returning(['generation', 'rotated_at', 'expires_at']),
+    .returning(['generation', 'rotated_at', 'expires_at', 'scope']),
 );
 
 /**
@@ -156,6 +164,8 @@ const statusColumns = [
   'expires_at',
   'revoked_at',
   'session_epoch',
+  'scope',
+  'resource',
 ] as const;
 
 export const findSessionStatus = statement<{ id: string }>()((db, p) =>
@@ -175,6 +185,7 @@ export const findSession = statement<{ id: string }>()((db, p) =>
       'method',
       'generation',
       'rotated_at',
+      'authorization_details',
       'idempotency_hash',
       'rotated_network',
       'rotated_program',
@@ -203,8 +214,12 @@ export const listSessions = statement<{
       'user_agent',
       'created_at',
       'last_used_at',
+      'scope',
+      'resource',
     ])
     .where('user_id', '=', p.user_id)
+    .where('kind', 'in', ['browser', 'device'])
+    .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
     .where(inCurrentEpoch)
@@ -249,7 +264,7 @@ export const endSession = statement<{
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
     .where(inCurrentEpoch)
-    .returning('id'),
+    .returning(['id', 'kind', 'client_name', 'scope', 'resource']),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */
@@ -334,6 +349,9 @@ export const exportSessions = statement<{ user_id: string }>()((db, p) =>
       'passkey_added_by',
       'email_change_id',
       'distrusted_as',
+      'scope',
+      'resource',
+      'authorization_details',
     ])
     .where('user_id', '=', p.user_id)
     .orderBy('created_at'),

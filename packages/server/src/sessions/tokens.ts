@@ -7,14 +7,19 @@ import { sha256 } from '../platform/crypto/hash.ts';
  * The id of a session: a hash of the secret that its tokens carry. Neither the database nor the server's keys are
  * enough to forge a token, because the secret is not stored.
  */
-export const sessionIdOf = (secret: Uint8Array): string =>
-  `ses_${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
+export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'): string =>
+  `${prefix}${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
+
+/** Whether an id is that of a key, not of a login. */
+export const isKeyId = (id: string): boolean => id.startsWith('key_');
 
 /** The columns of a session that its current tokens are derived from. */
 export interface Rotation {
   readonly generation: number;
   readonly rotated_at: number;
   readonly expires_at: number;
+  /** Null for everything, unless the client asked for that: then `*`. */
+  readonly scope: string | null;
 }
 
 /** The current tokens of a session. The same rotation always yields the same tokens. */
@@ -28,6 +33,7 @@ export function tokenSetOf(ctx: Context, secret: Buffer, rotation: Rotation): To
     token_type: 'Bearer',
     expires_in: Math.max(0, Math.ceil((expiresAt - ctx.clock()) / 1000)),
     refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: secret, value: rotation.generation }),
+    ...(rotation.scope === null ? {} : { scope: rotation.scope }),
   };
 }
 
@@ -35,17 +41,25 @@ export function tokenSetOf(ctx: Context, secret: Buffer, rotation: Rotation): To
 export const sessionCookieOf = (ctx: Context, secret: Buffer): string =>
   mintHandle(ctx.keys, 'browserSession', { subject: secret, value: 0 });
 
-/** An access token with the time it expires, or a refresh token with its generation. */
+/** A key. It is shown once and never changes. */
+export const keyOf = (ctx: Context, secret: Buffer, expiresAt: number): string =>
+  mintHandle(ctx.keys, 'accessKey', { subject: secret, value: expiresAt });
+
+/** An access token or key with the time it expires, or a refresh token with its generation. */
 export interface ReadToken {
-  readonly use: 'access_token' | 'refresh_token';
+  readonly use: 'access_token' | 'refresh_token' | 'key';
   readonly handle: ReadHandle;
+  readonly sessionId: string;
 }
 
-/** Reads a token of either kind without a query; undefined if it is malformed or an expired access token. */
+/** Reads a token of any of these kinds without a query; undefined if it is malformed, or an expired access token or key. */
 export function readToken(ctx: Context, token: string): ReadToken | undefined {
   const refresh = readHandle(ctx.keys, 'refreshToken', token);
-  if (refresh) return { use: 'refresh_token', handle: refresh };
+  if (refresh) return { use: 'refresh_token', handle: refresh, sessionId: sessionIdOf(refresh.subject) };
   const access = readHandle(ctx.keys, 'accessToken', token);
-  if (!access || access.value <= ctx.clock()) return undefined;
-  return { use: 'access_token', handle: access };
+  const handle = access ?? readHandle(ctx.keys, 'accessKey', token);
+  if (!handle || handle.value <= ctx.clock()) return undefined;
+  return access
+    ? { use: 'access_token', handle, sessionId: sessionIdOf(handle.subject) }
+    : { use: 'key', handle, sessionId: sessionIdOf(handle.subject, 'key_') };
 }

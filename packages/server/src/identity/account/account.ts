@@ -3,6 +3,7 @@
 
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import type { User } from '@latchkey/contract/users';
 import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
@@ -15,6 +16,7 @@ import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import { createAccount, isAddressAllowed, isSignupAllowed, signupDisabled } from './sign-up.ts';
 import * as store from './store.ts';
+import { userOf } from './users.ts';
 
 /** An address with its ASCII letters in lower case. Two addresses with the same key are the same address. */
 export const emailKeyOf = (email: string): string =>
@@ -209,6 +211,23 @@ export async function* allAccounts(ctx: Context, pageSize = accountPageSize): As
     for (const { id } of page) yield id;
     if (page.length < pageSize) return;
     after = page.at(-1)!.id;
+  }
+}
+
+/**
+ * For the operator: every account whose address or name contains the text, by address. The case of ASCII letters is
+ * ignored. Reads one page at a time.
+ */
+export async function* searchUsers(
+  ctx: Context,
+  text: string,
+  pageSize = accountPageSize,
+): AsyncGenerator<User> {
+  for (let after = ''; ; ) {
+    const page = await store.searchUsers(ctx.db.read, { text: emailKeyOf(text), after, limit: pageSize });
+    for (const row of page) yield userOf(row);
+    if (page.length < pageSize) return;
+    after = page.at(-1)!.email_key;
   }
 }
 

@@ -1,8 +1,10 @@
-import type { Profile, ProfilePatch } from '@latchkey/contract/account';
+import type { Profile, ProfilePatch, ProfileView } from '@latchkey/contract/account';
+import { everything } from '@latchkey/contract/scopes';
 import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError, accountGone } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
+import { includesAny } from '../../platform/values/scope.ts';
 import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
 import * as store from './store.ts';
 
@@ -30,6 +32,27 @@ export const tagged = (row: UserRow): TaggedProfile => ({
   profile: profileOf(row),
   etag: `"${row.id}.${row.revision}"`,
 });
+
+/** What a token may see of a profile, with an entity tag of its own. */
+interface TaggedView {
+  readonly profile: ProfileView;
+  readonly etag: string;
+}
+
+/** The part of the profile that the caller's scope allows. Its tag differs from that of the whole profile. */
+export function visibleTo({ scope }: Caller, whole: TaggedProfile): TaggedView {
+  if (scope === everything) return whole;
+  const { email, email_verified, name, avatar_url, locale, time_zone, ...profile } = whole.profile;
+  const allowed = {
+    email: { email, email_verified },
+    profile: { name, avatar_url, locale, time_zone },
+  };
+  const names = (['email', 'profile'] as const).filter((name) => includesAny(scope, [name]));
+  return {
+    profile: Object.assign(profile, ...names.map((name) => allowed[name])),
+    etag: `${whole.etag.slice(0, -1)}.${names.join('.')}"`,
+  };
+}
 
 /**
  * Applies a JSON merge patch to the profile. A patch that changes nothing leaves `updated_at` alone.

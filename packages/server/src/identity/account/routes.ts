@@ -2,16 +2,18 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
-import { getProfile, limitingChanges } from './account.ts';
-import { type TaggedProfile, updateProfile } from './profile.ts';
+import { emailKeyOf, getProfile, limitingChanges } from './account.ts';
+import { type TaggedProfile, updateProfile, visibleTo } from './profile.ts';
+import { getUser, lookupUser } from './users.ts';
 
 const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
 
 export function accountRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.getProfile, async ({ caller, ifNoneMatch }) => {
-    const { body, headers } = reply(await getProfile(ctx.db.read, caller.userId));
-    const unchanged = ifNoneMatch !== null && ifNoneMatchIncludes(ifNoneMatch, headers.ETag);
-    return unchanged ? { status: 304, headers } : { body, headers };
+    const { profile, etag } = visibleTo(caller, await getProfile(ctx.db.read, caller.userId));
+    const headers = { ETag: etag };
+    const unchanged = ifNoneMatch !== null && ifNoneMatchIncludes(ifNoneMatch, etag);
+    return unchanged ? { status: 304, headers } : { body: profile, headers };
   });
 
   api.on(endpoints.updateProfile, async ({ caller, body, ifMatch, client }) => {
@@ -21,4 +23,10 @@ export function accountRoutes(api: Api, ctx: Context): void {
     const updated = reply(changed);
     return { ...updated, headers: { ...headers, ...updated.headers } };
   });
+
+  api.on(endpoints.getUser, async ({ params }) => ({ body: await getUser(ctx, params.user_id) }));
+
+  api.on(endpoints.lookupUser, async ({ body }) => ({
+    body: await lookupUser(ctx, emailKeyOf(body.email)),
+  }));
 }

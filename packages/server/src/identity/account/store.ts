@@ -21,6 +21,45 @@ export const findUser = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(profileColumns).where('id', '=', p.id),
 );
 
+const userColumns = [
+  'id',
+  'email',
+  'email_key',
+  'email_verified',
+  'name',
+  'avatar_url',
+  'disabled_at',
+  'created_at',
+] as const;
+
+export const findUserRecord = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('users').select(userColumns).where('id', '=', p.id),
+);
+
+export const findUserRecordByEmail = statement<{ email_key: string }>()((db, p) =>
+  db.selectFrom('users').select(userColumns).where('email_key', '=', p.email_key),
+);
+
+/**
+ * A page of the accounts whose address or name contains a text, by ascending address. Letters of the text must be in lower
+ * case; the case of ASCII letters in names is ignored. Reads accounts in the order of the index until the page is full.
+ */
+export const searchUsers = statement<{ text: string; after: string; limit: number }>()((db, p, dialect) => {
+  const contains = (column: Expression<string>) =>
+    dialect === 'postgres'
+      ? sql<boolean>`strpos(${column}, ${p.text}) > 0`
+      : sql<boolean>`instr(${column}, ${p.text}) > 0`;
+  // In both databases of A-Z only: for PostgreSQL this is what the collation says.
+  const lowerName = dialect === 'postgres' ? sql<string>`lower(name collate "C")` : sql<string>`lower(name)`;
+  return db
+    .selectFrom('users')
+    .select(userColumns)
+    .where('email_key', '>', p.after)
+    .where((e) => e.or([contains(e.ref('email_key')), contains(lowerName)]))
+    .orderBy('email_key')
+    .limit(p.limit);
+});
+
 /** Locks the row until the transaction ends, so that changes to one profile wait for each other. */
 export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
   db

@@ -19,8 +19,8 @@ type NewChange = Pick<ConfirmedChange, 'old_email_key' | 'new_email_key'>;
  *
  * Of two addresses that an account had within 30 days, the one it had first comes first. A change to the later one
  * can be undone from the earlier one. A change back to the earlier one is a return: the address it leaves gets no
- * undo link, and links that were mailed since the account left the earlier address no longer work. So whoever holds an
- * address only briefly cannot take the account back, however often it goes to and fro.
+ * undo link, and links that were mailed since the account left the earlier address no longer work. So holding an
+ * address only briefly is not enough to take the account back, however often it goes to and fro.
  * `earlier` are the changes confirmed before it, oldest first.
  */
 export function returnsFrom(

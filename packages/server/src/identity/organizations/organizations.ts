@@ -1,41 +1,25 @@
-import type { Organization } from '@latchkey/contract/organizations';
+// What other capabilities may do with organizations. The rest is in the file named after its topic: listing.ts (for a
+// user), members.ts, deletion.ts, membership-changes.ts (what is recorded), policy.ts (what is refused).
+
+import type { Member, OrganizationRecord, OrganizationRole } from '@latchkey/contract/organizations';
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
+import { deleteBatch } from './deletion.ts';
+import { lockForChange, memberOf, noSuchMember, requireOtherOwner } from './members.ts';
+import { type ChangedBy, recordMembershipChange } from './membership-changes.ts';
+import { noSuchOrganization, requireShared, requireValidName, requireValidSlug } from './policy.ts';
 import * as store from './store.ts';
 
-const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
-const maxNameLength = 100;
 const maxSlugAttempts = 5;
 const slugSuffixBytes = 4;
-
-/** One page of the organizations of a user, oldest membership first. */
-export async function listOrganizations(
-  ctx: Context,
-  userId: string,
-  page: PageRequest,
-): Promise<{ organizations: Organization[]; next_cursor: string | null }> {
-  const after = parseCursor(page.cursor, { time: -1, id: '' });
-  const rows = await store.listMemberships(ctx.db.read, {
-    user_id: userId,
-    after_time: after.time,
-    after_id: after.id,
-    limit: page.limit + 1,
-  });
-  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
-  const organizations = entries.map((row) => ({
-    id: row.id,
-    slug: row.slug,
-    name: row.name,
-    role: row.role,
-    personal: row.personal === 1,
-    joined_at: new Date(row.joined_at).toISOString(),
-  }));
-  return { organizations, next_cursor };
-}
+/** Together with the suffix, a personal slug is one that a shared organization could have. */
+const maxSlugBase = 30;
+const maxPutAttempts = 5;
+/** How often a batch starts over because members joined while it was locking the accounts. */
+const maxRaces = 20;
 
 /** Creates the organization that every account comes with, owned by the user. */
 export async function createPersonalOrganization(
@@ -46,11 +30,11 @@ export async function createPersonalOrganization(
   const base = slugFrom(user.name);
   for (let attempt = 0; attempt < maxSlugAttempts; attempt++) {
     const slug = `${base}-${ctx.random(slugSuffixBytes).toString('hex')}`;
-    const id = await insertOrganization(ctx, tx, { slug, name: user.name, personal: true });
-    if (!id) continue;
+    const created = await insertOrganization(ctx, tx, { slug, name: user.name, personal: true });
+    if (!created) continue;
     await store.upsertMembership(tx, {
       user_id: user.id,
-      organization_id: id,
+      organization_id: created.id,
       role: 'owner',
       now: ctx.clock(),
     });
@@ -59,78 +43,179 @@ export async function createPersonalOrganization(
   throw new Error('found no free slug for a personal organization');
 }
 
-/** Turns a name into a slug of up to 40 lower-case ASCII letters, digits and inner hyphens. */
+/** Turns a name into a slug of up to 30 lower-case ASCII letters, digits and inner hyphens. */
 const slugFrom = (name: string): string =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 40)
+    .slice(0, maxSlugBase)
     .replace(/^-+|-+$/g, '') || 'personal';
 
-async function insertOrganization(
+const insertOrganization = async (
   ctx: Context,
   tx: Executor,
   organization: { slug: string; name: string; personal: boolean },
-): Promise<string | undefined> {
-  const [row] = await store.insertOrganization(tx, {
-    id: newId('org_', ctx.random),
-    slug: organization.slug,
-    name: organization.name,
-    personal: organization.personal ? 1 : 0,
-    now: ctx.clock(),
+) =>
+  (
+    await store.insertOrganization(tx, {
+      id: newId('org_', ctx.random),
+      slug: organization.slug,
+      name: organization.name,
+      personal: organization.personal ? 1 : 0,
+      now: ctx.clock(),
+    })
+  ).at(0);
+
+type OrganizationRow = NonNullable<Awaited<ReturnType<typeof insertOrganization>>>;
+
+const recordOf = ({ id, slug, name, created_at }: OrganizationRow): OrganizationRecord => ({
+  id,
+  slug,
+  name,
+  created_at: new Date(created_at).toISOString(),
+});
+
+/** Which of the two `putOrganization` may do. */
+export interface PermittedPut {
+  readonly create: boolean;
+  readonly rename: boolean;
+}
+
+/**
+ * Creates an organization without members, or renames it if it exists.
+ * @throws {AuthError} `conflict` for a personal organization; `precondition_failed` if what is due is not permitted;
+ * `invalid_request` for a new organization with an invalid slug, and for an invalid name
+ */
+export async function putOrganization(
+  ctx: Context,
+  slug: string,
+  name: string,
+  permitted: PermittedPut,
+): Promise<{ organization: OrganizationRecord; isNew: boolean }> {
+  requireValidName(name);
+  return ctx.db.transaction(async (tx) => {
+    for (let attempt = 0; attempt < maxPutAttempts; attempt++) {
+      const [existing] = await store.lockOrganizationBySlug(tx, { slug });
+      if (existing) {
+        requireShared(existing);
+        if (!permitted.rename) throw new AuthError('precondition_failed', `The slug ${slug} is taken.`);
+        if (existing.name !== name) await store.renameOrganization(tx, { id: existing.id, name });
+        return { organization: recordOf({ ...existing, name }), isNew: false };
+      }
+      requireValidSlug(slug);
+      if (!permitted.create)
+        throw new AuthError('precondition_failed', `There is no organization with the slug ${slug}.`);
+      const created = await insertOrganization(ctx, tx, { slug, name, personal: false });
+      if (created) return { organization: recordOf(created), isNew: true };
+      // Somebody else was faster, so now it exists, unless it is deleted again meanwhile.
+    }
+    throw temporarilyUnavailable(new Error('an organization kept being created and deleted'));
   });
-  return row?.id;
+}
+
+/** A page of the shared organizations for the operator, by slug. */
+export const listSharedOrganizations = (ctx: Context, after: string, limit: number) =>
+  store.listSharedOrganizations(ctx.db.read, { after, limit });
+
+/** @throws {AuthError} `not_found` */
+export async function findOrganization(
+  ctx: Context,
+  slug: string,
+): Promise<OrganizationRecord & { personal: boolean }> {
+  const [row] = await store.findOrganizationBySlug(ctx.db.read, { slug });
+  if (!row) throw noSuchOrganization(slug);
+  return { ...recordOf(row), personal: row.personal === 1 };
 }
 
 /**
- * For the operator: creates an organization and returns its id.
- * @throws {AuthError} `invalid_request` for an invalid slug or name, `conflict` if the slug is taken
+ * Deletes an organization. Each member's log says so.
+ *
+ * An organization with at most 100 members goes in one transaction. A larger one loses its members in batches, owners
+ * last; if that is interrupted, the organization is still there with the members that are left, and deleting it again
+ * continues.
+ * @throws {AuthError} `not_found`; `conflict` for a personal organization
  */
-export async function createOrganization(ctx: Context, slug: string, name: string): Promise<string> {
-  if (!slugPattern.test(slug)) {
-    throw new AuthError(
-      'invalid_request',
-      'The slug must be 1-64 characters: lower-case letters, digits and inner hyphens.',
-    );
+export async function deleteOrganization(ctx: Context, slug: string, by: ChangedBy): Promise<void> {
+  const [organization] = await store.findOrganizationBySlug(ctx.db.read, { slug });
+  if (!organization) throw noSuchOrganization(slug);
+  requireShared(organization);
+  let races = 0;
+  while (races < maxRaces) {
+    // By id: another organization may get the slug once this one is gone.
+    const outcome = await ctx.db.transaction((tx) => deleteBatch(ctx, tx, organization.id, by));
+    if (outcome === 'deleted') return;
+    if (outcome === 'raced') races++;
   }
-  if (name.trim() === '' || name.length > maxNameLength) {
-    throw new AuthError('invalid_request', `The name must be 1-${maxNameLength} characters long.`);
-  }
-  const id = await ctx.db.transaction((tx) => insertOrganization(ctx, tx, { slug, name, personal: false }));
-  if (!id) throw new AuthError('conflict', `The slug ${slug} is taken.`);
-  return id;
+  throw temporarilyUnavailable(new Error('members kept joining an organization while it was being deleted'));
+}
+
+/** A member with the address, which only the operator sees. */
+export type MemberWithEmail = Member & { readonly email: string };
+
+/**
+ * One page of the members of an organization, oldest membership first.
+ * @throws {AuthError} `not_found`
+ */
+export async function listMembers(
+  ctx: Context,
+  slug: string,
+  page: PageRequest,
+): Promise<{ members: MemberWithEmail[]; next_cursor: string | null }> {
+  const after = parseCursor(page.cursor, { time: -1, id: '' });
+  const [organization] = await store.findOrganizationBySlug(ctx.db.read, { slug });
+  if (!organization) throw noSuchOrganization(slug);
+  const rows = await store.listMembers(ctx.db.read, {
+    organization_id: organization.id,
+    after_time: after.time,
+    after_id: after.id,
+    limit: page.limit + 1,
+  });
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
+    time: row.joined_at,
+    id: row.user_id,
+  }));
+  return { members: entries.map((row) => ({ ...memberOf(row), email: row.email })), next_cursor };
 }
 
 /**
- * For the operator: adds a user to an organization, or changes the role of a member.
- * @throws {AuthError} `not_found` if the organization or the account does not exist; `invalid_request` for a personal
- * organization
+ * Adds a user to an organization, or changes the role of a member. Nothing is recorded if the user already has the role.
+ * @throws {AuthError} `not_found` if the organization or the account does not exist; `conflict` for a personal
+ * organization, and if its last owner would get another role
  */
-export async function addMember(
+export const setMember = (
   ctx: Context,
   slug: string,
   userId: string,
-  role: Organization['role'],
-): Promise<void> {
-  await ctx.db.transaction(async (tx) => {
-    const [organization] = await store.findOrganizationBySlug(tx, { slug });
-    if (!organization) throw new AuthError('not_found', `There is no organization with the slug ${slug}.`);
-    if (organization.personal === 1) {
-      throw new AuthError(
-        'invalid_request',
-        `${slug} is a personal organization, which can have only one member.`,
-      );
-    }
-    const [account] = await lockAccountRow(tx, { id: userId });
-    if (!account) throw new AuthError('not_found', 'There is no account with this address.');
-    await store.upsertMembership(tx, {
-      user_id: userId,
-      organization_id: organization.id,
-      role,
-      now: ctx.clock(),
-    });
+  role: OrganizationRole,
+  by: ChangedBy,
+): Promise<Member> =>
+  ctx.db.transaction(async (tx) => {
+    const { organization, key, row } = await lockForChange(tx, slug, userId);
+    if (row?.role === role) return memberOf(row);
+    if (row?.role === 'owner') await requireOtherOwner(tx, key);
+    await store.upsertMembership(tx, { ...key, role, now: ctx.clock() });
+    const [changed] = await store.findMember(tx, key);
+    const change = { userId, organization, from: row?.role ?? null, to: role };
+    await recordMembershipChange(ctx, tx, change, by);
+    return memberOf(changed!);
   });
-}
+
+/**
+ * Removes a member from an organization.
+ * @throws {AuthError} `not_found` if there is no such organization or member; `conflict` for a personal organization and
+ * for the last owner
+ */
+export const removeMember = (ctx: Context, slug: string, userId: string, by: ChangedBy): Promise<void> =>
+  ctx.db.transaction(async (tx) => {
+    const { organization, key, row } = await lockForChange(tx, slug, userId);
+    if (!row) throw noSuchMember();
+    if (row.role === 'owner') await requireOtherOwner(tx, key);
+    await store.deleteMemberships(tx, {
+      organization_id: organization.id,
+      user_ids: JSON.stringify([userId]),
+    });
+    await recordMembershipChange(ctx, tx, { userId, organization, from: row.role, to: null }, by);
+  });
 
 /**
  * Refuses to delete the only owner of a shared organization. Locks the organizations that the user owns, so that the last

@@ -1,10 +1,60 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import type { Context } from '../../platform/context.ts';
+import type { CallingService, Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { listOrganizations } from './organizations.ts';
+import { listOrganizations } from './listing.ts';
+import { findMember } from './members.ts';
+import {
+  deleteOrganization,
+  listMembers,
+  putOrganization,
+  removeMember,
+  setMember,
+} from './organizations.ts';
 
 export function organizationRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.listOrganizations, async ({ caller, query }) => ({
     body: await listOrganizations(ctx, caller.userId, query),
   }));
+
+  api.on(endpoints.putOrganization, async ({ params, body, ...headers }) => {
+    const permitted = permittedBy(headers);
+    const { organization, isNew } = await putOrganization(ctx, params.slug, body.name, permitted);
+    return isNew ? { body: organization, status: 201 } : { body: organization };
+  });
+
+  api.on(endpoints.deleteOrganization, async ({ params, service }) => {
+    await deleteOrganization(ctx, params.slug, by(service));
+    return {};
+  });
+
+  api.on(endpoints.listMembers, async ({ params, query }) => {
+    const { members, next_cursor } = await listMembers(ctx, params.slug, query);
+    return { body: { members: members.map(({ email: _, ...member }) => member), next_cursor } };
+  });
+
+  api.on(endpoints.getMember, async ({ params }) => ({
+    body: await findMember(ctx, params.slug, params.user_id),
+  }));
+
+  api.on(endpoints.putMember, async ({ params, body, service }) => ({
+    body: await setMember(ctx, params.slug, params.user_id, body.role, by(service)),
+  }));
+
+  api.on(endpoints.removeMember, async ({ params, service }) => {
+    await removeMember(ctx, params.slug, params.user_id, by(service));
+    return {};
+  });
 }
+
+const by = ({ id }: CallingService) => ({ by: 'service', service_id: id }) as const;
+
+const isAny = (header: string | null): boolean => header?.trim() === '*';
+
+/**
+ * Organizations have no entity tags, so `If-Match` only ever holds with `*`, and `If-None-Match` only ever fails with it.
+ * @see RFC 9110 sections 13.1.1 and 13.1.2
+ */
+const permittedBy = ({ ifMatch, ifNoneMatch }: Record<'ifMatch' | 'ifNoneMatch', string | null>) => ({
+  create: ifMatch === null,
+  rename: (ifMatch === null || isAny(ifMatch)) && !isAny(ifNoneMatch),
+});

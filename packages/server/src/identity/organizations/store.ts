@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { statement } from '../../platform/database/statement.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 
 /** Creates an organization; no row if its slug is taken. */
 export const insertOrganization = statement<{
@@ -12,7 +14,17 @@ export const insertOrganization = statement<{
     .insertInto('organizations')
     .values({ id: p.id, slug: p.slug, name: p.name, personal: p.personal, created_at: p.now })
     .onConflict((c) => c.column('slug').doNothing())
-    .returning('id'),
+    .returning(['id', 'slug', 'name', 'created_at']),
+);
+
+/** Renames an organization. */
+export const renameOrganization = statement<{ id: string; name: string }>()((db, p) =>
+  db.updateTable('organizations').set({ name: p.name }).where('id', '=', p.id),
+);
+
+/** Deletes an organization. Its memberships go with it (ON DELETE CASCADE), so lock the accounts of all members before. */
+export const deleteOrganization = statement<{ id: string }>()((db, p) =>
+  db.deleteFrom('organizations').where('id', '=', p.id),
 );
 
 /** Adds a member, or changes the role of an existing one. */
@@ -28,8 +40,137 @@ export const upsertMembership = statement<{
     .onConflict((c) => c.columns(['user_id', 'organization_id']).doUpdateSet({ role: p.role })),
 );
 
+/** Removes these members; a row with the former role of each. `user_ids` is a JSON array. */
+export const deleteMemberships = statement<{ organization_id: string; user_ids: string }>()(
+  (db, p, dialect) =>
+    db
+      .deleteFrom('memberships')
+      .where('organization_id', '=', p.organization_id)
+      .where('user_id', 'in', textsOf(p.user_ids, dialect))
+      .returning(['user_id', 'role']),
+);
+
+const organizationColumns = ['id', 'slug', 'name', 'personal', 'created_at'] as const;
+
 export const findOrganizationBySlug = statement<{ slug: string }>()((db, p) =>
-  db.selectFrom('organizations').select(['id', 'personal']).where('slug', '=', p.slug),
+  db.selectFrom('organizations').select(organizationColumns).where('slug', '=', p.slug),
+);
+
+/** Locks an organization until the transaction ends, so that changes to its members wait for each other. */
+export const lockOrganizationBySlug = statement<{ slug: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('organizations')
+    .select(organizationColumns)
+    .where('slug', '=', p.slug)
+    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+);
+
+/** Locks an organization for its deletion: nothing can be added to it any more. */
+export const lockOrganization = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('organizations')
+    .select(organizationColumns)
+    .where('id', '=', p.id)
+    .$if(dialect === 'postgres', (q) => q.forUpdate()),
+);
+
+const counted = sql<number>`cast(count(*) as integer)`;
+
+/** A page of the shared organizations with their numbers of members and owners, by ascending slug. */
+export const listSharedOrganizations = statement<{ after: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('organizations as o')
+    .select((e) => [
+      'o.id',
+      'o.slug',
+      'o.name',
+      'o.created_at',
+      e
+        .selectFrom('memberships as m')
+        .select(counted.as('n'))
+        .whereRef('m.organization_id', '=', 'o.id')
+        .as('members'),
+      e
+        .selectFrom('memberships as m')
+        .select(counted.as('n'))
+        .whereRef('m.organization_id', '=', 'o.id')
+        .where('m.role', '=', 'owner')
+        .as('owners'),
+    ])
+    .where('o.personal', '=', 0)
+    .where('o.slug', '>', p.after)
+    .orderBy('o.slug')
+    .limit(p.limit),
+);
+
+/** The members of an organization after a position in the list: oldest first, then by user id. */
+export const listMembers = statement<{
+  organization_id: string;
+  after_time: number;
+  after_id: string;
+  limit: number;
+}>()((db, p) =>
+  db
+    // Only the members of the page are looked up.
+    .selectFrom((e) =>
+      e
+        .selectFrom('memberships')
+        .select(['user_id', 'role', 'joined_at'])
+        .where('organization_id', '=', p.organization_id)
+        .where((f) =>
+          f.or([
+            f('joined_at', '>', p.after_time),
+            f.and([f('joined_at', '=', p.after_time), f('user_id', '>', p.after_id)]),
+          ]),
+        )
+        .orderBy('joined_at')
+        .orderBy('user_id')
+        .limit(p.limit)
+        .as('m'),
+    )
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select(['m.user_id', 'u.name', 'u.email', 'm.role', 'm.joined_at'])
+    .orderBy('m.joined_at')
+    .orderBy('m.user_id'),
+);
+
+export const findMember = statement<{ organization_id: string; user_id: string }>()((db, p) =>
+  db
+    .selectFrom('memberships as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select(['m.user_id', 'u.name', 'm.role', 'm.joined_at'])
+    .where('m.organization_id', '=', p.organization_id)
+    .where('m.user_id', '=', p.user_id),
+);
+
+/** An owner other than this user, if there is one. */
+export const findOtherOwner = statement<{ organization_id: string; user_id: string }>()((db, p) =>
+  db
+    .selectFrom('memberships')
+    .select('user_id')
+    .where('organization_id', '=', p.organization_id)
+    .where('role', '=', 'owner')
+    .where('user_id', '<>', p.user_id)
+    .limit(sql.lit(1)),
+);
+
+/** Up to `limit` members in no particular order, so that it reads no more than these. */
+export const listSomeMembers = statement<{ organization_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('memberships')
+    .select(['user_id', 'role'])
+    .where('organization_id', '=', p.organization_id)
+    .limit(p.limit),
+);
+
+/** The same without owners. */
+export const listSomeOtherThanOwners = statement<{ organization_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('memberships')
+    .select(['user_id', 'role'])
+    .where('organization_id', '=', p.organization_id)
+    .where('role', '<>', 'owner')
+    .limit(p.limit),
 );
 
 /** The memberships of a user after a position in the list: oldest first, then by organization id. */

@@ -31,6 +31,7 @@ test('an empty environment gives the defaults', () => {
     trustedProxies: [],
     smtpUrl: undefined,
     mailFrom: 'Latchkey <no-reply@localhost>',
+    product: { name: 'Latchkey', url: undefined, supportUrl: undefined, logo: undefined },
     devMailbox: true,
     signup: 'open',
     rateLimitsEnabled: true,

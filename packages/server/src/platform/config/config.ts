@@ -4,6 +4,7 @@ import type { CidrRange } from '../values/client-address.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, processEnvironment } from './environment.ts';
+import { defaultSender, type Product, readProduct } from './product.ts';
 import { rateLimitSettings, readSetting, readSettings, settingNames } from './settings.ts';
 
 /** The checked settings. `settings.ts` describes each of them. Durations carry their unit in the name. */
@@ -19,6 +20,7 @@ export interface Config {
   readonly trustedProxies: readonly CidrRange[];
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
+  readonly product: Product;
   /** Serve mails at /dev/mailbox. True only without an SMTP server and if host and base URL are loopback addresses. */
   readonly devMailbox: boolean;
   readonly signup: 'open' | 'closed' | readonly string[];
@@ -66,6 +68,7 @@ export function readConfig(env: Environment = processEnvironment): Config {
   if (s.LATCHKEY_REFRESH_IDLE_TTL > s.LATCHKEY_SESSION_TTL && env['LATCHKEY_REFRESH_IDLE_TTL']?.trim()) {
     throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
   }
+  const product = readProduct(s);
   return Object.freeze({
     host: s.HOST,
     port: s.PORT,
@@ -76,7 +79,8 @@ export function readConfig(env: Environment = processEnvironment): Config {
     allowedOrigins: s.LATCHKEY_ALLOWED_ORIGINS,
     trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
     smtpUrl: s.LATCHKEY_SMTP_URL,
-    mailFrom: s.LATCHKEY_MAIL_FROM,
+    mailFrom: s.LATCHKEY_MAIL_FROM ?? defaultSender(product),
+    product,
     devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopbackHost(s.HOST) && isLocal,
     signup: s.LATCHKEY_SIGNUP,
     rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS === 'on',

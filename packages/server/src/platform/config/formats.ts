@@ -1,13 +1,17 @@
 // How the values of settings are written. A format knows its syntax as text for people, and parses it.
 
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import type { Quota } from '../rate-limits/rules.ts';
 import type { CidrRange } from '../values/client-address.ts';
+import { isLoopbackHost } from '../values/loopback.ts';
 
 export interface Format<T> {
   /** Completes the sentence "… must be". */
   readonly syntax: string;
+  /** The range of a duration. */
+  readonly seconds?: { readonly min: number; readonly max: number };
   readonly schema: z.ZodType<T, string>;
 }
 
@@ -27,8 +31,10 @@ const integer = (syntax: string, min: number, max: number, maxDigits = 9): Forma
     .pipe(z.int().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`)),
 });
 
-export const seconds = (min: number, max: number): Format<number> =>
-  integer(`a whole number of seconds from ${min} to ${max}`, min, max);
+export const seconds = (min: number, max: number): Format<number> => ({
+  ...integer(`a whole number of seconds from ${min} to ${max}`, min, max),
+  seconds: { min, max },
+});
 
 export const count = (max: number): Format<number> => integer(`a whole number from 1 to ${max}`, 1, max);
 
@@ -58,9 +64,47 @@ function isOrigin(text: string): boolean {
 
 export const origin = matching('an http:// or https:// URL without a path', isOrigin);
 
+const maxUrlLength = 2048;
+
+/** Strict: rejects spaces, control characters and mistakes that URL parsers silently correct. */
+function webAddress(text: string): URL | undefined {
+  if (text.length > maxUrlLength || !/^https?:\/\/[^\s\\\p{C}]+$/u.test(text)) return undefined;
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '') return undefined;
+  return url.protocol === 'https:' || isLoopbackHost(url.hostname) ? url : undefined;
+}
+
+const linkSyntax = `an https:// URL, or an http:// URL with a loopback host, of at most ${maxUrlLength} characters`;
+
+/** An address that pages and mails link to, in the spelling of a URL parser. */
+export const link: Format<string> = {
+  syntax: linkSyntax,
+  schema: z
+    .string()
+    .refine((text) => webAddress(text) !== undefined, `must be ${linkSyntax}`)
+    .transform((text) => webAddress(text)?.href ?? text),
+};
+
+/** In characters. Longer names do not fit in the subject of a mail, or in the prompt of a browser. */
+const maxNameLength = 40;
+const nameSyntax = `1 to ${maxNameLength} visible characters with single spaces`;
+
+export const displayName: Format<string> = {
+  syntax: nameSyntax,
+  schema: z
+    .string()
+    .trim()
+    .refine(
+      (text) => text !== '' && [...text].length <= maxNameLength && escapeInvisible(text) === text,
+      `must be ${nameSyntax}`,
+    ),
+};
+
+export const imageFile = matching('the path of an .svg or .png file', /\.(svg|png)$/i);
+
 export const smtpUrl = matching(
   'an smtp:// or smtps:// URL without a query',
-  // The mail library would read options from the query, among them those that turn off TLS.
+  // The SMTP library would read options from the query, among them those that turn off TLS.
   (text) => /^smtps?:\/\/./.test(text) && !!URL.parse(text)?.hostname && !/[?#]/.test(text),
 );
 
@@ -80,8 +124,8 @@ const list = (text: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-const mailDomain = /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/;
-const signupSyntax = 'open, closed or a comma-separated list of mail domains';
+const emailDomain = /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/;
+const signupSyntax = 'open, closed or a comma-separated list of email domains';
 
 export const signupPolicy: Format<'open' | 'closed' | string[]> = {
   syntax: signupSyntax,
@@ -90,7 +134,7 @@ export const signupPolicy: Format<'open' | 'closed' | string[]> = {
     .transform((text) => (text === 'open' || text === 'closed' ? text : list(text.toLowerCase())))
     .refine(
       (value) =>
-        typeof value === 'string' || (value.length > 0 && value.every((entry) => mailDomain.test(entry))),
+        typeof value === 'string' || (value.length > 0 && value.every((entry) => emailDomain.test(entry))),
       `must be ${signupSyntax}`,
     ),
 };
@@ -126,10 +170,10 @@ function parseRange(text: string): CidrRange {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
-const maxQuota = 1_000_000;
+export const maxQuota = 1_000_000;
 /** Far longer than the clocks of two nodes may differ. */
-const minWindowSeconds = 10;
-const maxWindowSeconds = 86_400;
+export const minWindowSeconds = 10;
+export const maxWindowSeconds = 86_400;
 
 export const rateLimitQuota: Format<Quota> = {
   syntax: 'quota/seconds, like 5/900',

@@ -15,11 +15,19 @@ const maxTtlSeconds = 10 * 365 * day;
 /** Attempts at one emailed code. Any number up to this is safe: there are 20^8 codes. */
 const maxCodeAttempts = 100;
 
-export interface Setting<T> {
-  readonly format: format.Format<T>;
+/** What `docs/settings.md` says about a setting. `tools/settings-page.ts` generates that page. */
+export interface SettingText {
+  readonly format: Pick<format.Format<unknown>, 'syntax' | 'seconds'>;
   /** As an operator would write it. Undefined: the setting has no default of its own. */
   readonly default: string | undefined;
+  /** What applies without a default of its own, in Markdown. */
+  readonly withoutDefault?: string;
+  /** What it is for, in Markdown. */
   readonly description: string;
+}
+
+export interface Setting<T> extends SettingText {
+  readonly format: format.Format<T>;
 }
 
 const setting = <T>(
@@ -28,60 +36,94 @@ const setting = <T>(
   description: string,
 ): Setting<T> => ({ format, default: String(defaultValue), description });
 
-const optional = <T>(format: format.Format<T>, description: string): Setting<T | undefined> => ({
-  format,
-  default: undefined,
-  description,
-});
+const optional = <T>(
+  format: format.Format<T>,
+  description: string,
+  withoutDefault = 'none',
+): Setting<T | undefined> => ({ format, default: undefined, withoutDefault, description });
 
 /** Every setting except the key rings and the rate limits. */
-const settings = {
+export const settings = {
   PORT: setting(format.port, 8787, 'TCP port to listen on.'),
-  HOST: setting(format.anyText, '127.0.0.1', 'Address to listen on.'),
+  HOST: setting(
+    { ...format.anyText, syntax: 'an IP address or a host name' },
+    '127.0.0.1',
+    'Address to listen on. The service speaks plain HTTP: TLS ends at a proxy.',
+  ),
   DATABASE_URL: setting(
     format.databaseUrl,
     'sqlite:data/latchkey.db',
-    'The database. PostgreSQL lets several nodes share it.',
+    'The database. On PostgreSQL (14 or later) any number of nodes can share it; SQLite is for one process.',
   ),
   LATCHKEY_BASE_URL: optional(
     format.origin,
-    'Public address: used in links and as the own origin. Default: http://localhost with PORT.',
+    'The public address: links in emails, cookies and passkeys belong to it. Must be `https` unless its host is a loopback one or `LATCHKEY_INSECURE_HTTP` is `on`.',
+    '`http://localhost` and the port',
   ),
   LATCHKEY_SMTP_URL: optional(
     format.smtpUrl,
-    'Mail server. smtp:// requires STARTTLS unless the host is a loopback address.',
+    'The server that sends the emails. `smtp://` requires STARTTLS unless the host is a loopback one.',
+    'none: if host and base URL are loopback ones, emails go to the development mailbox; otherwise they stay unsent',
   ),
-  LATCHKEY_MAIL_FROM: setting(format.mailSender, 'Latchkey <no-reply@localhost>', 'Sender of all mails.'),
-  LATCHKEY_SIGNUP: setting(format.signupPolicy, 'open', 'Who may create an account.'),
+  LATCHKEY_MAIL_FROM: optional(
+    format.mailSender,
+    'The sender of all emails.',
+    'the product name with the address `no-reply@localhost`',
+  ),
+  LATCHKEY_PRODUCT_NAME: setting(
+    format.displayName,
+    'Latchkey',
+    'What the service is called on pages, in emails and in the passkey prompt of browsers.',
+  ),
+  LATCHKEY_PRODUCT_URL: optional(
+    format.link,
+    'Website of the product. Pages and emails link to it under the product name.',
+  ),
+  LATCHKEY_SUPPORT_URL: optional(format.link, 'Where people get help. Pages and emails link to it as Help.'),
+  LATCHKEY_LOGO: optional(
+    format.imageFile,
+    'A logo of at most 64 KiB, read at start and shown on pages. A PNG is also shown in emails.',
+  ),
+  LATCHKEY_SIGNUP: setting(
+    format.signupPolicy,
+    'open',
+    'Who can create an account: everyone, no one, or people with an email address in one of these domains.',
+  ),
   LATCHKEY_ALLOWED_ORIGINS: setting(
     format.origins,
     '',
-    'Further origins whose pages may use the API, cookies and passkeys.',
+    'Further origins whose pages may call the API, use the session cookie and use passkeys.',
   ),
   LATCHKEY_RP_ID: optional(
-    format.anyText,
-    'Domain that passkeys belong to. Changing it loses all passkeys. Default: the host of the base URL.',
+    { ...format.anyText, syntax: 'a domain' },
+    'The domain that passkeys belong to: the host of the base URL or a parent domain of it. Changing it makes all passkeys unusable.',
+    'the host of the base URL',
   ),
   LATCHKEY_TRUSTED_PROXIES: setting(
     format.addressRanges,
     '',
-    'Proxies whose forwarding headers determine the address of a client.',
+    'Proxies whose `X-Forwarded-For` determines the address of a client. Without it, all clients behind a proxy share one rate limit.',
   ),
   LATCHKEY_INSECURE_HTTP: setting(
     format.onOff,
     'off',
-    'Allows a public base URL without TLS, for tests in a closed network.',
+    '`on` allows a public base URL without TLS, for tests in a closed network.',
   ),
-  LATCHKEY_RATE_LIMITS: setting(format.onOff, 'on', 'Turns rate limits off, for load tests.'),
+  LATCHKEY_RATE_LIMITS: setting(
+    format.onOff,
+    'on',
+    '`off` turns rate limits off, for load tests. Security notices stay limited.',
+  ),
   LATCHKEY_METRICS_TOKEN: optional(
     format.bearerToken,
-    'Bearer token for /metrics. Without it, only this machine may read them.',
+    'Bearer token for `/metrics`.',
+    'none: `/metrics` answers only requests from the same machine',
   ),
   LATCHKEY_ACCESS_TOKEN_TTL: setting(format.seconds(1, 30 * day), 14_400, 'Lifetime of an access token.'),
   LATCHKEY_REFRESH_IDLE_TTL: setting(
     format.seconds(1, maxTtlSeconds),
     30 * day,
-    'Idle timeout of a session.',
+    'Idle timeout of a session. Must not be longer than `LATCHKEY_SESSION_TTL`.',
   ),
   LATCHKEY_SESSION_TTL: setting(
     format.seconds(1, maxTtlSeconds),
@@ -97,12 +139,12 @@ const settings = {
   LATCHKEY_MAGIC_LINK_TTL: setting(
     format.seconds(1, day),
     900,
-    'Lifetime of a magic link and of the code in the same mail.',
+    'Lifetime of a magic link and of the code in the same email.',
   ),
   LATCHKEY_EMAIL_CODE_TRIES: setting(
     format.count(maxCodeAttempts),
     5,
-    'Attempts at an emailed code. The magic link in the same mail stays valid.',
+    'Wrong attempts before an emailed code stops working. The magic link in the same email stays valid.',
   ),
   LATCHKEY_EMAIL_CHANGE_TTL: setting(
     format.seconds(1, day),
@@ -127,7 +169,7 @@ const settings = {
   LATCHKEY_REFRESH_REUSE_LEEWAY: setting(
     format.seconds(0, 600),
     10,
-    'How long a spent refresh token counts as a race and not as a theft. 0 is strict.',
+    'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
   ),
   LATCHKEY_EVENT_RETENTION: setting(
     format.seconds(day, maxTtlSeconds),
@@ -136,22 +178,38 @@ const settings = {
   ),
 };
 
+/** The key rings, which `keys.ts` reads. */
+export const keySettings = {
+  LATCHKEY_KEYS: {
+    format: { syntax: 'a comma-separated list of keys of 32 random bytes in base64url, newest first' },
+    default: undefined,
+    withoutDefault: 'on SQLite a key generated into a file beside the database; required with PostgreSQL',
+    description: 'The key ring, the same on every node. The first key signs; all of them verify.',
+  },
+  LATCHKEY_RETIRED_KEYS: {
+    format: { syntax: 'a comma-separated list of keys, as above' },
+    default: undefined,
+    withoutDefault: 'none',
+    description: 'Keys that left the ring. They only verify the security log; no token under them is valid.',
+  },
+} satisfies Record<string, SettingText>;
+
 /** The setting of each rate limit. */
 export const rateLimitSettings = Object.fromEntries(
   rateLimitNames.map((name) => {
-    const { quota, windowSeconds } = rateLimitRules[name];
-    const description = `Rate limit ${name}: quota and window.`;
+    const { quota, windowSeconds, description } = rateLimitRules[name];
     return [name, setting(format.rateLimitQuota, `${quota}/${windowSeconds}`, description)];
   }),
 ) as Record<RateLimitName, ReturnType<typeof setting<{ quota: number; windowSeconds: number }>>>;
 
-/** Settings that other files or programs read. */
-const otherSettings = ['LATCHKEY_KEYS', 'LATCHKEY_RETIRED_KEYS', 'LATCHKEY_SERVER', 'LATCHKEY_CREDENTIALS'];
+/** Settings of the command line. They may be set where the service runs, too. */
+export const clientSettings: ReadonlySet<string> = new Set(['LATCHKEY_SERVER', 'LATCHKEY_CREDENTIALS']);
 
 export const settingNames: ReadonlySet<string> = new Set([
   ...Object.keys(settings),
   ...rateLimitNames.map(rateLimitSetting),
-  ...otherSettings,
+  ...Object.keys(keySettings),
+  ...clientSettings,
 ]);
 
 /**

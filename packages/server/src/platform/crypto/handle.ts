@@ -14,6 +14,7 @@ export const handlePrefix = {
   magicLinkRequest: 'lk_mr_',
   emailChange: 'lk_ec_',
   notice: 'lk_nm_',
+  accessKey: 'lk_ak_',
 } as const;
 export type HandleKind = keyof typeof handlePrefix;
 

@@ -1,5 +1,6 @@
-// The order of locks on PostgreSQL: address → account → rows of the account → its log. Every transaction takes the locks
-// it needs in this order, so that no two transactions wait for each other. SQLite has a single writer and needs none.
+// The order of locks on PostgreSQL: address → account → shared organizations → rows of the account → its log. Every
+// transaction takes the locks it needs in this order, several of one kind by ascending id, so that no two transactions
+// wait for each other. SQLite has a single writer and needs none.
 //
 // The locks are here and not in the account's folder, whose row they lock, because sessions, passkeys, device logins,
 // organizations and the log take them too, and the account imports some of these. They change nothing. Code above the
@@ -11,6 +12,7 @@ import { type Expression, type Kysely, sql } from 'kysely';
 import type { Dialect } from './executor.ts';
 import type { Tables } from './schema.ts';
 import { statement } from './statement.ts';
+import { textsOf } from './texts.ts';
 
 /** The first key of the advisory locks on addresses, so that they never collide with other advisory locks. */
 const addressLocks = 0x6164;
@@ -30,6 +32,16 @@ export const lockAccountRow = statement<{ id: string }>()((db, p, dialect) =>
     .selectFrom('users')
     .select(['id', 'email', 'email_key', 'session_epoch', 'disabled_at'])
     .where('id', '=', p.id)
+    .$if(dialect === 'postgres', (q) => q.forUpdate()),
+);
+
+/** Locks accounts by ascending id. `ids` is a JSON array. Returns a row for each that exists. */
+export const lockAccountRows = statement<{ ids: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('users')
+    .select('id')
+    .where('id', 'in', textsOf(p.ids, dialect))
+    .orderBy('id')
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
 

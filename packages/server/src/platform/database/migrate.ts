@@ -11,6 +11,7 @@ import { up as mailLimits } from './migrations/0009-mail-limits.ts';
 import { up as refreshOrigin } from './migrations/0010-refresh-origin.ts';
 import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts';
 import { up as slowMails } from './migrations/0012-slow-mails.ts';
+import { up as scopes } from './migrations/0013-scopes.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -26,6 +27,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-refresh-origin': { up: refreshOrigin },
   '0011-email-change-tries': { up: emailChangeTries },
   '0012-slow-mails': { up: slowMails },
+  '0013-scopes': { up: scopes },
 };
 
 export const migrationNames = Object.keys(migrations);

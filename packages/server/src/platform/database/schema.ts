@@ -25,8 +25,8 @@ export interface Tables {
     id: string;
     user_id: string;
     session_epoch: number;
-    kind: 'browser' | 'device';
-    method: 'device_code' | 'magic_link' | 'email_code' | 'passkey';
+    kind: 'browser' | 'device' | 'key';
+    method: 'device_code' | 'magic_link' | 'email_code' | 'passkey' | 'key';
     generation: number;
     rotated_at: number;
     idempotency_hash: string | null;
@@ -46,6 +46,9 @@ export interface Tables {
     distrusted_as: 'disowned' | 'stolen' | null;
     rotated_network: string | null;
     rotated_program: string | null;
+    scope: string | null;
+    resource: string | null;
+    authorization_details: string | null;
   };
   device_authorizations: {
     id: string;
@@ -67,6 +70,7 @@ export interface Tables {
     idempotency_hash: string | null;
     approved_by: string | null;
     session_id: string | null;
+    resource: string | null;
   };
   magic_links: {
     id: string;
@@ -101,6 +105,17 @@ export interface Tables {
     created_at: number;
     last_used_at: number | null;
     revoked_at: number | null;
+    resource: string | null;
+    rights: string;
+    reach: string;
+    next_secret_hash: string | null;
+  };
+  declarations: {
+    kind: 'scope' | 'resource';
+    name: string;
+    service_id: string;
+    sentence: string | null;
+    withdrawn_at: number | null;
   };
   signing_keys: {
     sequence: number;

@@ -35,6 +35,21 @@ export const sweepStatement =
       return { compile: () => sweep.compile(db) };
     });
 
+/**
+ * A sweep that deletes rows some time after they ended: each cutoff of its statement lies that many milliseconds before
+ * the sweep.
+ */
+export const sweepAfter =
+  <Cutoff extends string>(
+    retentionMs: Readonly<Record<Cutoff, number>>,
+    deleteBatch: (on: Executor, p: Record<Cutoff | 'limit', number>) => Promise<unknown[]>,
+  ): Sweep =>
+  (on, now, limit) => {
+    const cutoffs = { limit } as Record<Cutoff | 'limit', number>;
+    for (const name in retentionMs) cutoffs[name] = now - retentionMs[name];
+    return deleteBatch(on, cutoffs);
+  };
+
 /** Deletes rows that are no longer needed, in batches small enough not to delay requests. Returns how many. */
 export async function sweepOnce(db: Database, sweeps: readonly Sweep[], now: number): Promise<number> {
   let deleted = 0;

@@ -1,8 +1,10 @@
 // Invalid bodies of every kind, on both databases.
 
 import { expect, test } from 'bun:test';
-import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
+import type { Endpoint } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { serviceRights } from '@latchkey/contract/services';
 import fc from 'fast-check';
 import {
   type Answer,
@@ -26,7 +28,6 @@ const fields: [string, Endpoint, string, number, Record<string, string>][] = [
   ['client_id', endpoints.startDeviceAuthorization, 'client_id', 100, {}],
   ['client_name', endpoints.startDeviceAuthorization, 'client_name', 100, {}],
   ['device_name', endpoints.startDeviceAuthorization, 'device_name', 100, {}],
-  ['scope', endpoints.startDeviceAuthorization, 'scope', 100, {}],
   ['device_code', endpoints.redeemDeviceCode, 'device_code', fieldLimits.token, {}],
   ['user_code of verify', endpoints.verifyDevice, 'user_code', fieldLimits.userCode, {}],
   ['user_code of approve', endpoints.approveDevice, 'user_code', fieldLimits.userCode, {}],
@@ -109,7 +110,7 @@ onBothDatabases('bodies', (open) => {
       `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
       '[{"a":'.repeat(9_000),
     );
-    const service = { Authorization: await t.serviceAuthorization() };
+    const service = { Authorization: await t.serviceAuthorization(...serviceRights) };
     for (const endpoint of withBody) {
       const who =
         endpoint.access === 'service' ? { headers: { ...json, ...service } } : { token, headers: json };
@@ -152,7 +153,7 @@ test('every POST validates its body, even one without members', () => {
 test('a missing body is 400 where one is required, and the error names what is missing', async () => {
   const t = await openApp('sqlite');
   let token = (await t.login()).access_token;
-  const service = { headers: { Authorization: await t.serviceAuthorization() } };
+  const service = { headers: { Authorization: await t.serviceAuthorization(...serviceRights) } };
   for (const endpoint of withBody.filter((e) => !e.bodyOptional)) {
     const { status, body } = await send(t, endpoint, endpoint.access === 'service' ? service : { token });
     expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 400, 'invalid_request']);
@@ -274,8 +275,13 @@ test('a form with invalid escapes is 400, not parsed with replacement characters
 test('only endpoints with a form dialect accept forms', async () => {
   const t = await openApp('sqlite');
   const token = (await t.login()).access_token;
+  const service = { Authorization: await t.serviceAuthorization(...serviceRights) };
   for (const endpoint of withBody.filter((e) => !e.form)) {
-    const { status, body } = await send(t, endpoint, { token, form: { email: 'a@example.com', token: 'x' } });
+    const who = endpoint.access === 'service' ? { headers: service } : { token };
+    const { status, body } = await send(t, endpoint, {
+      ...who,
+      form: { email: 'a@example.com', token: 'x' },
+    });
     expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 415, 'unsupported_media_type']);
   }
   await t.close();

@@ -113,9 +113,17 @@ function parseForm(text: string): Record<string, string> {
   return members;
 }
 
-/** A form parameter without a value counts as omitted. @see RFC 6749 section 3.2 */
+/**
+ * A form parameter without a value counts as omitted, except those that make tokens narrower: leaving them out would issue
+ * a token that may do everything to a client that meant to ask for less.
+ * @see RFC 6749 section 3.2
+ */
 const withoutEmpty = (members: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''));
+  Object.fromEntries(
+    Object.entries(members).filter(([name, value]) => value !== '' || narrowing.includes(name)),
+  );
+
+const narrowing: readonly string[] = ['scope', 'resource', 'authorization_details'];
 
 const maxPrintedLength = 64;
 

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@latchkey/contract/endpoints';
+import type { Endpoint } from '@latchkey/contract/endpoint';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
@@ -57,7 +57,8 @@ export interface Reply<Body> {
   readonly body?: Body;
   /** Another representation, sent instead of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };
-  readonly status?: 304;
+  /** Other than the endpoint's own status. */
+  readonly status?: 201 | 304;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sets or clears the session cookie. A sign-in also sets the cookie that makes this a known browser. */
   readonly cookie?: 'clear' | { readonly value: string; readonly knownBrowser?: string };
@@ -66,7 +67,14 @@ export interface Reply<Body> {
 }
 
 /** How a request succeeded, where that is worth a word in the log. */
-export type ReplyDetail = 'redeemed' | 'rotated' | 'retry' | 'access_token' | 'refresh_token' | 'inactive';
+export type ReplyDetail =
+  | 'redeemed'
+  | 'rotated'
+  | 'retry'
+  | 'access_token'
+  | 'refresh_token'
+  | 'key'
+  | 'inactive';
 
 export type CallHandler<E extends Endpoint, Response = E['response']> = (
   call: Call<E>,

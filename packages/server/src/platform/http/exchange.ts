@@ -1,6 +1,6 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Config } from '../config/config.ts';
-import type { ErrorDetail } from '../errors.ts';
+import type { AuthError, ErrorDetail } from '../errors.ts';
 import type { ReplyDetail } from './call.ts';
 import { corsHeaders } from './origin.ts';
 
@@ -53,6 +53,13 @@ export class Exchange {
     for (const name in headers) response.headers.set(name, headers[name]!);
     this.#hasCommonHeaders = true;
     return this.#withOwnHeaders(response);
+  }
+
+  /** The error object of a refused request. */
+  refuse(error: AuthError): Response {
+    this.outcome = error.code;
+    this.detail = error.detail;
+    return this.json(error.toBody(this.requestId), error.status, error.headers);
   }
 
   /** Adds the headers of every response, unless the response already has its own. */

@@ -41,7 +41,7 @@ export function metricsRoute(
     path: '/metrics',
     summary: 'Metrics for the operator (Prometheus text format)',
     type: 'text/plain',
-    security: [[], ['metricsToken']],
+    security: [{}, { metricsToken: [] }],
     responses: { 401: errorResponse(['invalid_token']), 404: errorResponse(['not_found']) },
   });
   routes.get('/metrics', async ({ connection, request }) => {

@@ -50,7 +50,7 @@ describe('the OpenAPI document', () => {
 
   test('says that a form to revoke needs no bearer token and returns 200, and JSON returns 204', async () => {
     const { security, responses } = document.paths[`${auth}/revoke`].post;
-    expect(security).toEqual([{ bearer: [] }, { cookie: [] }, {}]);
+    expect(security).toEqual([{ bearer: ['*'] }, { cookie: ['*'] }, {}]);
     expect([responses[200].content, responses[204].content]).toEqual([undefined, undefined]);
     const answer = await app.ask('POST', '/revoke', { form: { token: 'anything' } });
     expect([answer.status, answer.text]).toEqual([200, '']);

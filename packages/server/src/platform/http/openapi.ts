@@ -80,7 +80,7 @@ const describeOperation = (schemaOf: SchemaOf, operation: Operation, hasBody: bo
   operationId: hasBody ? operation.id : `${operation.id}Head`,
   summary: operation.summary,
   ...(operation.description ? { description: operation.description } : {}),
-  security: operation.security.map((schemes) => Object.fromEntries(schemes.map((name) => [name, []]))),
+  security: operation.security,
   ...(operation.parameters?.length
     ? {
         parameters: operation.parameters.map(({ schema, ...parameter }) => ({

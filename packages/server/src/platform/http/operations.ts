@@ -1,6 +1,7 @@
-import { type Endpoint, userHeader } from '@latchkey/contract/endpoints';
+import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
 import { type ErrorCode, errorStatus } from '@latchkey/contract/errors';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { everything } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 
 /** One operation of the API in the terms of OpenAPI, with the schemas that validate it. */
@@ -11,13 +12,14 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** The alternatives, each a list of schemes. Empty if anyone may call. */
-  readonly security: readonly (readonly SecurityScheme[])[];
+  /** The alternatives, each with its schemes and the scopes that they need. Empty if anyone may call. */
+  readonly security: readonly SecurityRequirement[];
   readonly parameters?: readonly Parameter[];
   readonly body?: { readonly required: boolean; readonly content: Content };
   readonly responses: Readonly<Record<number, ResponseDescription>>;
 }
 
+export type SecurityRequirement = Partial<Record<SecurityScheme, readonly string[]>>;
 export type SecurityScheme = 'bearer' | 'cookie' | 'serviceKey' | 'metricsToken';
 
 interface Parameter {
@@ -112,6 +114,8 @@ const optional = (header: Header): Header => ({ ...header, required: false });
 const headersOfErrors: Partial<Record<ErrorCode, readonly Header[]>> = {
   invalid_token: [challenge],
   insufficient_user_authentication: [challenge],
+  // Not on every 403: other errors have that status too.
+  insufficient_scope: [optional(challenge)],
   invalid_client: [challenge],
   method_not_allowed: [allow],
   rate_limited: [retryAfter, ...rateLimitHeaders],
@@ -141,7 +145,7 @@ export const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' 
 
 /** Describes an endpoint of the contract. */
 export function describeEndpoint(endpoint: Endpoint): Operation {
-  const { id, method, path, summary, access, form } = endpoint;
+  const { id, method, path, summary, access, rights, form } = endpoint;
   const formNeedsNoUser = takesUser(endpoint) && form !== undefined;
   return {
     id,
@@ -150,10 +154,11 @@ export function describeEndpoint(endpoint: Endpoint): Operation {
     summary,
     description: [
       accessInWords[access],
+      ...(rights ? [`The service needs the right ${rights.join(' or ')}.`] : []),
       ...(formNeedsNoUser ? ['As a form, it needs only the token in the body.'] : []),
       ...(endpoint.notes === undefined ? [] : [endpoint.notes].flat()),
     ].join(' '),
-    security: formNeedsNoUser ? [...credentialsOf[access], []] : credentialsOf[access],
+    security: formNeedsNoUser ? [...securityOf(endpoint), {}] : securityOf(endpoint),
     parameters: parametersOf(endpoint),
     ...bodyOf(endpoint),
     responses: { ...successResponses(endpoint), ...errorResponses(endpoint) },
@@ -173,7 +178,7 @@ function bodyOf({ method, body, bodyOptional, form }: Endpoint): Pick<Operation,
 const signedText = z.string();
 
 function successResponses(endpoint: Endpoint): Operation['responses'] {
-  const { status, formStatus, response, signedAs, query } = endpoint;
+  const { status, createdStatus, formStatus, response, signedAs, query } = endpoint;
   const setsCookie = takesUser(endpoint) || (query !== undefined && 'session' in query.shape);
   const headers = [
     ...(endpoint.etag ? [etag] : []),
@@ -184,24 +189,28 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
     'application/json': response,
     ...(signedAs ? { [signedAs]: signedText } : {}),
   };
+  const success = (of: Endpoint['status']) => ({
+    [of]: { description: reasonPhrases[of], headers, ...(content ? { content } : {}) },
+  });
   return {
-    [status]: { description: reasonPhrases[status], headers, ...(content ? { content } : {}) },
+    ...success(status),
+    ...(createdStatus ? success(createdStatus) : {}),
     ...(formStatus ? { [formStatus]: { description: `${reasonPhrases[formStatus]}, for a form` } } : {}),
-    ...(endpoint.headers && 'If-None-Match' in endpoint.headers
+    ...(endpoint.method === 'get' && endpoint.headers && 'If-None-Match' in endpoint.headers
       ? { 304: { description: 'Not Modified', headers } }
       : {}),
   };
 }
 
-const byUser = [['bearer'], ['cookie']] as const;
-const credentialsOf = {
-  anyone: [],
-  optional: [...byUser, []],
-  bearer: byUser,
-  browser: byUser,
-  recent: byUser,
-  service: [['serviceKey']],
-} satisfies Record<Endpoint['access'], Operation['security']>;
+/** One scope or right suffices, so each is an alternative. The session of a browser has all scopes. */
+function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
+  if (endpoint.access === 'anyone') return [];
+  if (endpoint.access === 'service')
+    return endpoint.rights?.map((right) => ({ serviceKey: [right] })) ?? [{ serviceKey: [] }];
+  const scopes = endpoint.scopes ?? [everything];
+  const byUser = [...scopes.map((scope) => ({ bearer: [scope] })), { cookie: [everything] }];
+  return endpoint.access === 'optional' ? [...byUser, {}] : byUser;
+}
 
 const accessInWords = {
   anyone: 'Needs no credential.',
@@ -212,16 +221,22 @@ const accessInWords = {
   service: 'Needs a service key, by HTTP Basic authentication.',
 } satisfies Record<Endpoint['access'], string>;
 
-/** The errors of the `Latchkey-User` header. */
-const userErrors: ErrorCode[] = ['invalid_request', 'precondition_failed'];
+/** The errors of a user's credential, and of the `Latchkey-User` header beside it. */
+const userErrors: ErrorCode[] = [
+  'invalid_token',
+  'insufficient_scope',
+  'origin_not_allowed',
+  'invalid_request',
+  'precondition_failed',
+];
 
 /** The errors of identifying the caller. */
 const accessErrors = {
   anyone: [],
-  optional: ['invalid_token', 'origin_not_allowed', ...userErrors],
-  bearer: ['invalid_token', 'origin_not_allowed', ...userErrors],
-  browser: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...userErrors],
-  recent: ['invalid_token', 'insufficient_user_authentication', 'origin_not_allowed', ...userErrors],
+  optional: userErrors,
+  bearer: userErrors,
+  browser: ['insufficient_user_authentication', ...userErrors],
+  recent: ['insufficient_user_authentication', ...userErrors],
   service: ['invalid_client'],
 } satisfies Record<Endpoint['access'], ErrorCode[]>;
 
@@ -233,6 +248,7 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
   const codes = new Set<ErrorCode>([
     ...endpoint.errors,
     ...accessErrors[endpoint.access],
+    ...(endpoint.rights ? (['unauthorized_client'] as const) : []),
     ...(endpoint.body ? bodyErrors : []),
     ...commonErrors,
   ]);

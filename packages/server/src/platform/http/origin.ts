@@ -1,4 +1,4 @@
-import { userHeader } from '@latchkey/contract/endpoints';
+import { userHeader } from '@latchkey/contract/endpoint';
 import type { Config } from '../config/config.ts';
 import { AuthError } from '../errors.ts';
 

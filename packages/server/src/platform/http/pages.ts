@@ -1,12 +1,14 @@
 import { extname } from 'node:path';
+import type { Product } from '../config/product.ts';
 import { pathNotFound } from '../errors.ts';
 import { prefersHtml } from './accept.ts';
+import { logoPath, storeLogo, withProduct } from './product-pages.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
 /** The output of the dashboard's build. */
 interface Site {
-  /** HTML by path segment. */
+  /** HTML by path segment, with places for the product. */
   readonly pages: Readonly<Record<string, string>>;
   /** The HTML of the 404 page. */
   readonly notFound: string;
@@ -69,19 +71,23 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-const securityHeaders = ({ https }: PageOptions): Record<string, string> => ({
+const securityHeaders = ({ https }: Transport): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',
   ...(https ? { 'Strict-Transport-Security': `max-age=${hstsMaxAgeSeconds}` } : {}),
 });
 
-interface PageOptions {
+interface Transport {
   readonly https: boolean;
 }
 
+interface PageOptions extends Transport {
+  readonly product: Product;
+}
+
 /** The headers of every web page. */
-export const pageHeaders = (options: PageOptions): Record<string, string> => ({
+export const pageHeaders = (options: Transport): Record<string, string> => ({
   ...securityHeaders(options),
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': contentSecurityPolicy,
@@ -101,9 +107,11 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
 
   routes.get('/', () => new Response(null, { status: 302, headers: { ...headers, Location: '/account' } }));
   for (const [name, html] of Object.entries(site.pages)) {
-    const file = storeFile(html);
+    const file = storeFile(withProduct(html, options.product));
     routes.get(`/${name}`, ({ request }) => fileResponse(file, request.headers, headers));
   }
+
+  logoRoute(routes, options);
 
   const files = new Map(Object.entries(site.assets).map(([name, text]) => [name, storeFile(text)]));
   routes.get('/assets/:name', ({ request, params }) => {
@@ -118,14 +126,23 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
   });
 }
 
+/** Serves the logo, if there is one. A browser that opens it shows the image, and runs nothing that it may hold. */
+function logoRoute(routes: Routes, options: PageOptions): void {
+  const stored = storeLogo(options.product);
+  if (stored === undefined) return;
+  const headers = { ...securityHeaders(options), ...stored.headers };
+  routes.get(logoPath, ({ request }) => fileResponse(stored.file, request.headers, headers));
+}
+
 /** Paths that only programs request. They get the error object whatever they accept. */
 const machinePath = /^\/(?:api|assets|\.well-known)(?:\/|$)|\.json$/;
 
 /** A 404 page for clients that prefer HTML, as browsers do on navigation. All others get the error object. */
 export function notFoundPage(options: PageOptions): (request: Request, path: string) => Response | undefined {
   const headers = { ...pageHeaders(options), Vary: 'Origin, Accept' };
+  const page = withProduct(site.notFound, options.product);
   return (request, path) =>
     machinePath.test(path) || !prefersHtml(request.headers.get('Accept'))
       ? undefined
-      : new Response(site.notFound, { status: 404, headers });
+      : new Response(page, { status: 404, headers });
 }

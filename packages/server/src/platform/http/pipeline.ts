@@ -1,6 +1,9 @@
-import type { Endpoint } from '@latchkey/contract/endpoints';
+import type { Endpoint } from '@latchkey/contract/endpoint';
+import { everything } from '@latchkey/contract/scopes';
+import type { ServiceRight } from '@latchkey/contract/services';
 import type { Caller, CallingService, Context } from '../context.ts';
-import { AuthError, resourceNotFound } from '../errors.ts';
+import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
+import { includesAny } from '../values/scope.ts';
 import {
   type BodyDialect,
   check,
@@ -23,15 +26,16 @@ import { requireExpectedUser } from './user.ts';
 /** How the pipeline identifies callers. `app.ts` connects it to the capabilities that own sessions and service keys. */
 export interface Access<Credential> {
   /**
-   * Verifies a credential without a statement. It is synchronous because each rejected promise adds about 5% to the cost
-   * of refusing a forged token.
-   * @throws {AuthError} `invalid_token`
+   * Verifies a credential without a statement. An invalid one yields its error (`invalid_token`) as a value, because
+   * throwing it would add about a fifth to the cost of refusing a forged token.
    */
-  readCredential(presented: PresentedCredential): Credential;
+  readCredential(presented: PresentedCredential): Credential | AuthError;
   /** @throws {AuthError} `invalid_token` */
   authenticate(credential: Credential): Promise<Caller>;
   /** @throws {AuthError} `invalid_client` */
   authenticateService(authorization: string | null): Promise<CallingService>;
+  /** @throws {AuthError} `unauthorized_client` */
+  requireRight(service: CallingService, rights: readonly ServiceRight[]): void;
   missingCredential(): AuthError;
   /** @throws {AuthError} `insufficient_user_authentication` */
   requireBrowserSession(caller: Caller): void;
@@ -70,15 +74,18 @@ export function createApi<Credential>(ctx: Context, routes: Routes, access: Acce
     const answerCall = async (exchange: Exchange): Promise<Response> => {
       const { request, params } = exchange;
       const received = dialects.length > 0 ? await receiveBody(request) : emptyBody;
-      const service = takesService(endpoint) ? await identifyService(access, request) : undefined;
+      const service = takesService(endpoint) ? await identifyService(access, endpoint, request) : undefined;
       const dialect = asForm && isFormCall(endpoint, request, received) ? asForm : asJson;
       const credential = takesUser(dialect.endpoint)
         ? requireCredential(ctx, access, dialect, request)
         : undefined;
+      if (credential instanceof AuthError) return exchange.refuse(credential);
       const caller = credential && (await identifyCaller(access, credential, dialect, request));
       const query = checkQuery(ctx, dialect, request);
       const body = checkBody(dialect, request, received, dialects);
-      requireIds(params);
+      requireNames(endpoint, params);
+      if (caller && dialect.endpoint.endsOwnSession && !endsOwnSession(caller, params, query, body))
+        requireScope(caller, dialect.endpoint);
       const client = dialect.endpoint.method === 'get' ? undefined : readClientInfo(ctx.config, exchange);
       const headers = readCallHeaders(ctx.config, dialect.endpoint, request.headers);
       const reply = await dialect.handle({ caller, service, client, params, query, body, ...headers });
@@ -113,31 +120,32 @@ function formOf({ query: _, ...endpoint }: Endpoint): Endpoint {
   };
 }
 
-const identifyService = <Credential>(
+async function identifyService<Credential>(
   access: Access<Credential>,
+  { rights }: Endpoint,
   { headers }: Request,
-): Promise<CallingService> => access.authenticateService(headers.get('Authorization'));
+): Promise<CallingService> {
+  const service = await access.authenticateService(headers.get('Authorization'));
+  if (rights) access.requireRight(service, rights);
+  return service;
+}
 
 const takesService = ({ access }: Endpoint): boolean => access === 'service';
 
-/** The verified credential of a user; undefined only where it is optional. */
+/** The verified credential of a user, or the error that refuses it; undefined only where it is optional. */
 function requireCredential<Credential>(
   { config }: Context,
   access: Access<Credential>,
   { endpoint }: Dialect,
   { headers }: Request,
-): Credential | undefined {
+): Credential | AuthError | undefined {
   const presented = readPresentedCredential(config, headers);
   if (!presented) {
     if (endpoint.access === 'optional' && !namesBearer(headers)) return undefined;
     throw access.missingCredential();
   }
-  try {
-    return access.readCredential(presented);
-  } catch (error) {
-    if (isStaleCookie(endpoint, headers, error)) return undefined;
-    throw error;
-  }
+  const credential = access.readCredential(presented);
+  return isStaleCookie(endpoint, headers, credential) ? undefined : credential;
 }
 
 /** The caller, who meets every requirement of the endpoint; undefined only where the credential is optional. */
@@ -155,6 +163,7 @@ async function identifyCaller<Credential>(
     throw error;
   }
   requireExpectedUser(headers, caller.userId);
+  if (!endpoint.endsOwnSession) requireScope(caller, endpoint);
   if (endpoint.access === 'browser') access.requireBrowserSession(caller);
   if (endpoint.access === 'recent') access.requireRecentLogin(caller);
   return caller;
@@ -169,6 +178,26 @@ const isStaleCookie = ({ access }: Endpoint, headers: Headers, error: unknown): 
   !namesBearer(headers) &&
   error instanceof AuthError &&
   error.code === 'invalid_token';
+
+/**
+ * A token that is bound to a resource is for that service, not for this one.
+ * @throws {AuthError} `insufficient_scope`
+ */
+function requireScope({ scope, resource }: Caller, endpoint: Endpoint): void {
+  const needed = endpoint.scopes ?? [everything];
+  if (resource !== null || !includesAny(scope, needed)) throw insufficientScope(needed[0]!);
+}
+
+/** Whether the call ends the caller's own session and nothing else, which no token is too narrow for. */
+const endsOwnSession = (
+  caller: Caller,
+  params: Readonly<Record<string, string>>,
+  query: Readonly<Record<string, unknown>>,
+  body: unknown,
+): boolean =>
+  params['id'] === undefined
+    ? query['scope'] === 'session' || (body as { scope?: unknown }).scope === 'session'
+    : params['id'] === caller.sessionId;
 
 function checkQuery(
   { config }: Context,
@@ -195,9 +224,20 @@ function checkBody(
 
 const idPattern = /^[a-z]{2,4}_[\w-]{22}$/;
 
-/** @throws {AuthError} `not_found`: a malformed id names no resource, so no statement needs to run for it */
-function requireIds(params: Readonly<Record<string, string>>): void {
-  for (const name in params) if (!idPattern.test(params[name]!)) throw resourceNotFound();
+/** Wider than the slugs of new organizations, because earlier releases had another rule. */
+const anySlugPattern = /^[a-z0-9-]{1,80}$/;
+
+/**
+ * A malformed id or slug names no resource, so no statement needs to run for it.
+ * @throws {AuthError} `not_found`, or `invalid_request` if the call would create what the slug names
+ */
+function requireNames({ method, path }: Endpoint, params: Readonly<Record<string, string>>): void {
+  for (const name in params) {
+    const isSlug = name === 'slug';
+    if ((isSlug ? anySlugPattern : idPattern).test(params[name]!)) continue;
+    if (isSlug && method === 'put' && path.endsWith('{slug}')) throw invalidSlug();
+    throw resourceNotFound();
+  }
 }
 
 /** Turns a handler's reply into the response. A caller whose cookie is due for renewal gets a new one. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
+import type { Endpoint } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { newPage } from '../../../../../tests/support/browser.ts';
 import { startService } from '../../../../../tests/support/service.ts';
@@ -48,7 +49,8 @@ test('the reference and the API document explain what a refresh without an Idemp
 });
 
 test('every endpoint is in the API document, with its credentials, bodies and errors', () => {
-  for (const { id, method, path, access, body, form, status, response, errors } of all) {
+  for (const endpoint of all) {
+    const { id, method, path, access, body, form, status, createdStatus, response, errors } = endpoint;
     const operation = document.paths[path][method];
     expect(operation.operationId).toBe(id);
     expect([id, operation.security.length > 0]).toEqual([id, access !== 'anyone']);
@@ -64,7 +66,9 @@ test('every endpoint is in the API document, with its credentials, bodies and er
       ({ description }) => description,
     );
     const names = (operation.parameters ?? []).map(({ name }: { name: string }) => name);
-    expect([id, '304' in operation.responses]).toEqual([id, names.includes('If-None-Match')]);
+    const isCached = method === 'get' && names.includes('If-None-Match');
+    expect([id, '304' in operation.responses]).toEqual([id, isCached]);
+    expect([id, '201' in operation.responses]).toEqual([id, status === 201 || createdStatus === 201]);
     const takesUser = access !== 'anyone' && access !== 'service';
     expect([id, names.includes('Latchkey-User')]).toEqual([id, takesUser]);
     const expected = [...errors, ...(takesUser ? ['invalid_request', 'precondition_failed'] : [])];
@@ -119,7 +123,7 @@ test('every example call in the reference reaches its endpoint with a valid body
   for (const { id, path, method, access, body, bodyOptional } of all) {
     const call = sectionOf(id);
     const [, url] = /'(http[^']+)'/.exec(call)!;
-    expect(url).toBe(app.ctx.config.baseUrl + path.replace('{id}', 'ID'));
+    expect(url).toBe(app.ctx.config.baseUrl + path.replace(/{(\w+)}/g, (_, name) => name.toUpperCase()));
     expect([id, call.includes('Authorization: Bearer ACCESS_TOKEN')]).toEqual([
       id,
       !['anyone', 'service'].includes(access),

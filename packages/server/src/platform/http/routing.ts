@@ -13,11 +13,21 @@ export interface Route {
   readonly params?: Readonly<Record<string, string>>;
 }
 
+/** The entry of a path for all methods without one of their own. */
+const otherMethods = 'ALL';
+
+const hasParameters = (pattern: string): boolean => /[:*]/.test(pattern);
+
 /**
  * The route table, and the description of each operation for the API document. It uses Hono's router without Hono's
  * contexts, which cost as much as everything else around a handler together.
+ *
+ * A path without parameters is never taken for the value of a parameter, whatever the method: where there is
+ * POST /users/lookup, GET /users/lookup is not GET /users/:user_id. The router cannot express this, so such paths are in a
+ * table of their own, by path and then by method.
  */
 export class Routes {
+  readonly #literal = new Map<string, Map<string, Route>>();
   readonly #router = new RegExpRouter<Route>();
   readonly #methods = new Map<string, Set<string>>();
   readonly #operations: Operation[] = [];
@@ -33,10 +43,20 @@ export class Routes {
 
   /** Adds a handler. Path parameters are written `:name`. The first route that matches wins. */
   on(method: string, pattern: string, handler: Handler): void {
-    this.#router.add(method, pattern, { pattern, handler });
+    this.#add(method, { pattern, handler });
     const known = this.#methods.get(pattern) ?? new Set();
     this.#methods.set(pattern, known.add(method));
     if (method === 'GET') known.add('HEAD');
+  }
+
+  #add(method: string, route: Route): void {
+    const { pattern } = route;
+    if (hasParameters(pattern)) {
+      this.#router.add(method, pattern, route);
+      return;
+    }
+    const routes = this.#literal.get(pattern) ?? new Map<string, Route>();
+    if (!routes.has(method)) this.#literal.set(pattern, routes.set(method, route));
   }
 
   /** Adds a handler for GET and HEAD. */
@@ -47,7 +67,7 @@ export class Routes {
   /** Adds a handler for all other methods to every path registered so far. */
   onOtherMethods(handlerOf: (allowed: readonly string[]) => Handler): void {
     for (const [pattern, known] of this.#methods)
-      this.#router.add('ALL', pattern, { pattern, handler: handlerOf([...known]) });
+      this.#add(otherMethods, { pattern, handler: handlerOf([...known]) });
   }
 
   /** Every pattern and method with a handler, and the statuses that the API document lists for it. */
@@ -64,8 +84,11 @@ export class Routes {
   }
 
   /** HEAD finds the route of GET. */
-  find(method: string, path: string): Route | undefined {
-    const [[first], matched] = this.#router.match(method === 'HEAD' ? 'GET' : method, path);
+  find(requestMethod: string, path: string): Route | undefined {
+    const method = requestMethod === 'HEAD' ? 'GET' : requestMethod;
+    const literal = this.#literal.get(path);
+    if (literal) return literal.get(method) ?? literal.get(otherMethods);
+    const [[first], matched] = this.#router.match(method, path);
     if (!first) return undefined;
     const [route, indexes] = first;
     return matched?.length

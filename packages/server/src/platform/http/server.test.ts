@@ -1,8 +1,10 @@
 // What holds for every endpoint.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Endpoint, endpoints } from '@latchkey/contract/endpoints';
+import type { Endpoint } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
+import { serviceRights } from '@latchkey/contract/services';
 import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
@@ -16,7 +18,7 @@ let service: string;
 beforeAll(async () => {
   t = await openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: origin } });
   token = (await t.login()).access_token;
-  service = await t.serviceAuthorization();
+  service = await t.serviceAuthorization(...serviceRights);
 });
 afterAll(() => t.close());
 

@@ -107,9 +107,7 @@ function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Respo
   });
   if (!isExpected) ctx.log.error(logged(thrown), 'unexpected error');
   else if (error.status >= 500) ctx.log.warn(logged(error.cause), error.code);
-  exchange.outcome = error.code;
-  exchange.detail = error.detail;
-  return exchange.json(error.toBody(exchange.requestId), error.status, error.headers);
+  return exchange.refuse(error);
 }
 
 const unexpected = new AuthError('server_error', 'Something went wrong on our side.');

@@ -1,7 +1,8 @@
 // Latchkey-User: the request fails unless its credential belongs to that user.
 
 import { expect, test } from 'bun:test';
-import { type Endpoint, endpoints, userHeader } from '@latchkey/contract/endpoints';
+import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { cookieByMail, sameOrigin } from '../../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 

@@ -1,4 +1,4 @@
-import { userHeader } from '@latchkey/contract/endpoints';
+import { userHeader } from '@latchkey/contract/endpoint';
 import { AuthError } from '../errors.ts';
 
 const userIdPattern = /^usr_[\w-]{22}$/;

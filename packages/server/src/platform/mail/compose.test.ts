@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test';
-import { composeMessage, quotedClaim, utcMinute } from './compose.ts';
+import { pngLogo } from '../../../../../tests/support/logos.ts';
+import type { Product } from '../config/product.ts';
+import { composeMessage, quotedClaim, timesFor } from './compose.ts';
+
+const latchkey: Product = { name: 'Latchkey', url: undefined, supportUrl: undefined, logo: undefined };
 
 test('untrusted text cannot close its quotes or become a link', () => {
   expect(quotedClaim("Ada's laptop")).toBe("Ada's laptop");
@@ -12,7 +16,7 @@ test('untrusted text cannot close its quotes or become a link', () => {
 });
 
 test('text and HTML have the same content, and the HTML escapes it', () => {
-  const { subject, text, html } = composeMessage('A & B', [
+  const { subject, text, html } = composeMessage(latchkey, 'A & B', [
     'one <b>two</b>',
     { facts: [{ label: 'Name', claimed: '</td><script>' }] },
     { link: 'https://a.example/x#token=1&2', words: 'Go' },
@@ -25,14 +29,51 @@ test('text and HTML have the same content, and the HTML escapes it', () => {
   expect(html).toContain('<title>A &#38; B</title>');
 });
 
-test('times are shown to the minute in UTC', () => {
-  expect(utcMinute(Date.parse('2026-01-02T03:04:59.999Z'))).toBe('2026-01-02 03:04 UTC');
+const minute = Date.parse('2026-01-02T03:04:59.999Z');
+
+test('times are shown to the minute, in English and UTC unless the profile says otherwise', () => {
+  expect(timesFor(undefined)(minute)).toBe('2 Jan 2026, 03:04 UTC');
+  const written = (locale: string | null, time_zone: string | null) =>
+    timesFor({ locale, time_zone })(minute);
+  expect(written(null, null)).toBe('2 Jan 2026, 03:04 UTC');
+  expect(written(null, 'Asia/Kolkata')).toBe('2 Jan 2026, 08:34 UTC+5:30');
+  expect(written('de', null)).toBe('02.01.2026, 03:04 UTC');
+  expect(written('en-US', 'America/New_York')).toBe('Jan 1, 2026, 10:04 PM UTC-5');
+  expect(written('he', 'Asia/Jerusalem')).toBe('\u20682 בינו׳ 2026, 5:04 UTC+2\u2069');
+  expect(written('nonsense of an earlier release', 'Atlantis/Port')).toBe('2 Jan 2026, 03:04 UTC');
+});
+
+test('the links of the product follow their words, so that they never have a line of their own', () => {
+  const acme: Product = {
+    name: 'Acme <b>',
+    url: 'https://acme.example/?a=1&b=2',
+    supportUrl: 'https://help.acme.example/',
+    logo: undefined,
+  };
+  const { text, html } = composeMessage(acme, 'A', ['one']);
+  expect(text).toBe('one\n\nAcme <b>: https://acme.example/?a=1&b=2\nHelp: https://help.acme.example/\n');
+  expect(html).toContain(
+    '<a href="https://acme.example/?a=1&#38;b=2">Acme &#60;b&#62;</a> · <a href="https://help',
+  );
+  const onlyHelp = composeMessage({ ...acme, url: undefined }, 'A', ['one']);
+  expect(onlyHelp.text).toBe('one\n\nHelp: https://help.acme.example/\n');
+  expect(composeMessage(latchkey, 'A', ['one']).html).not.toMatch(/<a|<img/);
+});
+
+test('a PNG logo stands above the HTML with the name, an SVG one does not', () => {
+  const bytes = pngLogo(1, 1);
+  const png: Product = { ...latchkey, name: 'A & B', logo: { type: 'image/png', bytes, size: undefined } };
+  expect(composeMessage(png, 'A', ['one']).html).toMatch(
+    /<body [^>]*>\n<p><img src="cid:logo@product" alt="" [^>]*> <strong>A &#38; B<\/strong><\/p>\n<p>one/,
+  );
+  const svg: Product = { ...png, logo: { type: 'image/svg+xml', bytes, size: undefined } };
+  expect(composeMessage(svg, 'A', ['one']).html).not.toContain('<img');
 });
 
 test('only paragraphs of the plain text are wrapped, at 76 columns', () => {
   const long = 'word '.repeat(40).trim();
   const link = `https://a.example/${'x'.repeat(100)}`;
-  const { text } = composeMessage('A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);
+  const { text } = composeMessage(latchkey, 'A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);
   const [paragraph = '', ...rest] = text.split('\n\n');
   expect(paragraph.split('\n').every((line) => line.length <= 76 && line === line.trim())).toBe(true);
   expect(paragraph.replaceAll('\n', ' ')).toBe(long);

@@ -1,6 +1,7 @@
 import nodemailer from 'nodemailer';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
+import { logoContentId, mailLogo } from './compose.ts';
 import type { Message } from './message.ts';
 
 const connectionTimeoutMs = 5_000;
@@ -37,6 +38,16 @@ export function smtpTransport(config: Config, smtpUrl: string): Transport {
     disableUrlAccess: true,
   });
   const host = new URL(config.baseUrl).hostname;
+  const logo = mailLogo(config.product);
+  const attachments = logo && [
+    {
+      cid: logoContentId,
+      content: Buffer.from(logo.bytes),
+      contentType: logo.type,
+      contentDisposition: 'inline' as const,
+      filename: 'logo.png',
+    },
+  ];
   return {
     deliver: async (id, recipient, message) => {
       await smtp.sendMail({
@@ -45,6 +56,7 @@ export function smtpTransport(config: Config, smtpUrl: string): Transport {
         messageId: `<${id}@${host}>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
         ...message,
+        ...(attachments ? { attachments } : {}),
       });
     },
     close: () => smtp.close(),

@@ -11,7 +11,7 @@ export interface RateLimitKey {
   readonly limit: RateLimitName;
   /** Hashed before it is stored, so that no address is kept. */
   readonly key: string;
-  /** Report this limit in successful responses. Only for keys that nobody else contributes to. */
+  /** Report this limit in successful responses. Only for keys that no other person counts against. */
   readonly isReported?: boolean;
   /** The limit to name in responses, if its own name would reveal too much. */
   readonly reportedAs?: RateLimitName;

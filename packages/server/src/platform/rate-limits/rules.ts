@@ -7,41 +7,112 @@ export interface Quota {
 interface Rule extends Quota {
   /** Count for all nodes together. Other limits protect a single node and are counted in its memory. */
   readonly shared: boolean;
+  /** What counts, and by which key, in Markdown. */
+  readonly description: string;
 }
 
 /** Every rate limit with its default. The code that takes a limit decides what counts. */
 export const rateLimitRules = {
-  /** Requested mails: by recipient and client network, by recipient, by client address. */
-  mails_by_pair: { quota: 5, windowSeconds: 900, shared: true },
-  mails_by_recipient: { quota: 20, windowSeconds: 3600, shared: true },
-  mails_by_client: { quota: 30, windowSeconds: 3600, shared: true },
-  /** Requested mails by recipient and browser. Replaces the three above if the browser signed in to the address before. */
-  mails_by_known_browser: { quota: 5, windowSeconds: 900, shared: true },
-  /** Requested email changes, by account. Their mails count as mails, too. */
-  email_changes: { quota: 10, windowSeconds: 3600, shared: true },
-  /** Changes to the profile and to passkey names, per account. */
-  account_changes: { quota: 60, windowSeconds: 60, shared: true },
-  /**
-   * Security notices, by account and kind. None is refused: a digest at the end of the window lists those beyond the
-   * quota. They are counted in the transaction that causes them, even with rate limits turned off.
-   */
-  notices: { quota: 10, windowSeconds: 3600, shared: true },
-  /** Wrong user codes at verify, approve and deny together: by user, by client address. */
-  user_codes_by_user: { quota: 10, windowSeconds: 600, shared: true },
-  user_codes_by_client: { quota: 30, windowSeconds: 600, shared: true },
-  /** Wrong email codes, by client address. Each code has its own maximum of attempts as well. */
-  email_codes_by_client: { quota: 120, windowSeconds: 600, shared: true },
-  /** Device sign-ins started, by client address. */
-  device_authorizations: { quota: 30, windowSeconds: 60, shared: true },
-  /** Links of sign-ins and email changes, by client address. Forged links do not count. */
-  link_logins: { quota: 600, windowSeconds: 60, shared: false },
-  /** WebAuthn challenges and responses to them, by client address. */
-  passkey_challenges: { quota: 3000, windowSeconds: 60, shared: false },
-  passkey_responses: { quota: 1200, windowSeconds: 60, shared: false },
-  /** Polls, by device code. For clients that ignore `slow_down`. */
-  device_polls: { quota: 600, windowSeconds: 60, shared: false },
-  /** Refreshes, by session, so that many people behind one address do not affect each other. */
-  refreshes: { quota: 600, windowSeconds: 60, shared: false },
+  mails_by_pair: {
+    quota: 5,
+    windowSeconds: 900,
+    shared: true,
+    description: 'Requested emails, by recipient and network of the client.',
+  },
+  mails_by_recipient: {
+    quota: 20,
+    windowSeconds: 3600,
+    shared: true,
+    description: 'Requested emails, by recipient.',
+  },
+  mails_by_client: {
+    quota: 30,
+    windowSeconds: 3600,
+    shared: true,
+    description: 'Requested emails, by client address.',
+  },
+  mails_by_known_browser: {
+    quota: 5,
+    windowSeconds: 900,
+    shared: true,
+    description:
+      'Requested emails, by recipient and browser. Replaces the three limits above if the browser signed in to that address before.',
+  },
+  email_changes: {
+    quota: 10,
+    windowSeconds: 3600,
+    shared: true,
+    description: 'Requested email changes, by account. Their emails also count as requested emails.',
+  },
+  account_changes: {
+    quota: 60,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Changes to the profile and to names of passkeys, by account.',
+  },
+  // Counted in the transaction that causes the notice.
+  notices: {
+    quota: 10,
+    windowSeconds: 3600,
+    shared: true,
+    description:
+      'Security notices, by account and kind. None is lost: a digest at the end of the window lists those beyond the quota. Applies even with `LATCHKEY_RATE_LIMITS=off`.',
+  },
+  user_codes_by_user: {
+    quota: 10,
+    windowSeconds: 600,
+    shared: true,
+    description: 'Wrong user codes of devices, by account. Verifying, approving and denying count together.',
+  },
+  user_codes_by_client: {
+    quota: 30,
+    windowSeconds: 600,
+    shared: true,
+    description: 'Wrong user codes of devices, by client address.',
+  },
+  email_codes_by_client: {
+    quota: 120,
+    windowSeconds: 600,
+    shared: true,
+    description:
+      'Wrong email codes, by client address. Each code also has its own maximum of attempts (`LATCHKEY_EMAIL_CODE_TRIES`).',
+  },
+  device_authorizations: {
+    quota: 30,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Device sign-ins started, by client address.',
+  },
+  link_logins: {
+    quota: 600,
+    windowSeconds: 60,
+    shared: false,
+    description: 'Links of sign-ins and email changes, by client address. Forged links do not count.',
+  },
+  passkey_challenges: {
+    quota: 3000,
+    windowSeconds: 60,
+    shared: false,
+    description: 'WebAuthn challenges, by client address.',
+  },
+  passkey_responses: {
+    quota: 1200,
+    windowSeconds: 60,
+    shared: false,
+    description: 'Responses to WebAuthn challenges, by client address.',
+  },
+  device_polls: {
+    quota: 600,
+    windowSeconds: 60,
+    shared: false,
+    description: 'Polls, by device code, for clients that ignore `slow_down`.',
+  },
+  refreshes: {
+    quota: 600,
+    windowSeconds: 60,
+    shared: false,
+    description: 'Refreshes, by session, so that many people behind one address do not affect each other.',
+  },
 } as const satisfies Record<string, Rule>;
 
 export type RateLimitName = keyof typeof rateLimitRules;

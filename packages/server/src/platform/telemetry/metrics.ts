@@ -1,3 +1,4 @@
+import { loginMethods } from '@latchkey/contract/sessions';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** All other methods share the label `other`: a client can send any word as a method. */
@@ -23,7 +24,6 @@ function flush({ count, duration, seconds }: PendingRequests): void {
   seconds.length = 0;
 }
 
-const loginMethods = ['magic_link', 'email_code', 'passkey', 'device_code'];
 const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'over', 'disabled', 'unknown', 'malformed'];
 const mailOutcomes = ['sent', 'failed', 'given_up'];
 

@@ -20,6 +20,7 @@ export interface Notice {
   readonly clientName?: string | null;
   readonly deviceName?: string | null;
   readonly passkeyName?: string;
+  readonly keyName?: string | null;
   readonly emailChange?: { readonly id: string; readonly newEmail: string };
   /** Milliseconds since 1970; now by default. */
   readonly at?: number;
@@ -58,7 +59,8 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
     kind: notice.kind,
     session_id: notice.sessionId,
     email_change_id: notice.emailChange?.id ?? null,
-    client_name: notice.clientName ?? null,
+    // A key is the program that uses it.
+    client_name: notice.clientName ?? notice.keyName ?? null,
     device_name: notice.deviceName ?? null,
     passkey_name: notice.passkeyName ?? null,
     new_email: notice.emailChange?.newEmail ?? null,
@@ -92,6 +94,11 @@ export async function findOpenNotice(ctx: Context, on: Executor, id: string) {
 export async function findDisownedNotice(on: Executor, id: string) {
   const [notice] = await store.findNotice(on, { id });
   return notice && notice.disowned_at !== null ? notice : undefined;
+}
+
+/** What decides how times are written to the owner of an account, in mails about its notices. */
+export async function findReader(on: Executor, userId: string) {
+  return (await store.findReader(on, { user_id: userId })).at(0);
 }
 
 /** Spends the link of a notice; true for exactly one caller. */

@@ -8,6 +8,11 @@ export const findAddress = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('users').select('email').where('id', '=', p.user_id),
 );
 
+/** What decides how times are written to the owner of an account; no row when it is gone. */
+export const findReader = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('users').select(['locale', 'time_zone']).where('id', '=', p.user_id),
+);
+
 /**
  * Counts a notice in the current window of an account and kind, or starts the next window under a new `id`. Locks the
  * window until the transaction ends, so that its digest does not miss a notice that was counted.

@@ -1,9 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
+import type { ServiceRight } from '@latchkey/contract/services';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/random.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { readBasic, type ServiceCredentials, secretPrefix } from './credentials.ts';
 import * as store from './store.ts';
@@ -73,12 +75,48 @@ export async function authenticateService(
   if (!credentials) throw invalidClient(authorization === null ? 'no_credential' : 'malformed');
   const { id, secret } = credentials;
   const [key] = await store.findServiceKey(ctx.db.read, { id });
-  const stored = key ? Buffer.from(key.secret_hash, 'base64url') : placeholderHash;
-  const matches = timingSafeEqual(secretHash(secret), stored);
-  if (!key || !matches) throw invalidClient('unknown');
+  const hash = secretHash(secret);
+  // Compares with two hashes always, so that the time tells nothing.
+  const isFirst = timingSafeEqual(hash, storedHash(key?.secret_hash));
+  const isSecond = timingSafeEqual(hash, storedHash(key?.next_secret_hash));
+  if (!key || !(isFirst || isSecond)) throw invalidClient('unknown');
   touch(ctx, id, key.last_used_at);
-  return { id };
+  return {
+    id,
+    name: key.name,
+    rights: listOf(key.rights) as ServiceRight[],
+    resource: key.resource,
+    reach: listOf(key.reach),
+  };
 }
+
+const storedHash = (hash: string | null | undefined): Buffer =>
+  hash ? Buffer.from(hash, 'base64url') : placeholderHash;
+
+const listOf = (text: string): string[] => (text === '' ? [] : text.split(' '));
+
+/** @throws {AuthError} `unauthorized_client` unless the service has one of these rights */
+export function requireRight(service: CallingService, rights: readonly ServiceRight[]): void {
+  if (rights.some((right) => service.rights.includes(right))) return;
+  throw new AuthError('unauthorized_client', `This service does not have the right ${rights.join(' or ')}.`);
+}
+
+/** The scopes among these names that an active service declares, each with its sentence and the name of the service. */
+export const findScopes = (on: Executor, names: readonly string[]) =>
+  store.findScopes(on, { names: JSON.stringify(names) });
+
+/** The active service that declares this resource. */
+export const findResource = async (
+  on: Executor,
+  resource: string,
+): Promise<{ readonly id: string; readonly name: string } | undefined> =>
+  (await store.findResource(on, { resource }))[0];
+
+/** How many scopes and resources are listed at most. */
+const maxDeclarations = 1_000;
+
+/** The scopes and resources that active services declare, each with the name of its service. */
+export const listDeclarations = (on: Executor) => store.listDeclarations(on, { limit: maxDeclarations });
 
 /** Not awaited: losing one update of `last_used_at` does no harm. */
 function touch(ctx: Context, id: string, lastUsedAt: number | null): void {

@@ -1,4 +1,5 @@
 import { statement } from '../../platform/database/statement.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 
 export const insertServiceKey = statement<{ id: string; name: string; secret_hash: string; now: number }>()(
   (db, p) =>
@@ -7,6 +8,8 @@ export const insertServiceKey = statement<{ id: string; name: string; secret_has
       name: p.name,
       secret_hash: p.secret_hash,
       created_at: p.now,
+      rights: '',
+      reach: '',
     }),
 );
 
@@ -14,7 +17,7 @@ export const insertServiceKey = statement<{ id: string; name: string; secret_has
 export const findServiceKey = statement<{ id: string }>()((db, p) =>
   db
     .selectFrom('service_keys')
-    .select(['secret_hash', 'last_used_at'])
+    .select(['secret_hash', 'next_secret_hash', 'name', 'rights', 'resource', 'reach', 'last_used_at'])
     .where('id', '=', p.id)
     .where('revoked_at', 'is', null),
 );
@@ -45,4 +48,42 @@ export const revokeServiceKey = statement<{ id: string; now: number }>()((db, p)
     .where('id', '=', p.id)
     .where('revoked_at', 'is', null)
     .returning('id'),
+);
+
+/** The scopes among these names that an active service declares, with its name. */
+export const findScopes = statement<{ names: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('declarations as d')
+    .innerJoin('service_keys as s', 's.id', 'd.service_id')
+    .select(['d.name', 'd.sentence', 's.name as service'])
+    .where('d.kind', '=', 'scope')
+    .where('d.name', 'in', textsOf(p.names, dialect))
+    .where('d.withdrawn_at', 'is', null)
+    .where('s.revoked_at', 'is', null),
+);
+
+/** The active service that declares a resource. */
+export const findResource = statement<{ resource: string }>()((db, p) =>
+  db
+    .selectFrom('declarations as d')
+    .innerJoin('service_keys as s', 's.id', 'd.service_id')
+    .select(['s.id', 's.name'])
+    .where('d.kind', '=', 'resource')
+    .where('d.name', '=', p.resource)
+    .where('d.withdrawn_at', 'is', null)
+    .where('s.revoked_at', 'is', null),
+);
+
+/** Everything that active services declare, with the name of the service: by kind, service and name. */
+export const listDeclarations = statement<{ limit: number }>()((db, p) =>
+  db
+    .selectFrom('declarations as d')
+    .innerJoin('service_keys as s', 's.id', 'd.service_id')
+    .select(['d.kind', 'd.name', 'd.sentence', 's.name as service'])
+    .where('d.withdrawn_at', 'is', null)
+    .where('s.revoked_at', 'is', null)
+    .orderBy('d.kind')
+    .orderBy('s.name')
+    .orderBy('d.name')
+    .limit(p.limit),
 );

@@ -1,5 +1,6 @@
 import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { DeviceAuthorizationRequest, PendingDevice } from '@latchkey/contract/device';
+import { everything } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
@@ -12,6 +13,7 @@ import { byClient } from '../../platform/rate-limits/keys.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
+import { describeScope, resolveAccess } from '../../services/scopes/scopes.ts';
 import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { decidePoll, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
@@ -32,13 +34,18 @@ const sessionSecretOf = (secret: Uint8Array): Buffer =>
 const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 
-/** Issues a device code and a user code for a client that wants to sign in. @see RFC 8628 section 3.1 */
+/**
+ * Issues a device code and a user code for a client that wants to sign in.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ * @see RFC 8628 section 3.1
+ */
 export async function startDeviceAuthorization(
   ctx: Context,
   request: DeviceAuthorizationRequest,
   client: ClientInfo,
 ) {
   const { config } = ctx;
+  const access = await resolveAccess(ctx, request);
   const now = ctx.clock();
   const expires_at = now + config.deviceCodeTtlSeconds * 1000;
   for (let attempt = 0; attempt < maxUserCodeAttempts; attempt++) {
@@ -51,7 +58,7 @@ export async function startDeviceAuthorization(
       client_id: request.client_id ?? null,
       client_name: request.client_name ?? null,
       device_name: request.device_name ?? null,
-      scope: request.scope ?? null,
+      ...access,
       ip_address: client.ipAddress,
       user_agent: client.userAgent,
       now,
@@ -141,7 +148,10 @@ async function attemptPoll(ctx: Context, poll: Poll): Promise<PollResult | 'lost
       return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
     }
     case 'repeat':
-      return { outcome: 'repeated', tokens: await repeatFirstTokens(ctx, sessionSecretOf(poll.secret)) };
+      return {
+        outcome: 'repeated',
+        tokens: await repeatFirstTokens(ctx, sessionSecretOf(poll.secret), authorization.scope),
+      };
     case 'denied':
     case 'expired':
     case 'spent':
@@ -166,6 +176,8 @@ const redeem = (ctx: Context, poll: Poll): Promise<TokenSet | undefined> =>
       clientName: redeemed.client_name,
       deviceName: redeemed.device_name,
       approvedBy: redeemed.approved_by,
+      scope: redeemed.scope,
+      resource: redeemed.resource,
       client: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
       secret: sessionSecretOf(poll.secret),
     });
@@ -268,6 +280,9 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
     requested_at: new Date(row.created_at).toISOString(),
     expires_in: Math.ceil((row.expires_at - now) / 1000),
     same_network: sameNetwork(row.ip_address, approver.client.ipAddress),
+    scope: row.scope ?? everything,
+    scopes: await describeScope(ctx.db.read, row.scope ?? everything),
+    resource: row.resource,
     session_id: row.session_id,
   };
 }

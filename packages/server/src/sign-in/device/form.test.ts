@@ -24,7 +24,11 @@ onBothDatabases('form requests to the OAuth endpoints', (open) => {
   const statusOf = async ({ access_token: token }: Tokens) => (await app.ask('GET', '/me', { token })).status;
 
   test('a client that knows only the RFCs can sign in, refresh and revoke', async () => {
-    const started = await send('/device', { client_id: 'cli', scope: 'openid', client_name: 'Generic' });
+    const started = await send('/device', {
+      client_id: 'cli',
+      scope: 'openid profile',
+      client_name: 'Generic',
+    });
     expect(started.status).toBe(200);
     const { device_code, user_code } = started.body;
     const request = { grant_type: deviceCodeGrantType, device_code, client_id: 'cli' };
@@ -46,7 +50,7 @@ onBothDatabases('form requests to the OAuth endpoints', (open) => {
     expect(outcome(await send('/token', request))).toBe('400 invalid_grant');
 
     const { refresh_token } = tokens;
-    const grant = { grant_type: 'refresh_token', refresh_token, client_id: 'cli', scope: 'openid' };
+    const grant = { grant_type: 'refresh_token', refresh_token, client_id: 'cli', scope: 'profile openid' };
     const refreshed = tokenSet.strict().parse((await send('/token', grant)).body);
     expect(outcome(await send('/token', grant))).toBe('400 invalid_grant');
     expect(await statusOf(refreshed)).toBe(200);

@@ -108,7 +108,7 @@ onBothDatabases('polling with a device code', (open, dialect) => {
     },
   );
 
-  test('of 64 concurrent polls of a pending code one is accepted and 63 are told to slow down', async () => {
+  test('of 64 concurrent polls of a pending code one is accepted and 63 get slow_down', async () => {
     const { device_code, user_code } = await start();
     const answers = await pollAtOnce(device_code, () => undefined);
     expect(countOf(answers, pending)).toBe(1);

@@ -2,7 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Call } from '../../platform/http/call.ts';
-import { type Grant, redeemFormGrant } from '../../platform/http/grants.ts';
+import { type Grant, redeemFormGrant, requireParameter } from '../../platform/http/grants.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
 import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
@@ -10,9 +10,9 @@ import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice 
 /** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */
 export const deviceCodeGrant: Grant = {
   grantType: deviceCodeGrantType,
-  parameter: 'device_code',
-  redeem: async (ctx, deviceCode, call) => {
-    const { tokens, detail } = await redeemDeviceCode(ctx, deviceCode, call.idempotencyKey);
+  redeem: async (ctx, { body, idempotencyKey }) => {
+    const deviceCode = requireParameter(body, 'device_code');
+    const { tokens, detail } = await redeemDeviceCode(ctx, deviceCode, idempotencyKey);
     return { body: tokens, detail };
   },
 };
@@ -29,7 +29,7 @@ export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): 
 
   api.on(
     endpoints.redeemDeviceCode,
-    (call) => deviceCodeGrant.redeem(ctx, call.body.device_code, call),
+    (call) => deviceCodeGrant.redeem(ctx, call),
     redeemFormGrant(ctx, grants),
   );
 

@@ -60,7 +60,7 @@ onBothDatabases('the session_id of a pending device', (open) => {
     expect(types).toEqual(['session_revoked', 'login']);
   });
 
-  test('nobody can revoke the session before its approval, and afterwards only its owner can', async () => {
+  test('the session cannot be revoked before its approval, and afterwards only by its owner', async () => {
     const { device_code, user_code } = await start();
     const id = await sessionIdOf(user_code);
     for (const user of [ada, stranger]) expect(outcome(await revoke(id, user))).toBe('404 not_found');

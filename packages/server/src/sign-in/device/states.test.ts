@@ -100,7 +100,12 @@ onBothDatabases('device authorization', (open) => {
   });
 
   test('verify shows the requesting client, its names unescaped and unverified, and changes nothing', async () => {
-    const json = { client_id: 'cli', client_name: 'Latchkey <b>CLI</b>', device_name: 'büro', scope: 'all' };
+    const json = {
+      client_id: 'cli',
+      client_name: 'Latchkey <b>CLI</b>',
+      device_name: 'büro',
+      scope: 'email',
+    };
     const started = await app.ask('POST', '/device', {
       json,
       peer: '198.51.100.7',

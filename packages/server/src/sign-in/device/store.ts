@@ -29,6 +29,7 @@ export const insertAuthorization = statement<{
   client_name: string | null;
   device_name: string | null;
   scope: string | null;
+  resource: string | null;
   ip_address: string | null;
   user_agent: string | null;
   now: number;
@@ -46,6 +47,7 @@ export const insertAuthorization = statement<{
       client_name: p.client_name,
       device_name: p.device_name,
       scope: p.scope,
+      resource: p.resource,
       ip_address: p.ip_address,
       user_agent: p.user_agent,
       created_at: p.now,
@@ -147,6 +149,8 @@ export const redeem = statement<{ id: string; now: number; idempotency_hash: str
         'user_id',
         'session_epoch',
         'approved_by',
+        'scope',
+        'resource',
         'client_name',
         'device_name',
         'ip_address',
@@ -188,6 +192,7 @@ export const exportDeviceAuthorizations = statement<{ user_id: string }>()((db, 
       'client_name',
       'device_name',
       'scope',
+      'resource',
       'ip_address',
       'user_agent',
       'created_at',

@@ -9,7 +9,7 @@ import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { type StartedSession, startSession } from '../../sessions/sessions.ts';
+import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
 
@@ -72,12 +72,6 @@ const refused = (reason: ErrorDetail | 'ended') =>
   });
 
 type MagicLink = Awaited<ReturnType<typeof store.findMagicLink>>[number];
-
-/** Where a sign-in comes from, and the cookie of the browser session that it replaces. */
-interface SignInOrigin {
-  readonly client: ClientInfo;
-  readonly replacesCookie: string | undefined;
-}
 
 /**
  * Signs a user in with the token of a link. With `email`, the link must have been sent to that address; a mismatch does

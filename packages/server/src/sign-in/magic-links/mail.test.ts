@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { codeAlphabet, formatCode } from '@latchkey/contract/codes';
 import { type Mail, openApp } from '../../../../../tests/support/app.ts';
+import { readConfig } from '../../platform/config/config.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { parseKeyRing } from '../../platform/crypto/key-ring.ts';
 import { emailCodeOf, signInMessage } from './mail.ts';
@@ -68,7 +69,7 @@ test.each([
   [900, '15 minutes'],
   [86_400, '1440 minutes'],
 ])('a lifetime of %i s reads as %s', (seconds, words) => {
-  const { text, html } = signInMessage('https://a.example/x', 'BCDF-GHJK', seconds);
+  const { text, html } = signInMessage(readConfig({}).product, 'https://a.example/x', 'BCDF-GHJK', seconds);
   expect(text).toContain(`within ${words}.`);
   expect(html).toContain(`within ${words}.`);
 });

@@ -1,4 +1,5 @@
 import { formatCode } from '@latchkey/contract/codes';
+import type { Product } from '../../platform/config/product.ts';
 import { codeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import type { ServerKey } from '../../platform/crypto/key-ring.ts';
@@ -18,10 +19,10 @@ const minutes = (seconds: number): string => {
 };
 
 /** Composes a sign-in mail. Its plain text has the link and the code each on a line of their own. */
-export const signInMessage = (link: string, code: string, ttlSeconds: number): Message =>
-  composeMessage('Sign in to Latchkey', [
-    'Open this link to sign in:',
-    { link, words: 'Sign in to Latchkey' },
+export const signInMessage = (product: Product, link: string, code: string, ttlSeconds: number): Message =>
+  composeMessage(product, `Sign in to ${product.name}`, [
+    `Open this link to sign in to ${product.name}:`,
+    { link, words: `Sign in to ${product.name}` },
     'Or enter this code where you started signing in:',
     { code },
     `Use either one, once, within ${minutes(ttlSeconds)}. If you didn't request this email, you can ignore it. Never share the link or the code with anyone.`,
@@ -34,6 +35,7 @@ export const signInMail: Template = async (ctx, mail) => {
   const subject = Buffer.from(row.id, 'base64url');
   const token = mintHandle(ctx.keys, 'magicLink', { subject, value: row.expires_at });
   return signInMessage(
+    ctx.config.product,
     `${ctx.config.baseUrl}/magic-link#token=${token}`,
     formatCode(emailCodeOf(ctx.keys.signing, row.id)),
     (row.expires_at - row.created_at) / 1000,

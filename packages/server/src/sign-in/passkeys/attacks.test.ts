@@ -221,7 +221,7 @@ onBothDatabases('attacks on passkeys', (open) => {
     });
   }
 
-  test("a signature by another credential's key never signs anyone in, whoever owns that credential", async () => {
+  test("a signature by another credential's key never signs anyone in, no matter who owns that credential", async () => {
     const app = await open();
     const ada = await app.login();
     const eve = await app.login('eve@example.com');

@@ -81,6 +81,13 @@ onBothDatabases('passkeys', (open) => {
     });
   }
 
+  test('browsers ask for a passkey under the name of the product', async () => {
+    const name = '<script>alert(1)</script>';
+    const app = await open({ settings: { LATCHKEY_PRODUCT_NAME: name } });
+    expect((await creationOptions(app, await app.login())).rp).toEqual({ id: 'localhost', name });
+    await app.close();
+  });
+
   test('the options follow WebAuthn Level 3, and the user handle is one random value per account', async () => {
     const app = await open();
     const tokens = await app.login();

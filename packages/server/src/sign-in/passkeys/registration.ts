@@ -26,8 +26,6 @@ import { type PasskeyRow, passkeyOf, transportsOf } from './passkeys.ts';
 import * as store from './store.ts';
 import { type NewCredential, verifyRegistration } from './verification.ts';
 
-const relyingPartyName = 'Latchkey';
-
 /**
  * Options for creating a passkey in this session. An account that has the maximum number of passkeys is refused only
  * when it registers another one, not here.
@@ -38,7 +36,7 @@ export async function startRegistration(ctx: Context, caller: Caller): Promise<C
   if (!account) throw invalidCredential('gone');
   const existing = await store.listPasskeys(ctx.db.read, { user_id: caller.userId });
   return {
-    rp: { id: ctx.config.rpId, name: relyingPartyName },
+    rp: { id: ctx.config.rpId, name: ctx.config.product.name },
     user: { id: account.webauthn_user_handle, name: account.email, displayName: account.name },
     challenge: issueChallenge(ctx, 'passkeyRegistration', caller.sessionId),
     pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),

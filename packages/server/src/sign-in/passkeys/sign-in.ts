@@ -4,7 +4,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
-import { type StartedSession, startSession } from '../../sessions/sessions.ts';
+import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
 import {
   type Challenge,
   ceremonyRefused,
@@ -16,12 +16,6 @@ import {
 import { parseClientData, verifyClientData } from './client-data.ts';
 import * as store from './store.ts';
 import { verifyAuthentication } from './verification.ts';
-
-/** Where a sign-in comes from, and the cookie of the browser session that it replaces. */
-interface SignInOrigin {
-  readonly client: ClientInfo;
-  readonly replacesCookie: string | undefined;
-}
 
 /** An assertion whose signature verified, with the passkey that made it. */
 interface VerifiedAssertion {

@@ -1,5 +1,8 @@
+import type { Kysely } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
-import { statement } from '../../platform/database/statement.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import { type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
@@ -79,43 +82,36 @@ export const findCredential = statement<{ credential_id: string }>()((db, p) =>
     .where('credential_id', '=', p.credential_id),
 );
 
-/** Locks the account and records a sign-in whose counter grew or stays at 0; no row otherwise. */
-export const advanceCounter = statement<{
+type PasskeyUse = {
   id: string;
   user_id: string;
   counter: number;
   backed_up: number;
   now: number;
-}>()((db, p, dialect) =>
+};
+
+/** Locks the account and records a sign-in with one of its passkeys. */
+const recordUse = (db: Kysely<Tables>, p: Slots<PasskeyUse>, dialect: Dialect) =>
   db
     .updateTable('passkeys')
     .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
     .where('id', '=', p.id)
     .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
-    .where((e) =>
-      e.or([
-        e('counter', '<', p.counter),
-        e.and([e('counter', '=', 0), e(e.cast<number>(p.counter, 'bigint'), '=', e.lit(0))]),
-      ]),
-    )
-    .returning('id'),
+    .returning('id');
+
+/** Locks the account and records a sign-in whose counter grew or stays at 0; no row otherwise. */
+export const advanceCounter = statement<PasskeyUse>()((db, p, dialect) =>
+  recordUse(db, p, dialect).where((e) =>
+    e.or([
+      e('counter', '<', p.counter),
+      e.and([e('counter', '=', 0), e(e.cast<number>(p.counter, 'bigint'), '=', e.lit(0))]),
+    ]),
+  ),
 );
 
 /** Locks the account and records a sign-in with any counter on a multi-device passkey; no row for a single-device one. */
-export const replaceCounter = statement<{
-  id: string;
-  user_id: string;
-  counter: number;
-  backed_up: number;
-  now: number;
-}>()((db, p, dialect) =>
-  db
-    .updateTable('passkeys')
-    .set({ counter: p.counter, backed_up: p.backed_up, last_used_at: p.now })
-    .where('id', '=', p.id)
-    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
-    .where('device_type', '=', 'multi_device')
-    .returning('id'),
+export const replaceCounter = statement<PasskeyUse>()((db, p, dialect) =>
+  recordUse(db, p, dialect).where('device_type', '=', 'multi_device'),
 );
 
 export const findPasskey = statement<{ id: string }>()((db, p) =>

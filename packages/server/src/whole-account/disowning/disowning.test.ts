@@ -62,6 +62,7 @@ onBothDatabases('disowning', (open) => {
         devices_ended: 2,
         device_names: [],
         passkeys_removed: expect.arrayContaining(['theirs', 'theirs too']),
+        keys_removed: [],
         approver: null,
       },
     ]);

@@ -39,7 +39,7 @@ type Account = Awaited<ReturnType<typeof lockAccount>>;
 
 /**
  * "This wasn't me": ends the session that a security notice is about and undoes everything it added, directly or through
- * sessions that came from it: passkeys, approved devices, a changed address. Restoring an address ends every session of
+ * sessions that came from it: passkeys, keys, approved devices, a changed address. Restoring an address ends every session of
  * the account. With `approver`, does the same for the browser session that approved the device, in this call or a
  * later one. Using the link again returns the same response and changes nothing.
  * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the former address
@@ -144,15 +144,17 @@ async function undoSession(
   if (email !== undefined) await endAllSessions(tx, userId);
 
   const endedDevices = ended.filter(({ kind }) => kind === 'device');
+  const endedKeys = ended.filter(({ kind }) => kind === 'key');
   const devices = [...endedDevices, ...denied];
   const undone = {
     email: email ?? null,
-    sessions_ended: ended.length - endedDevices.length,
+    sessions_ended: ended.filter(({ kind }) => kind === 'browser').length,
     devices_ended: devices.length,
     device_names: devices
       .flatMap(({ device_name, client_name }) => device_name ?? client_name ?? [])
       .slice(0, maxDeviceNames),
     passkeys_removed: passkeys.map(({ name }) => name),
+    keys_removed: endedKeys.map(({ client_name }) => client_name ?? ''),
   };
   await recordUndone(ctx, tx, { userId, kind, sessionId, undone, passkeys, client });
   return undone;
@@ -191,6 +193,7 @@ async function recordUndone(
       sessions: String(undone.sessions_ended),
       devices: String(undone.devices_ended),
       passkeys: String(undone.passkeys_removed.length),
+      keys: String(undone.keys_removed.length),
     },
   });
 }

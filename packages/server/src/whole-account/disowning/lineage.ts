@@ -1,7 +1,7 @@
 /** A session and what it came from. */
 export interface SessionOrigin {
   readonly id: string;
-  /** The session that approved this device, or that this one replaced in its browser. */
+  /** The session that approved this device, that this one replaced in its browser, or that made this key. */
   readonly parent_session_id: string | null;
   /** The session that added the passkey used to start this one. */
   readonly passkey_added_by: string | null;
@@ -25,7 +25,7 @@ export interface Descent<Change> {
 }
 
 /**
- * Everything that came from some sessions: devices they approved, their successors in the browser, sessions started with
+ * Everything that came from some sessions: devices they approved, keys they made, their successors in the browser, sessions started with
  * passkeys they added or by mail to an address they set, and what came from those. A session started by mail to the address that will
  * be restored is the owner's, even if a disowned session set that address again in between.
  * `changes` are the account's changes of address that can still be undone, oldest first.

@@ -17,7 +17,7 @@ export interface Outcome extends Undone {
 
 type UsedNotice = Pick<Tables['notices'], 'kind' | 'outcome' | 'restored_email' | 'approver_disowned_at'>;
 
-/** What the link of a notice undid. Rows of earlier releases hold only the restored address. */
+/** What the link of a notice undid. Rows of earlier releases know no keys, or hold only the restored address. */
 export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
   outcome === null
     ? {
@@ -26,9 +26,10 @@ export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
         devices_ended: 0,
         device_names: [],
         passkeys_removed: [],
+        keys_removed: [],
         approver: null,
       }
-    : (JSON.parse(outcome) as Outcome);
+    : { keys_removed: [], ...(JSON.parse(outcome) as Omit<Outcome, 'keys_removed'>) };
 
 /** What disowning two sessions undid together. */
 export const mergeUndone = (one: Undone, other: Undone, maxDeviceNames: number): Undone => ({
@@ -37,6 +38,7 @@ export const mergeUndone = (one: Undone, other: Undone, maxDeviceNames: number):
   devices_ended: one.devices_ended + other.devices_ended,
   device_names: [...one.device_names, ...other.device_names].slice(0, maxDeviceNames),
   passkeys_removed: [...one.passkeys_removed, ...other.passkeys_removed],
+  keys_removed: [...one.keys_removed, ...other.keys_removed],
 });
 
 /** The response to a use of the link. It leaves out the id of the approving session. */

@@ -1,11 +1,12 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
+import type { Tables } from '../../platform/database/schema.ts';
 import { networkKey } from '../../platform/values/client-address.ts';
 import { programOf } from '../../platform/values/user-agent.ts';
 import { type Descent, descentOf, type SessionOrigin, type UndoableChange } from './lineage.ts';
 
 /** A session, what it came from, and the place it was started at. */
 export interface PlacedSession extends SessionOrigin {
-  readonly kind: 'browser' | 'device';
+  readonly kind: Tables['sessions']['kind'];
   readonly ip_address: string | null;
   readonly user_agent: string | null;
   readonly created_at: number;

@@ -14,8 +14,8 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { findAccountByEmail } from '../../identity/account/account.ts';
-import { addMember, createOrganization } from '../../identity/organizations/organizations.ts';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { deleteAccount, exportPersonalData } from './personal-data.ts';
 
@@ -76,6 +76,7 @@ async function fillTables(app: TestApp): Promise<{ tokens: Tokens; texts: string
 const impersonal: Record<string, string> = {
   spent_challenges: 'ids of challenges, which identify no account',
   rate_limits: 'counters under hashed keys, until their window ends',
+  declarations: 'what services have declared',
   service_keys: 'credentials of other services, not of people',
   signing_keys: 'keys of this service',
 };

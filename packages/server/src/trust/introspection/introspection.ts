@@ -8,8 +8,12 @@ import type { SigningKeys } from '../signing-keys/signing-keys.ts';
  * the request is not needed: a token's prefix names its type.
  * @see RFC 7662 section 2.2
  */
-export async function introspect(ctx: Context, token: string): Promise<Introspection> {
-  const found = await findActiveToken(ctx, token);
+export async function introspect(
+  ctx: Context,
+  service: CallingService,
+  token: string,
+): Promise<Introspection> {
+  const found = await findActiveToken(ctx, token, service.resource);
   return found ? describeToken(ctx, found) : { active: false };
 }
 
@@ -41,6 +45,9 @@ function describeToken(ctx: Context, token: ActiveToken): Introspection {
     exp: inSeconds(token.endsAt),
     iat: inSeconds(token.issuedAt),
     session_kind: token.kind,
+    scope: token.scope,
+    ...(token.resource === null ? {} : { aud: token.resource }),
+    ...(token.authorizationDetails === null ? {} : { authorization_details: token.authorizationDetails }),
     ...authenticationClaims(token),
   };
 }
@@ -59,6 +66,7 @@ function authenticationClaims({ method, startedAt }: ActiveToken) {
     case 'email_code':
       return { auth_time, amr: ['otp'] };
     case 'device_code':
+    case 'key':
       return {};
   }
 }

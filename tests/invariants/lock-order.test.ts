@@ -1,8 +1,8 @@
 // The lock-order check of the tests detects violations.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { openApp, type TestApp } from './support/app.ts';
-import { type LockOrder, withLockOrder } from './support/lock-order.ts';
+import { openApp, type TestApp } from '../support/app.ts';
+import { type LockOrder, withLockOrder } from '../support/lock-order.ts';
 
 let app: TestApp;
 let watched: LockOrder;
@@ -25,6 +25,7 @@ describe('a transaction of a test service', () => {
   const account = 'select "id" from "users" where "id" = \'-\' for update';
   const log =
     'select * from "event_chains" where "user_id" = (select "id" from "users" where "id" = \'-\' for key share) for no key update';
+  const organization = 'select "id" from "organizations" where "slug" = \'-\' for no key update';
   const sessions = 'update "sessions" set "revoked_at" = 1 where "user_id" = \'-\'';
   const address = 'select cast(pg_advisory_xact_lock(1, 1) as text)';
 
@@ -34,6 +35,7 @@ describe('a transaction of a test service', () => {
       [[log, sessions], 'writes what an account owns before locking it'],
       [[log, account], 'locks the account after its log'],
       [[account, address], 'locks an address after the account'],
+      [[organization, account], 'locks an account after an organization'],
       [
         ['update "magic_links" set "spent_at" = 1 where "id" = \'-\''],
         'changes a link before locking its address',
@@ -50,7 +52,7 @@ describe('a transaction of a test service', () => {
   });
 
   test('a transaction may take all locks in order', async () => {
-    await inTransaction(address, account, sessions, log);
+    await inTransaction(address, account, organization, sessions, log);
     watched.requireKept();
   });
 });

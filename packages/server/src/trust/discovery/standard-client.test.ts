@@ -41,7 +41,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         server,
         client,
         noSecret,
-        { scope: 'any' },
+        { scope: 'openid profile' },
         insecure,
       );
       const { device_code, user_code } = await oauth.processDeviceAuthorizationResponse(

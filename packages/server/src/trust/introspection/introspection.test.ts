@@ -5,7 +5,7 @@ import { createAuthenticator } from '../../../../../tests/support/authenticator.
 import { setDisabled } from '../../identity/account/account.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
-import { createServiceKey } from '../service-keys/service-keys.ts';
+import { createServiceKey } from '../../services/service-keys/service-keys.ts';
 
 setDefaultTimeout(30_000);
 
@@ -55,6 +55,7 @@ onBothDatabases('introspection', (open) => {
       auth_time: found.iat,
       amr: ['otp'],
       session_kind: 'browser',
+      scope: '*',
     });
     expect(found.iat).toBeGreaterThanOrEqual(before);
     expect(found.iat).toBeLessThanOrEqual(after);
@@ -147,7 +148,7 @@ onBothDatabases('introspection', (open) => {
     const handle = { subject: Buffer.alloc(16, 7), value: app.ctx.clock() + 1_000_000 };
     const foreign = parseKeyRing(generateKey());
     const others = (Object.keys(handlePrefix) as HandleKind[]).filter(
-      (kind) => !/^(access|refresh)Token$/.test(kind),
+      (kind) => !/^(accessToken|refreshToken|accessKey)$/.test(kind),
     );
     const strings = [
       'x',
@@ -158,7 +159,9 @@ onBothDatabases('introspection', (open) => {
       access_token.replace('lk_at_', 'lk_rt_'),
       mintHandle(foreign, 'accessToken', handle),
       mintHandle(foreign, 'refreshToken', handle),
+      mintHandle(foreign, 'accessKey', handle),
       mintHandle(app.ctx.keys, 'accessToken', { ...handle, value: app.ctx.clock() - 1 }),
+      mintHandle(app.ctx.keys, 'accessKey', { ...handle, value: app.ctx.clock() - 1 }),
       ...others.map((kind) => mintHandle(app.ctx.keys, kind, handle)),
       key,
       key.split(':')[1]!,

@@ -12,7 +12,7 @@ type Introspect = Pick<Call<typeof endpoints.introspect>, 'body' | 'service' | '
 /** Answers as JSON, or as a signed JWT when the `Accept` header prefers it. */
 export function introspectionRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   const answer = async ({ body, service, accept }: Introspect) => {
-    const response = await introspect(ctx, body.token);
+    const response = await introspect(ctx, service, body.token);
     const detail = response.active ? response.token_use : ('inactive' as const);
     if (!prefers(accept, introspectionJwtType)) return { body: response, detail };
     const text = await signIntrospection(ctx, keys, service, response);

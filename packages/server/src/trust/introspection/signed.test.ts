@@ -3,7 +3,7 @@ import { introspectionJwtType } from '@latchkey/contract/services';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
-import { createServiceKey } from '../service-keys/service-keys.ts';
+import { createServiceKey } from '../../services/service-keys/service-keys.ts';
 import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 setDefaultTimeout(30_000);

@@ -1,0 +1,69 @@
+import type { z } from 'zod';
+import type { ErrorCode } from './errors.ts';
+import type { OwnScope } from './scopes.ts';
+import type { ServiceRight } from './services.ts';
+
+/**
+ * Who may call an endpoint.
+ *
+ * - `anyone`: no credential.
+ * - `optional`: an access token or cookie is used if present.
+ * - `bearer`: an access token or cookie.
+ * - `browser`: an access token or cookie of a browser session.
+ * - `recent`: like `browser`, and the user signed in recently.
+ * - `service`: a service with its key.
+ */
+export type Access = 'anyone' | 'optional' | 'bearer' | 'browser' | 'recent' | 'service';
+
+/** An API operation. Validation, types, clients and the OpenAPI document are all derived from it. */
+export interface Endpoint {
+  readonly id: string;
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** Parameters in braces, as in OpenAPI. */
+  readonly path: string;
+  /** One sentence without a full stop. */
+  readonly summary: string;
+  /** Details beyond the summary, in full sentences. */
+  readonly notes?: string;
+  readonly access: Access;
+  /**
+   * The scopes of which a user's token needs one. Without this, it needs the scope `*`, so that no endpoint is open to
+   * narrow tokens by mistake.
+   */
+  readonly scopes?: readonly OwnScope[];
+  /** Ending the caller's own session needs no scope, with `scope=session` or its own id in the path. */
+  readonly endsOwnSession?: true;
+  /** The rights of which the calling service needs one. */
+  readonly rights?: readonly ServiceRight[];
+  readonly query?: z.ZodObject;
+  /** Optional request headers, by name, with their descriptions. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The JSON body; an endpoint without this accepts none. */
+  readonly body?: z.ZodType;
+  /** Without a body, every member counts as absent. */
+  readonly bodyOptional?: true;
+  /** The form-encoded body of the same operation. */
+  readonly form?: z.ZodType;
+  readonly status: 200 | 201 | 202 | 204;
+  /** The success status if the request created what it would otherwise have replaced. */
+  readonly createdStatus?: 201;
+  /** The success status for a form, if it differs from `status`. */
+  readonly formStatus?: 200;
+  /** The response carries an ETag. */
+  readonly etag?: true;
+  readonly response?: z.ZodType;
+  /** The media type to request a signed response with, through `Accept`. */
+  readonly signedAs?: string;
+  readonly errors: readonly ErrorCode[];
+}
+
+/** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */
+export const userHeader = 'Latchkey-User';
+
+export const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
+
+export const auth = '/api/v1/auth';
+
+export const repeatable = (seconds: number) => ({
+  'Idempotency-Key': `A unique value of 1-128 printable characters. Repeating the request with the same key returns the same tokens for ${seconds} seconds.`,
+});

@@ -1,0 +1,56 @@
+import { auth, define } from '../endpoint.ts';
+import { pagination } from '../fields.ts';
+import { createdKey, keyList, newKey, scopeList } from '../keys.ts';
+
+export const keyEndpoints = {
+  createKey: define({
+    id: 'createKey',
+    method: 'post',
+    path: `${auth}/keys`,
+    summary: 'Creates a key: a long-lived credential for a program without a user',
+    notes:
+      'Send the key wherever an access token goes. It allows what its scope says, on the service of its resource if it has one, and never counts as a recent sign-in. It cannot be refreshed. The response is the only time it is shown.',
+    access: 'recent',
+    body: newKey,
+    status: 201,
+    response: createdKey,
+    errors: [
+      'invalid_request',
+      'invalid_scope',
+      'invalid_target',
+      'invalid_authorization_details',
+      'conflict',
+      'rate_limited',
+    ],
+  }),
+  listKeys: define({
+    id: 'listKeys',
+    method: 'get',
+    path: `${auth}/keys`,
+    summary: "Lists the user's active keys without their secrets, newest first",
+    access: 'bearer',
+    query: pagination,
+    status: 200,
+    response: keyList,
+    errors: ['invalid_request'],
+  }),
+  removeKey: define({
+    id: 'removeKey',
+    method: 'delete',
+    path: `${auth}/keys/{id}`,
+    summary: "Removes one of the user's keys",
+    access: 'bearer',
+    status: 204,
+    errors: ['not_found', 'rate_limited'],
+  }),
+  listScopes: define({
+    id: 'listScopes',
+    method: 'get',
+    path: `${auth}/scopes`,
+    summary: 'Lists the scopes and resources that can be asked for',
+    access: 'bearer',
+    status: 200,
+    response: scopeList,
+    errors: [],
+  }),
+} as const;

@@ -1,0 +1,38 @@
+import { auth, define } from '../endpoint.ts';
+import { magicLinkRequest, magicLinkSent, magicLinkVerification } from '../magic-links.ts';
+import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
+
+export const magicLinkEndpoints = {
+  requestMagicLink: define({
+    id: 'requestMagicLink',
+    method: 'post',
+    path: `${auth}/magic_link`,
+    summary: 'Emails a sign-in link and a sign-in code',
+    notes: 'The response is the same whether or not the account exists.',
+    access: 'anyone',
+    body: magicLinkRequest,
+    status: 202,
+    response: magicLinkSent,
+    errors: ['invalid_request', 'rate_limited'],
+  }),
+  verifyMagicLink: define({
+    id: 'verifyMagicLink',
+    method: 'post',
+    path: `${auth}/magic_link/verify`,
+    summary: 'Signs in with an emailed link or code',
+    notes: 'Takes the token of the link, or the code together with the request it belongs to.',
+    access: 'anyone',
+    query: signInQuery,
+    body: magicLinkVerification,
+    status: 200,
+    response: tokenSet.or(cookieSignIn),
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'account_disabled',
+      'signup_disabled',
+      'origin_not_allowed',
+      'rate_limited',
+    ],
+  }),
+} as const;

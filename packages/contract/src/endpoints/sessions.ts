@@ -1,0 +1,83 @@
+import { auth, define, repeatable } from '../endpoint.ts';
+import { pagination } from '../fields.ts';
+import { sessionList } from '../sessions.ts';
+import { refreshForm, refreshRequest, revokeForm, revokeScope, tokenSet } from '../tokens.ts';
+
+export const sessionEndpoints = {
+  refresh: define({
+    id: 'refresh',
+    method: 'post',
+    path: `${auth}/refresh`,
+    summary: 'Exchanges a refresh token for a new access token and a new refresh token',
+    notes:
+      'Each refresh token works once. Send a random Idempotency-Key for each refresh token, and store both before sending the request. If the response is lost, repeat the request with the same key to get the same tokens. Without a key, a lost response means that the user has to sign in again. Repeating the request from another network or program works too, but notifies the user.',
+    access: 'anyone',
+    headers: repeatable(600),
+    body: refreshRequest,
+    form: refreshForm,
+    status: 200,
+    response: tokenSet,
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'invalid_scope',
+      'invalid_target',
+      'unsupported_grant_type',
+      'account_disabled',
+      'rate_limited',
+    ],
+  }),
+  revoke: define({
+    id: 'revoke',
+    method: 'post',
+    path: `${auth}/revoke`,
+    summary: "Revokes all of the user's sessions, or with scope=session only the current one",
+    notes:
+      'With a form-encoded body, this is the OAuth revocation endpoint (RFC 7009), which responds with 200.',
+    access: 'bearer',
+    endsOwnSession: true,
+    query: revokeScope,
+    body: revokeScope,
+    bodyOptional: true,
+    form: revokeForm,
+    status: 204,
+    formStatus: 200,
+    errors: ['invalid_request'],
+  }),
+  logout: define({
+    id: 'logout',
+    method: 'delete',
+    path: `${auth}/logout`,
+    summary: "Revokes all of the user's sessions, or with scope=session only the current one",
+    notes: 'Equivalent to POST /revoke with a JSON body.',
+    access: 'bearer',
+    endsOwnSession: true,
+    query: revokeScope,
+    body: revokeScope,
+    bodyOptional: true,
+    status: 204,
+    errors: ['invalid_request'],
+  }),
+  listSessions: define({
+    id: 'listSessions',
+    method: 'get',
+    path: `${auth}/sessions`,
+    summary: "Lists the user's active sessions, newest first",
+    access: 'bearer',
+    query: pagination,
+    status: 200,
+    response: sessionList,
+    errors: ['invalid_request'],
+  }),
+  revokeSession: define({
+    id: 'revokeSession',
+    method: 'delete',
+    path: `${auth}/sessions/{id}`,
+    summary: "Revokes one of the user's sessions",
+    notes: 'If an approved device has not signed in yet, withdraws the approval instead.',
+    access: 'bearer',
+    endsOwnSession: true,
+    status: 204,
+    errors: ['not_found'],
+  }),
+} as const;

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { fieldLimits } from './field-limits.ts';
+
+/** The scope of a token that may do everything its user may. */
+export const everything = '*';
+
+/** The service's own scopes, with the sentence that the user approves. An empty sentence means that it allows nothing. */
+export const ownScopes = {
+  profile: 'See your name, picture, language and time zone',
+  email: 'See your email address',
+  organizations: 'See which organizations you belong to, and your role in each',
+  /** Sent by every OpenID client. */
+  openid: '',
+  /** Sent by clients that want a refresh token, which they get anyway. */
+  offline_access: '',
+} as const;
+export type OwnScope = keyof typeof ownScopes;
+
+/** A scope name. @see RFC 6749 section 3.3 */
+export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
+
+/**
+ * Requested scopes, separated by single spaces. Only the length is checked here: everything else is `invalid_scope`, not
+ * `invalid_request`.
+ */
+export const scopeText = z
+  .string()
+  .max(fieldLimits.scope)
+  .meta({
+    description: `Up to ${fieldLimits.scopes} scopes separated by spaces, or ${everything} for everything the user may do.`,
+    examples: ['profile email'],
+  });
+
+/** The URI of the service that a token is for. Only the length is checked here: everything else is `invalid_target`. */
+export const resourceText = z
+  .string()
+  .max(fieldLimits.resource)
+  .meta({ description: 'The URI of the only service that accepts the token (RFC 8707).' });
+
+/** A scope as the user reads it. */
+export const describedScope = z
+  .object({
+    name: z.string(),
+    description: z
+      .string()
+      .meta({ description: 'What it allows, in one sentence. Empty if it allows nothing.' }),
+    service: z.string().nullable().meta({
+      description: 'The name of the service that declared it. Null for scopes of Latchkey itself.',
+    }),
+  })
+  .meta({ id: 'Scope' });
+export type DescribedScope = z.infer<typeof describedScope>;

@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test';
+import { offsetName, timeFormatOf, writeTime } from './time-format.ts';
+
+const time = new Date('2026-01-02T15:04:59.999Z');
+const styles = { dateStyle: 'medium', timeStyle: 'short' } as const;
+const written = (locale: string | null, time_zone: string | null): string => {
+  const format = timeFormatOf({ locale, time_zone });
+  const { locale: known = 'en-GB', timeZone = 'UTC' } = format;
+  return `${writeTime(time, { locale: known, timeZone }, styles)} ${offsetName(time, timeZone)}`;
+};
+
+test.each([
+  ['en-GB', 'Europe/Zurich', '2 Jan 2026, 16:04 UTC+1'],
+  ['de-CH', 'Asia/Kolkata', '02.01.2026, 20:34 UTC+5:30'],
+  ['en-US', 'America/New_York', 'Jan 2, 2026, 10:04 AM UTC-5'],
+  ['fa', 'Asia/Tehran', '۱۲ دی ۱۴۰۴، ۱۸:۳۴ UTC+3:30'],
+  ['en-US-u-hc-h23', 'Etc/GMT-14', 'Jan 3, 2026, 05:04 UTC+14'],
+  ['sv', 'Africa/Abidjan', '2 jan. 2026 15:04 UTC'],
+  [null, 'Pacific/Chatham', '3 Jan 2026, 04:49 UTC+13:45'],
+  ['sv', null, '2 jan. 2026 15:04 UTC'],
+])('%p in %p is %p', (locale, zone, text) => {
+  expect(written(locale, zone).replace(/\s/g, ' ')).toBe(text);
+});
+
+test('a locale or a time zone that this runtime does not know counts as not chosen, each by itself', () => {
+  for (const locale of [
+    null,
+    '',
+    'xx',
+    'de_CH',
+    'root',
+    '../x',
+    'e'.repeat(64),
+    'de-DE-u-nu-latn-nonsense-x',
+  ])
+    expect([locale, timeFormatOf({ locale, time_zone: 'Europe/Zurich' })]).toEqual([
+      locale,
+      { locale: undefined, timeZone: 'Europe/Zurich' },
+    ]);
+  for (const time_zone of [null, '', 'Europe/Nowhere', 'Mars', '\u0000', '+99:00'])
+    expect([time_zone, timeFormatOf({ locale: 'sv', time_zone })]).toEqual([
+      time_zone,
+      { locale: 'sv', timeZone: undefined },
+    ]);
+});
+
+test('summer time counts', () => {
+  expect(offsetName(new Date('2026-07-01T12:00:00Z'), 'Europe/London')).toBe('UTC+1');
+  expect(offsetName(new Date('2026-12-01T12:00:00Z'), 'Europe/London')).toBe('UTC');
+});

@@ -1,0 +1,50 @@
+/** How the dates and times that a person sees are written. */
+export interface TimeFormat {
+  /** A BCP 47 language tag. */
+  readonly locale: string | undefined;
+  /** An IANA name. */
+  readonly timeZone: string | undefined;
+}
+
+/** The two members of a profile that decide it. */
+export interface TimePreferences {
+  readonly locale: string | null;
+  readonly time_zone: string | null;
+}
+
+/**
+ * What a profile asks for. Undefined stands for what it leaves open, and for what this runtime does not know: browsers
+ * and releases differ in the locales and time zones that they have data for.
+ */
+export const timeFormatOf = ({ locale, time_zone }: TimePreferences): TimeFormat => ({
+  locale: firstKnown(locale, (tag) => Intl.DateTimeFormat.supportedLocalesOf(tag)[0]),
+  timeZone: firstKnown(time_zone, (timeZone) => {
+    new Intl.DateTimeFormat('en', { timeZone });
+    return timeZone;
+  }),
+});
+
+/** `Intl` throws a RangeError for what it cannot read. */
+function firstKnown(value: string | null, find: (value: string) => string | undefined): string | undefined {
+  try {
+    return value === null || value === '' ? undefined : find(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A moment in this format, without the name of the time zone. */
+export const writeTime = (
+  time: Date,
+  { locale, timeZone }: TimeFormat,
+  styles: Pick<Intl.DateTimeFormatOptions, 'dateStyle' | 'timeStyle'>,
+): string =>
+  new Intl.DateTimeFormat(locale, timeZone === undefined ? styles : { ...styles, timeZone }).format(time);
+
+/** How a time zone differs from UTC at a moment: `UTC`, `UTC+1`, `UTC-3:30`. Undefined is the zone of this device. */
+export function offsetName(time: Date, timeZone: string | undefined): string {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  const format = new Intl.DateTimeFormat('en', { ...zone, timeZoneName: 'shortOffset' });
+  const offset = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  return offset.replace(/^GMT(?:[+-]0)?(?=$|[+-])/, 'UTC');
+}

@@ -1,0 +1,81 @@
+// Users as services see them, on both databases.
+
+import { expect, test } from 'bun:test';
+import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { searchUsers, setDisabled } from './account.ts';
+
+onBothDatabases('users for services', (open) => {
+  test('a user is found by id and by address, disabled or not, until the account is deleted', async () => {
+    const t = await open();
+    const headers = { Authorization: await t.serviceAuthorization('users') };
+    const { access_token: token } = await t.login('Ada@example.com');
+    const me = (await t.ask('GET', '/me', { token })).body;
+    const byId = (id: string = me.id) => t.ask('GET', `/users/${id}`, { headers });
+    const byEmail = (email: unknown) => t.ask('POST', '/users/lookup', { headers, json: { email } });
+    const user = {
+      id: me.id,
+      email: 'Ada@example.com',
+      email_verified: true,
+      name: 'Ada',
+      avatar_url: null,
+      disabled: false,
+      created_at: me.created_at,
+    };
+    for (const answer of [await byId(), await byEmail('ada@EXAMPLE.com')])
+      expect([answer.status, answer.body]).toEqual([200, user]);
+    expect((await t.ask('HEAD', `/users/${me.id}`, { headers })).status).toBe(200);
+
+    await setDisabled(t.ctx, 'ada@example.com', true);
+    for (const answer of [await byId(), await byEmail('Ada@example.com')])
+      expect(answer.body).toEqual({ ...user, disabled: true });
+    await setDisabled(t.ctx, 'ada@example.com', false);
+
+    const again = await t.login('ada@example.com');
+    expect((await t.ask('DELETE', '/me', { token: again.access_token })).status).toBe(204);
+    const missing = [await byId(), await byEmail('ada@example.com'), await byEmail('bob@example.com')];
+    missing.push(await byId('ada'), await byId('%00'), await byId(`usr_${'x'.repeat(22)}`));
+    for (const { status, body } of missing) expect([status, body.error]).toEqual([404, 'not_found']);
+    for (const email of ['', 'ada', 1, null, undefined, `${'x'.repeat(250)}@example.com`]) {
+      const { status, body } = await byEmail(email);
+      expect([email, status, body.error]).toEqual([email, 400, 'invalid_request']);
+      expect(body.error_description).toStartWith('email: ');
+    }
+    await t.close();
+  });
+
+  test('the path of the lookup is not the id of a user', async () => {
+    const t = await open();
+    const headers = { Authorization: await t.serviceAuthorization('users') };
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const answer = await t.ask(method, '/users/lookup', { headers });
+      expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'POST']);
+    }
+    const posted = await t.ask('POST', `/users/usr_${'x'.repeat(22)}`, { headers });
+    expect([posted.status, posted.headers.get('Allow')]).toEqual([405, 'GET, HEAD']);
+    await t.close();
+  });
+
+  test('a search finds a text in addresses and names, a page at a time', async () => {
+    const t = await open();
+    for (const email of ['ada@example.com', 'BOB@example.com', 'eve_100%@example.org']) await t.login(email);
+    const { access_token: accessToken } = await t.login('carol@example.com');
+    await t.api.call('updateProfile', { accessToken, body: { name: 'Ada’s Sister' } });
+    const found = async (text: string, pageSize?: number) =>
+      (await Array.fromAsync(searchUsers(t.ctx, text, pageSize))).map(({ email }) => email);
+    expect(await found('ADA')).toEqual(['ada@example.com', 'carol@example.com']);
+    expect(await found('bob@')).toEqual(['BOB@example.com']);
+    expect(await found('example.org')).toEqual(['eve_100%@example.org']);
+    expect(await found('’s s')).toEqual(['carol@example.com']);
+    // Neither is a placeholder.
+    expect(await found('%')).toEqual(['eve_100%@example.org']);
+    expect(await found('_')).toEqual(['eve_100%@example.org']);
+    expect(await found('nobody')).toEqual([]);
+    const all = await found('');
+    expect(all).toHaveLength(4);
+    for (const pageSize of [1, 2, 3, 4]) expect(await found('', pageSize)).toEqual(all);
+    const before = t.statements.length;
+    await found('example', 2);
+    expect(t.statements.length - before).toBe(3);
+    await t.close();
+  });
+});

@@ -1,0 +1,180 @@
+// Deleting an organization: its members leave, however many there are and whatever else happens, on both databases.
+
+import { expect, test } from 'bun:test';
+import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import type { Context } from '../../platform/context.ts';
+import { deleteOrganization } from './organizations.ts';
+
+const operator = { by: 'operator' } as const;
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error) => error.code ?? error.message,
+  );
+
+let accounts = 0;
+
+/** Accounts without sign-ins, which would take long. */
+async function createAccounts(t: TestApp, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => `usr_${String(++accounts).padStart(22, '0')}`);
+  for (const id of ids) {
+    await t.ctx.db.single.run(
+      `INSERT INTO users (id, email, email_key, email_verified, name, webauthn_user_handle, revision, session_epoch,
+        created_at, updated_at) VALUES ('${id}', '${id}@example.com', '${id}@example.com', 1, 'x', '${id}', 1, 0, 1, 1)`,
+      [],
+    );
+  }
+  return ids;
+}
+
+async function createTeam(t: TestApp, slug: string, count: number): Promise<string[]> {
+  await createOrganization(t.ctx, slug, 'Team');
+  const members = await createAccounts(t, count);
+  for (const [index, id] of members.entries())
+    await addMember(t.ctx, slug, id, index === 0 ? 'owner' : 'member');
+  return members;
+}
+
+/** What the log of each of these accounts says last about an organization; undefined if it says nothing. */
+async function lastChanges(t: TestApp, ids: readonly string[]): Promise<(string | undefined)[]> {
+  const rows = await t.ctx.db.read.run<{ user_id: string; detail: string }>(
+    "SELECT user_id, detail FROM events WHERE type = 'membership_changed' ORDER BY seq",
+    [],
+  );
+  const last = new Map(rows.map(({ user_id, detail }) => [user_id, JSON.parse(detail)]));
+  return ids.map((id) => last.get(id)?.reason ?? last.get(id)?.role);
+}
+
+const count = async (t: TestApp, table: string): Promise<number> =>
+  (await t.ctx.db.read.run(`SELECT 1 FROM ${table}`, [])).length;
+
+onBothDatabases('deleting an organization', (open, dialect) => {
+  test('every member loses it at once and reads so in the log; then the slug is free again', async () => {
+    const t = await open();
+    const headers = { Authorization: await t.serviceAuthorization('organizations') };
+    const { access_token: token } = await t.login();
+    const { id } = (await t.ask('GET', '/me', { token })).body;
+    const [other] = await createTeam(t, 'acme', 1);
+    await addMember(t.ctx, 'acme', id, 'admin');
+    const former = await t.ask('PUT', '/organizations/acme', { headers, json: { name: 'Team' } });
+    expect((await t.ask('DELETE', '/organizations/acme', { headers })).status).toBe(204);
+    expect((await t.ask('DELETE', '/organizations/acme', { headers })).status).toBe(404);
+    expect((await t.ask('GET', '/organizations', { token })).body.organizations).toHaveLength(1);
+    const { body } = await t.ask('GET', '/events', { token });
+    expect(body.events[0]).toMatchObject({
+      type: 'membership_changed',
+      detail: {
+        organization_id: former.body.id,
+        organization: 'acme',
+        name: 'Team',
+        former_role: 'admin',
+        reason: 'organization_deleted',
+        by: 'service',
+      },
+    });
+    expect(body.events[0].detail.role).toBeUndefined();
+    expect(await lastChanges(t, [other!, id])).toEqual(['organization_deleted', 'organization_deleted']);
+    const again = await t.ask('PUT', '/organizations/acme', { headers, json: { name: 'Anew' } });
+    expect(again.status).toBe(201);
+    expect(again.body.id).not.toBe(former.body.id);
+    expect((await t.ask('GET', '/organizations/acme/members', { headers })).body.members).toEqual([]);
+    await t.close();
+  });
+
+  test('a large organization is deleted in batches; an interruption leaves it with its owners', async () => {
+    const t = await open();
+    const members = await createTeam(t, 'large', 250);
+    let transactions = 0;
+    const transaction: Context['db']['transaction'] = (work) =>
+      ++transactions === 3 ? Promise.reject(new Error('interrupted')) : t.ctx.db.transaction(work);
+    const failing = { ...t.ctx, db: { ...t.ctx.db, transaction } };
+    expect(await codeOf(deleteOrganization(failing, 'large', operator))).toBe('interrupted');
+    const left = await t.ctx.db.read.run<{ user_id: string; role: string }>(
+      'SELECT user_id, role FROM memberships',
+      [],
+    );
+    expect(left).toHaveLength(50);
+    expect(left.filter(({ role }) => role === 'owner')).toEqual([{ user_id: members[0]!, role: 'owner' }]);
+    // It can be managed, and deleted again.
+    expect(await codeOf(addMember(t.ctx, 'large', members[5]!, 'admin'))).toBe('done');
+    await deleteOrganization(t.ctx, 'large', operator);
+    expect(await count(t, 'memberships')).toBe(0);
+    expect(await count(t, 'organizations')).toBe(0);
+    expect(new Set(await lastChanges(t, members))).toEqual(new Set(['organization_deleted']));
+    await t.close();
+  }, 30_000);
+
+  test('whoever joins, changes or leaves meanwhile: the organization goes, and each log ends with what is true', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    const joining = await createAccounts(t, 20);
+    for (let round = 0; round < 5; round++) {
+      const slug = `team-${round}`;
+      const members = await createTeam(t, slug, 10);
+      const [changes, deletions] = await Promise.all([
+        Promise.all([
+          ...joining.map((id) => codeOf(addMember(other.ctx, slug, id, 'member'))),
+          ...members.map((id) => codeOf(addMember(other.ctx, slug, id, 'admin'))),
+        ]),
+        Promise.all([1, 2].map(() => codeOf(deleteOrganization(t.ctx, slug, operator)))),
+      ]);
+      expect(deletions).toContain('done');
+      for (const code of [...changes, ...deletions])
+        expect(['done', 'not_found', 'conflict']).toContain(code);
+      expect(await count(t, `organizations WHERE slug = '${slug}'`)).toBe(0);
+      expect(new Set(await lastChanges(t, members))).toEqual(new Set(['organization_deleted']));
+      const ends = await lastChanges(t, joining);
+      // Each change that succeeded is followed by the deletion.
+      expect(ends.filter((end) => end !== undefined && end !== 'organization_deleted')).toEqual([]);
+      const joined = changes
+        .slice(0, joining.length)
+        .flatMap((code, n) => (code === 'done' ? [ends[n]] : []));
+      expect(joined).not.toContain(undefined);
+    }
+    expect(await count(t, 'memberships')).toBe(0);
+    await other.close();
+    await t.close();
+  }, 60_000);
+
+  // SQLite runs one transaction after the other.
+  test.skipIf(dialect === 'sqlite')(
+    'it starts over when somebody joins before the organization is locked, and is 503 if that never ends',
+    async () => {
+      const t = await open();
+      const joining = await createAccounts(t, 30);
+      /** In each of the next transactions, somebody joins once it has locked the members that it found. */
+      const whileJoining = (most: number): Context => {
+        let joined = 0;
+        const transaction: Context['db']['transaction'] = (work) =>
+          t.ctx.db.transaction((tx) => {
+            let isDone = ++joined > most;
+            const run: typeof tx.run = async (text, values) => {
+              const rows = await tx.run(text, values);
+              if (!isDone && text.includes('from "users"')) {
+                isDone = true;
+                await addMember(t.ctx, 'acme', joining[joined]!, 'member');
+              }
+              return rows as never;
+            };
+            return work({ dialect: tx.dialect, run });
+          });
+        return { ...t.ctx, db: { ...t.ctx.db, transaction } };
+      };
+      await createTeam(t, 'acme', 2);
+      const endless = deleteOrganization(whileJoining(joining.length), 'acme', operator);
+      expect(await codeOf(endless)).toBe('temporarily_unavailable');
+      const members = await count(t, 'memberships');
+      expect(members).toBeGreaterThan(2);
+      await createTeam(t, 'other', 1);
+      expect(await codeOf(deleteOrganization(whileJoining(0), 'acme', operator))).toBe('done');
+      await createTeam(t, 'acme', 2);
+      expect(await codeOf(deleteOrganization(whileJoining(3), 'acme', operator))).toBe('done');
+      expect(await count(t, 'memberships')).toBe(1);
+      const changes = await lastChanges(t, joining.slice(1, 21));
+      expect(new Set(changes)).toEqual(new Set(['organization_deleted']));
+      await t.close();
+    },
+  );
+});

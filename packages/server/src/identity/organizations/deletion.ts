@@ -1,0 +1,49 @@
+import type { Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { lockAccountRows } from '../../platform/database/locks.ts';
+import { type ChangedBy, recordMembershipChange } from './membership-changes.ts';
+import * as store from './store.ts';
+
+/** How many members leave in one transaction, which keeps their accounts locked. */
+const batchSize = 100;
+
+/** Raced: members joined meanwhile, and nothing was changed. */
+type Outcome = 'deleted' | 'more' | 'raced';
+
+/**
+ * Removes the next members, and with the last of them the organization. Accounts are locked before the organization, as
+ * in every transaction that locks both. So somebody may join until the organization is locked; then the batch has changed
+ * nothing and starts over.
+ */
+export async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy): Promise<Outcome> {
+  const found = await nextMembers(tx, id);
+  const accounts = await lockAccountRows(tx, { ids: JSON.stringify(found.userIds) });
+  const [organization] = await store.lockOrganization(tx, { id });
+  if (!organization) return 'deleted';
+
+  const locked = accounts.map((account) => account.id);
+  const { userIds, isLast } = await nextMembers(tx, id);
+  if (isLast && userIds.some((userId) => !locked.includes(userId))) return 'raced';
+  const batch = { organization_id: id, user_ids: JSON.stringify(locked) };
+  const removed = await store.deleteMemberships(tx, batch);
+  if (isLast) await store.deleteOrganization(tx, { id });
+  for (const { user_id: userId, role: from } of removed) {
+    const change = { userId, organization, from, to: null, reason: 'organization_deleted' } as const;
+    await recordMembershipChange(ctx, tx, change, by);
+  }
+  if (isLast) return 'deleted';
+  return removed.length > 0 ? 'more' : 'raced';
+}
+
+/** The members of the next batch, which are all that are left if it is the last. Owners leave after all others. */
+async function nextMembers(
+  tx: Executor,
+  id: string,
+): Promise<{ readonly userIds: readonly string[]; readonly isLast: boolean }> {
+  const oneMore = { organization_id: id, limit: batchSize + 1 };
+  const others = await store.listSomeOtherThanOwners(tx, oneMore);
+  const members = others.length > batchSize ? others : await store.listSomeMembers(tx, oneMore);
+  const isLast = members.length <= batchSize;
+  const batch = isLast || others.length === 0 ? members : others;
+  return { userIds: batch.slice(0, batchSize).map(({ user_id }) => user_id), isLast };
+}

@@ -1,0 +1,405 @@
+// Organizations and their members as services manage them, on both databases.
+
+import { expect, test } from 'bun:test';
+import type { ServiceRight } from '@latchkey/contract/services';
+import { type Answer, type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+
+type AskAs = (method: string, path: string, ask?: Ask) => Promise<Answer>;
+
+/** Sends requests with a new service key that has these rights. */
+async function asService(t: TestApp, ...rights: ServiceRight[]): Promise<AskAs> {
+  const Authorization = await t.serviceAuthorization(...rights);
+  return (method, path, ask) => t.ask(method, path, { ...ask, headers: { ...ask?.headers, Authorization } });
+}
+
+const idOf = async (t: TestApp, email: string): Promise<string> => {
+  const { access_token: accessToken } = await t.login(email);
+  return (await t.api.call('getProfile', { accessToken })).id;
+};
+
+const outcome = ({ status, body }: Answer) => [status, body?.error ?? 'ok'];
+
+/** The events of a user about organizations, newest first. */
+async function changesOf(t: TestApp, userId: string): Promise<Record<string, string>[]> {
+  const rows = await t.ctx.db.read.run<{ detail: string }>(
+    `SELECT detail FROM events WHERE user_id = '${userId}' AND type = 'membership_changed' ORDER BY seq DESC`,
+    [],
+  );
+  return rows.map(({ detail }) => JSON.parse(detail));
+}
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+onBothDatabases('organizations for services', (open) => {
+  test('PUT creates an organization, renames it, and changes nothing when repeated', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    const put = (name: unknown, headers = {}) =>
+      ask('PUT', '/organizations/acme', { json: { name }, headers });
+    const made = await put('Acme');
+    expect(made.status).toBe(201);
+    expect(made.body).toEqual({
+      id: expect.stringMatching(/^org_[\w-]{22}$/),
+      slug: 'acme',
+      name: 'Acme',
+      created_at: time,
+    });
+    t.pass(60);
+    for (const name of ['Acme', 'Acme Inc.', 'Acme Inc.']) {
+      const answer = await put(name);
+      expect([answer.status, answer.body]).toEqual([200, { ...made.body, name }]);
+    }
+    for (const name of ['', ' ', 'x'.repeat(101), 'a\u0007b', 1, null, undefined]) {
+      const { status, body } = await put(name);
+      expect([name, status, body.error]).toEqual([name, 400, 'invalid_request']);
+      expect(body.error_description).toStartWith('name: ');
+    }
+    await t.close();
+  });
+
+  test('with If-None-Match: * PUT only creates, with If-Match: * it only renames', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    const put = async (slug: string, headers: Record<string, string>) =>
+      outcome(await ask('PUT', `/organizations/${slug}`, { json: { name: 'A' }, headers }));
+    const failed = [412, 'precondition_failed'];
+    expect(await put('acme', { 'If-Match': '*' })).toEqual(failed);
+    expect(await put('acme', { 'If-Match': '*', 'If-None-Match': '*' })).toEqual(failed);
+    expect(await put('acme', { 'If-None-Match': '*' })).toEqual([201, 'ok']);
+    expect(await put('acme', { 'If-None-Match': '*' })).toEqual(failed);
+    expect(await put('acme', { 'If-Match': '*', 'If-None-Match': '*' })).toEqual(failed);
+    expect(await put('acme', { 'If-Match': ' * ' })).toEqual([200, 'ok']);
+    // Organizations have no entity tags, so none ever matches.
+    expect(await put('acme', { 'If-Match': '"a"' })).toEqual(failed);
+    expect(await put('none', { 'If-Match': '"a"' })).toEqual(failed);
+    expect(await put('acme', { 'If-None-Match': '"a"' })).toEqual([200, 'ok']);
+    expect(await put('other', { 'If-None-Match': '"a", "b"' })).toEqual([201, 'ok']);
+    // What would fail anyway fails as such. @see RFC 9110 section 13.2.1
+    expect(await put('Acme', { 'If-Match': '*' })).toEqual([400, 'invalid_request']);
+    await t.close();
+  });
+
+  test('of many requests that create the same organization at once, exactly one gets 201', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    for (let round = 0; round < 5; round++) {
+      const put = (n: number, headers = {}) =>
+        ask('PUT', `/organizations/acme-${round}`, { json: { name: `Acme ${n}` }, headers });
+      const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => put(n)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 201]);
+      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    }
+    await t.close();
+  });
+
+  test('a slug has up to 39 lower-case letters and digits, with single hyphens between them', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    for (const slug of ['a', '0', 'a-b', 'a'.repeat(39), Array(20).fill('a').join('-')]) {
+      expect((await ask('PUT', `/organizations/${slug}`, { json: { name: 'A' } })).status).toBe(201);
+      expect((await ask('GET', `/organizations/${slug}/members`)).status).toBe(200);
+      expect((await ask('DELETE', `/organizations/${slug}`)).status).toBe(204);
+    }
+    const before = t.statements.length;
+    const bad = [
+      'A',
+      '-a',
+      'a-',
+      'a--b',
+      'a_b',
+      'a.b',
+      '%C3%A4',
+      '%00',
+      'a%2Fb',
+      'a'.repeat(40),
+      'a'.repeat(81),
+    ];
+    for (const slug of bad) {
+      const made = await ask('PUT', `/organizations/${slug}`, { json: { name: 'A' } });
+      expect([slug, ...outcome(made)]).toEqual([slug, 400, 'invalid_request']);
+      expect(made.body.error_description).toStartWith('slug: ');
+      for (const [method, path] of [
+        ['DELETE', ''],
+        ['GET', '/members'],
+        ['GET', `/members/usr_${'x'.repeat(22)}`],
+        ['PUT', `/members/usr_${'x'.repeat(22)}`],
+        ['DELETE', `/members/usr_${'x'.repeat(22)}`],
+      ] as const) {
+        const json = method === 'PUT' ? { json: { role: 'member' } } : {};
+        const answer = await ask(method, `/organizations/${slug}${path}`, json);
+        expect([slug, method, path, ...outcome(answer)]).toEqual([slug, method, path, 404, 'not_found']);
+      }
+    }
+    expect(t.statements.slice(before).filter((text) => text.startsWith('insert'))).toEqual([]);
+    await t.close();
+  });
+
+  test('an organization whose slug only an earlier release allowed can still be managed', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    const slug = `a--${'b'.repeat(61)}`;
+    await t.ctx.db.single.run(
+      `INSERT INTO organizations (id, slug, name, personal, created_at) VALUES ('org_old', '${slug}', 'Old', 0, 1)`,
+      [],
+    );
+    const userId = await idOf(t, 'ada@example.com');
+    const renamed = await ask('PUT', `/organizations/${slug}`, { json: { name: 'New' } });
+    expect([renamed.status, renamed.body.name]).toEqual([200, 'New']);
+    const member = await ask('PUT', `/organizations/${slug}/members/${userId}`, { json: { role: 'owner' } });
+    expect(member.status).toBe(200);
+    expect((await ask('DELETE', `/organizations/${slug}`)).status).toBe(204);
+    await t.close();
+  });
+
+  test('a personal organization can be read, but not renamed, deleted or joined', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
+    const [{ slug }] = (await t.ctx.db.read.run<{ slug: string }>(
+      `SELECT slug FROM organizations o JOIN memberships m ON m.organization_id = o.id WHERE m.user_id = '${ada}'`,
+      [],
+    )) as [{ slug: string }];
+    const path = `/organizations/${slug}`;
+    const members = [{ user_id: ada, name: 'ada', role: 'owner', joined_at: time }];
+    const list = async () => (await ask('GET', `${path}/members`)).body;
+    expect(await list()).toEqual({ members, next_cursor: null });
+    const conflict = [409, 'conflict'];
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }] as Record<string, string>[])
+      expect(outcome(await ask('PUT', path, { json: { name: 'Mine' }, headers }))).toEqual(conflict);
+    expect(outcome(await ask('DELETE', path))).toEqual(conflict);
+    for (const userId of [ada, bob]) {
+      const json = { role: 'member' };
+      expect(outcome(await ask('PUT', `${path}/members/${userId}`, { json }))).toEqual(conflict);
+      expect(outcome(await ask('DELETE', `${path}/members/${userId}`))).toEqual(conflict);
+    }
+    expect(await list()).toEqual({ members, next_cursor: null });
+    await t.close();
+  });
+
+  test('each change of a membership is one event in the log of the member, and a repetition is none', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    const ada = await idOf(t, 'ada@example.com');
+    const { body: organization } = await ask('PUT', '/organizations/acme', { json: { name: 'Acme' } });
+    const path = `/organizations/acme/members/${ada}`;
+    expect(outcome(await ask('GET', path))).toEqual([404, 'not_found']);
+    expect(outcome(await ask('DELETE', path))).toEqual([404, 'not_found']);
+    const seen: Answer[] = [];
+    for (const role of ['member', 'member', 'admin', 'owner', 'owner']) {
+      const answer = await ask('PUT', path, { json: { role } });
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        { user_id: ada, name: 'ada', role, joined_at: seen[0]?.body.joined_at ?? time },
+      ]);
+      expect((await ask('GET', path)).body).toEqual(answer.body);
+      seen.push(answer);
+      t.pass(60);
+    }
+    for (const role of ['king', '', 1, null, undefined]) {
+      const { status, body } = await ask('PUT', path, { json: { role } });
+      expect([role, status, body.error]).toEqual([role, 400, 'invalid_request']);
+      expect(body.error_description).toStartWith('role: ');
+    }
+    await addMember(t.ctx, 'acme', await idOf(t, 'bob@example.com'), 'owner');
+    expect((await ask('DELETE', path)).status).toBe(204);
+    expect(outcome(await ask('DELETE', path))).toEqual([404, 'not_found']);
+    const about = {
+      organization_id: organization.id,
+      organization: 'acme',
+      name: 'Acme',
+      by: 'service',
+      service_id: expect.stringMatching(/^svc_/),
+    };
+    expect(await changesOf(t, ada)).toEqual([
+      { ...about, former_role: 'owner' },
+      { ...about, former_role: 'admin', role: 'owner' },
+      { ...about, former_role: 'member', role: 'admin' },
+      { ...about, role: 'member' },
+    ]);
+    // The person reads them. They carry no place: it would be that of the service.
+    const { access_token: token } = await t.login('ada@example.com');
+    const { body } = await t.ask('GET', '/events', { token });
+    expect(body.events.find(({ type }: { type: string }) => type === 'membership_changed')).toMatchObject({
+      session_id: null,
+      ip_address: null,
+      user_agent: null,
+      detail: { organization: 'acme', former_role: 'owner' },
+    });
+    await t.close();
+  });
+
+  test('an organization begins without an owner; once it has one, the last owner stays', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    const path = (userId: string) => `/organizations/acme/members/${userId}`;
+    const put = async (userId: string, role: string) =>
+      outcome(await ask('PUT', path(userId), { json: { role } }));
+    const remove = async (userId: string) => outcome(await ask('DELETE', path(userId)));
+    for (const role of ['member', 'admin', 'member']) expect(await put(ada, role)).toEqual([200, 'ok']);
+    expect(await remove(ada)).toEqual([204, 'ok']);
+    expect(await put(ada, 'owner')).toEqual([200, 'ok']);
+    expect(await put(bob, 'admin')).toEqual([200, 'ok']);
+    const events = (await changesOf(t, ada)).length;
+    for (const role of ['admin', 'member']) expect(await put(ada, role)).toEqual([409, 'conflict']);
+    expect(await remove(ada)).toEqual([409, 'conflict']);
+    expect(await put(ada, 'owner')).toEqual([200, 'ok']);
+    expect(await changesOf(t, ada)).toHaveLength(events);
+    const { access_token: token } = await t.login('ada@example.com');
+    expect(outcome(await t.ask('DELETE', '/me', { token }))).toEqual([409, 'conflict']);
+    expect(await put(bob, 'owner')).toEqual([200, 'ok']);
+    expect(await put(ada, 'member')).toEqual([200, 'ok']);
+    expect(await remove(bob)).toEqual([409, 'conflict']);
+    expect((await t.ask('DELETE', '/me', { token })).status).toBe(204);
+    await t.close();
+  });
+
+  test('of two owners who are demoted, removed or deleted at the same moment, one stays', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    const Authorization = await t.serviceAuthorization('organizations');
+    const headers = { Authorization };
+    type Leave = (node: TestApp, slug: string, userId: string, token: string) => Promise<Answer>;
+    const demote: Leave = (node, slug, id) =>
+      node.ask('PUT', `/organizations/${slug}/members/${id}`, { headers, json: { role: 'member' } });
+    const remove: Leave = (node, slug, id) =>
+      node.ask('DELETE', `/organizations/${slug}/members/${id}`, { headers });
+    const erase: Leave = (node, _, __, token) => node.ask('DELETE', '/me', { token });
+    let n = 0;
+    for (const pair of [
+      [demote, demote],
+      [remove, remove],
+      [demote, remove],
+      [demote, erase],
+      [remove, erase],
+      [erase, erase],
+    ] as const) {
+      for (let round = 0; round < 4; round++, n++) {
+        const slug = `team-${n}`;
+        await createOrganization(t.ctx, slug, 'Team');
+        const owners: { id: string; token: string }[] = [];
+        for (const email of [`ada-${n}@example.com`, `bob-${n}@example.com`]) {
+          const { access_token: token } = await t.login(email);
+          const { id } = await t.api.call('getProfile', { accessToken: token });
+          await addMember(t.ctx, slug, id, 'owner');
+          owners.push({ id, token });
+        }
+        const answers = await Promise.all(
+          pair.map((leave, side) =>
+            leave(side === 0 ? t : other, slug, owners[side]!.id, owners[side]!.token),
+          ),
+        );
+        expect(answers.map(({ status }) => status).toSorted()[1]).toBe(409);
+        expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
+        const { body } = await t.ask('GET', `/organizations/${slug}/members`, { headers });
+        const roles = body.members.map(({ role }: { role: string }) => role);
+        expect(roles.filter((role: string) => role === 'owner')).toHaveLength(1);
+      }
+    }
+    await other.close();
+    await t.close();
+  }, 60_000);
+
+  test('an unknown account or organization is 404, and a disabled user can be a member', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    const ada = await idOf(t, 'ada@example.com');
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    const json = { role: 'member' };
+    const unknown = `usr_${'x'.repeat(22)}`;
+    for (const path of [`acme/members/${unknown}`, `nowhere/members/${ada}`, 'acme/members/ada']) {
+      for (const [method, sent] of [
+        ['GET', {}],
+        ['PUT', { json }],
+        ['DELETE', {}],
+      ] as const) {
+        const answer = await ask(method, `/organizations/${path}`, sent);
+        expect([method, path, ...outcome(answer)]).toEqual([method, path, 404, 'not_found']);
+      }
+    }
+    expect((await ask('GET', '/organizations/nowhere/members')).status).toBe(404);
+    expect((await ask('DELETE', '/organizations/nowhere')).status).toBe(404);
+    await t.ctx.db.single.run(`UPDATE users SET disabled_at = 1 WHERE id = '${ada}'`, []);
+    expect((await ask('PUT', `/organizations/acme/members/${ada}`, { json })).status).toBe(200);
+    await t.close();
+  });
+
+  test('members are listed once each, oldest membership first, whatever the page limit', async () => {
+    const t = await open();
+    const ask = await asService(t, 'organizations');
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    await createOrganization(t.ctx, 'other', 'Other');
+    const ids: string[] = [];
+    for (let n = 0; n < 12; n++) {
+      const id = await idOf(t, `user-${n}@example.com`);
+      ids.push(id);
+      if (n % 3 === 0) t.pass(1);
+    }
+    const frozen = t.ctx.clock();
+    for (const [n, id] of ids.entries()) {
+      // Several joined in the same millisecond.
+      const ctx = { ...t.ctx, clock: () => frozen + Math.floor(n / 4) };
+      await addMember(ctx, 'acme', id, 'member');
+      await addMember(ctx, 'other', id, 'member');
+    }
+    const whole = (await ask('GET', '/organizations/acme/members?limit=100')).body;
+    expect(whole.next_cursor).toBeNull();
+    expect(whole.members.map(({ user_id }: { user_id: string }) => user_id).toSorted()).toEqual(
+      ids.toSorted(),
+    );
+    const times = whole.members.map(({ joined_at }: { joined_at: string }) => joined_at);
+    expect(times).toEqual(times.toSorted());
+    for (const limit of [1, 5, 12]) {
+      const found = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const query: string = `?limit=${limit}${cursor && `&cursor=${cursor}`}`;
+        const { body } = await ask('GET', `/organizations/acme/members${query}`);
+        expect(body.members.length).toBeLessThanOrEqual(limit);
+        found.push(...body.members);
+        cursor = body.next_cursor;
+      }
+      expect(found).toEqual(whole.members);
+    }
+    for (const query of ['limit=0', 'limit=101', 'cursor=x'])
+      expect((await ask('GET', `/organizations/acme/members?${query}`)).status).toBe(400);
+    await t.close();
+  });
+
+  test('every operation needs the right it names, and a user has none of them', async () => {
+    const t = await open();
+    const ada = await idOf(t, 'ada@example.com');
+    const { access_token: token } = await t.login('ada@example.com');
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    await addMember(t.ctx, 'acme', ada, 'member');
+    const member = `/organizations/acme/members/${ada}`;
+    const calls: [string, string, ServiceRight[], object?][] = [
+      ['GET', `/users/${ada}`, ['users']],
+      ['POST', '/users/lookup', ['users'], { email: 'ada@example.com' }],
+      ['PUT', '/organizations/acme', ['organizations'], { name: 'Acme' }],
+      ['GET', '/organizations/acme/members', ['organizations']],
+      ['GET', member, ['users', 'organizations']],
+      ['PUT', member, ['organizations'], { role: 'admin' }],
+      ['DELETE', member, ['organizations']],
+      ['DELETE', '/organizations/acme', ['organizations']],
+    ];
+    for (const [method, path, rights, json] of calls) {
+      const sent = json ? { json } : {};
+      const denied = async (ask: AskAs) => outcome(await ask(method, path, sent));
+      for (const others of [[], ['feed', 'delegate'], ['users'], ['organizations']] as ServiceRight[][]) {
+        if (others.some((right) => rights.includes(right))) continue;
+        expect([path, await denied(await asService(t, ...others))]).toEqual([
+          path,
+          [403, 'unauthorized_client'],
+        ]);
+      }
+      expect(await denied((m, p, a) => t.ask(m, p, { ...a, token }))).toEqual([401, 'invalid_client']);
+    }
+    for (const [method, path, rights, json] of calls) {
+      const ask = await asService(t, rights[0]!);
+      expect((await ask(method, path, json ? { json } : {})).status).toBeLessThan(300);
+    }
+    await t.close();
+  });
+});

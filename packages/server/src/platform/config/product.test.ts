@@ -1,0 +1,177 @@
+// The settings that name the product: its name, links and logo.
+
+import { expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pngLogo } from '../../../../../tests/support/logos.ts';
+import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { type Config, readConfig } from './config.ts';
+import { ConfigError } from './config-error.ts';
+import { maxLogoBytes } from './logo.ts';
+
+function refusal(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+const productOf = (env: Record<string, string>): Config['product'] => readConfig(env).product;
+
+/** Writes a file and returns its path. */
+function file(name: string, content: string | Uint8Array): string {
+  const path = join(temporaryDirectory(), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><path d="M0 0h40v10z"/></svg>';
+
+test('without settings the product is Latchkey, with no links and no logo', () => {
+  expect(productOf({})).toEqual({
+    name: 'Latchkey',
+    url: undefined,
+    supportUrl: undefined,
+    logo: undefined,
+  });
+});
+
+test.each([
+  'Acme',
+  'Zürich 暗号',
+  'A',
+  'x'.repeat(40),
+  '𝒜'.repeat(40),
+  '<script>alert(1)</script>',
+  '{{footer}} & "Co"',
+])('LATCHKEY_PRODUCT_NAME accepts %p', (name) => {
+  expect(productOf({ LATCHKEY_PRODUCT_NAME: name }).name).toBe(name);
+  expect(productOf({ LATCHKEY_PRODUCT_NAME: ` ${name} ` }).name).toBe(name);
+});
+
+test.each([
+  'x'.repeat(41),
+  'Acme\nInc',
+  'Acme\r\nBcc: eve@example.com',
+  'Ac\u0000me',
+  '\u202eemcA',
+  'Ac\u200bme',
+  '\u200b',
+  'Ac  me',
+  '\u2800',
+  'Acme\ud800',
+])('LATCHKEY_PRODUCT_NAME refuses %j', (name) => {
+  expect(refusal(() => readConfig({ LATCHKEY_PRODUCT_NAME: name }))).toMatch(
+    /^LATCHKEY_PRODUCT_NAME must be .+\.$/,
+  );
+});
+
+const links = [
+  ['LATCHKEY_PRODUCT_URL', 'url'],
+  ['LATCHKEY_SUPPORT_URL', 'supportUrl'],
+] as const;
+for (const [setting, member] of links) {
+  test.each([
+    ['https://acme.example', 'https://acme.example/'],
+    ['https://Acme.example/help?topic=sign-in#top', 'https://acme.example/help?topic=sign-in#top'],
+    ['https://bücher.example/"x"', 'https://xn--bcher-kva.example/%22x%22'],
+    ['http://localhost:3000/help', 'http://localhost:3000/help'],
+    ['http://127.0.0.1/', 'http://127.0.0.1/'],
+    ['http://[::1]:8080/a', 'http://[::1]:8080/a'],
+  ])(`${setting} accepts %p`, (url, written) => {
+    expect(productOf({ [setting]: url })[member]).toBe(written);
+  });
+
+  test.each([
+    'acme.example',
+    'http://acme.example',
+    'http://localhost.acme.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'mailto:help@acme.example',
+    'https://',
+    'https://user:password@acme.example/',
+    'https://acme.example/a b',
+    'https://acme.example/\\a',
+    'https:acme.example',
+    `https://acme.example/${'x'.repeat(2048)}`,
+  ])(`${setting} refuses %p`, (url) => {
+    expect(refusal(() => readConfig({ [setting]: url }))).toMatch(new RegExp(`^${setting} must be .+\\.$`));
+  });
+}
+
+test('LATCHKEY_LOGO accepts an SVG and a PNG, and knows their size', () => {
+  const png = pngLogo(3, 2);
+  expect(productOf({ LATCHKEY_LOGO: file('logo.png', png) }).logo).toEqual({
+    type: 'image/png',
+    bytes: png,
+    size: { width: 3, height: 2 },
+  });
+  expect(productOf({ LATCHKEY_LOGO: file('Logo.SVG', svg) }).logo).toEqual({
+    type: 'image/svg+xml',
+    bytes: new Uint8Array(Buffer.from(svg)),
+    size: { width: 40, height: 10 },
+  });
+});
+
+test.each([
+  `\ufeff<?xml version="1.0" encoding="UTF-8"?>\n<!-- made by hand -->\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n${svg}\n<!-- end -->\n`,
+  "<svg\n  xmlns='http://www.w3.org/2000/svg'/>",
+])('LATCHKEY_LOGO accepts the SVG %p', (text) => {
+  expect(productOf({ LATCHKEY_LOGO: file('logo.svg', text) }).logo?.type).toBe('image/svg+xml');
+});
+
+const png = pngLogo(1, 1);
+const broken: [string, string, string | Uint8Array][] = [
+  ['HTML that is named .svg', 'logo.svg', '<!doctype html><svg xmlns="http://www.w3.org/2000/svg"></svg>'],
+  ['an SVG without its namespace', 'logo.svg', '<svg viewBox="0 0 1 1"></svg>'],
+  ['an SVG that is cut short', 'logo.svg', svg.slice(0, -3)],
+  ['an SVG that is not UTF-8', 'logo.svg', Buffer.from(`<!-- \xff -->${svg}`, 'latin1')],
+  [
+    'an SVG that declares entities',
+    'logo.svg',
+    `<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;">]>${svg}`,
+  ],
+  ['an SVG that is compressed', 'logo.svg', Bun.gzipSync(Buffer.from(svg))],
+  ['an SVG with text behind many comments', 'logo.svg', `${svg}${'<!-- x -->'.repeat(2000)}x`],
+  ['an SVG with text before it, behind many comments', 'logo.svg', `${'<!-- x -->'.repeat(2000)}x${svg}`],
+  ['a PNG that is named .svg', 'logo.svg', png],
+  ['an SVG that is named .png', 'logo.png', svg],
+  ['a PNG that is cut short', 'logo.png', png.slice(0, -5)],
+  ['a PNG with something behind it', 'logo.png', Buffer.concat([png, Buffer.from('<script>')])],
+  ['a PNG without pixels', 'logo.png', pngLogo(0, 1)],
+  ['an empty file', 'logo.png', ''],
+  ['a file that is too large', 'logo.svg', svg.replace('>', `>${' '.repeat(maxLogoBytes)}`)],
+  ['a JPEG', 'logo.jpeg', Buffer.from([0xff, 0xd8, 0xff])],
+];
+test.each(broken)('LATCHKEY_LOGO refuses %s', (_, name, content) => {
+  const path = file(name, content);
+  expect(refusal(() => readConfig({ LATCHKEY_LOGO: path }))).toMatch(/^LATCHKEY_LOGO .+\.$/);
+});
+
+test('LATCHKEY_LOGO refuses a file that is too large or missing, and a directory, and says which', () => {
+  const large = refusal(() => readConfig({ LATCHKEY_LOGO: file('logo.svg', ' '.repeat(maxLogoBytes + 1)) }));
+  expect(large).toContain('64 KiB');
+  const directory = join(temporaryDirectory(), 'logo.svg');
+  mkdirSync(directory);
+  expect(refusal(() => readConfig({ LATCHKEY_LOGO: directory }))).toContain(directory);
+  expect(refusal(() => readConfig({ LATCHKEY_LOGO: `${directory}/nowhere.svg` }))).toContain('nowhere.svg');
+});
+
+test('the default sender has the name of the product, quoted where the syntax of addresses needs it', () => {
+  const senderOf = (name: string) => readConfig({ LATCHKEY_PRODUCT_NAME: name }).mailFrom;
+  expect(senderOf('Acme 7')).toBe('Acme 7 <no-reply@localhost>');
+  expect(senderOf('Acme, "Inc" <b>')).toBe('"Acme, \\"Inc\\" <b>" <no-reply@localhost>');
+  const env = { LATCHKEY_PRODUCT_NAME: 'Acme', LATCHKEY_MAIL_FROM: 'a@example.com' };
+  expect(readConfig(env).mailFrom).toBe('a@example.com');
+});
+
+test('a wrong logo stops the start', async () => {
+  const env = { LATCHKEY_LOGO: file('logo.png', svg), PORT: '1' };
+  const { code, stderr } = await runOperator(env, 'serve');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/LATCHKEY_LOGO .+ is not a PNG image\.\n$/);
+});

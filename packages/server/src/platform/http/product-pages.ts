@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { Logo } from '../config/logo.ts';
+import type { Product } from '../config/product.ts';
+import { escapeHtml } from '../values/html.ts';
+import { type StoredFile, storeFile } from './stored-file.ts';
+
+export const logoPath = '/logo';
+
+/** The icon of a product without a logo. `.mark` in the style sheet draws the same. */
+const defaultIcon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='5.5' r='4' fill='%230b57b4'/%3E%3Cpath d='M6.5 8h3l1.5 7H5z' fill='%230b57b4'/%3E%3C/svg%3E";
+
+const places = /\{\{(name|icon|logo|footer)\}\}/g;
+
+/**
+ * Writes the product into the HTML of a page, once, when the service starts: so pages stay files with an entity tag, and
+ * show the name with their first paint. All places are filled in one pass, so a name that looks like a place stays text.
+ */
+export function withProduct(html: string, product: Product): string {
+  const values: Readonly<Record<string, string>> = {
+    name: escapeHtml(product.name),
+    icon: product.logo === undefined ? defaultIcon : logoUrl(product.logo),
+    logo: product.logo === undefined ? '<span class="mark"></span>' : logoImage(product.logo),
+    footer: footer(product),
+  };
+  return html.replace(places, (place, name: string) => values[name] ?? place);
+}
+
+/** Another file has another address, so a page never shows an old logo from a cache. */
+const logoUrl = ({ bytes }: Logo): string => {
+  const version = createHash('sha256').update(bytes).digest('base64url').slice(0, 8);
+  return `${logoPath}?v=${version}`;
+};
+
+/** Decorative: the name stands beside it. */
+function logoImage(logo: Logo): string {
+  const { size } = logo;
+  const ratio = size === undefined ? '' : ` width="${size.width}" height="${size.height}"`;
+  return `<img class="logo" src="${logoUrl(logo)}" alt=""${ratio}>`;
+}
+
+function footer({ name, url, supportUrl }: Product): string {
+  const links = [
+    ...(url === undefined ? [] : [`<a href="${escapeHtml(url)}">${escapeHtml(name)}</a>`]),
+    ...(supportUrl === undefined ? [] : [`<a href="${escapeHtml(supportUrl)}">Help</a>`]),
+  ];
+  return links.length === 0 ? '' : `<footer>${links.join('\n')}</footer>\n`;
+}
+
+const logoMaxAgeSeconds = 86_400;
+
+/**
+ * For a browser that opens the logo itself and not as an image of a page: no scripts, no requests, no frames, and an
+ * origin of its own. Its own styles are part of an SVG image.
+ */
+const logoContentSecurityPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
+interface StoredLogo {
+  readonly file: StoredFile;
+  /** Of the response. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The logo, ready to be served; undefined without a logo. */
+export function storeLogo({ logo }: Product): StoredLogo | undefined {
+  if (logo === undefined) return undefined;
+  return {
+    file: storeFile(logo.bytes),
+    headers: {
+      'Content-Type': logo.type,
+      'Content-Security-Policy': logoContentSecurityPolicy,
+      'Cache-Control': `public, max-age=${logoMaxAgeSeconds}`,
+    },
+  };
+}

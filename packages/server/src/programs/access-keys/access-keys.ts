@@ -1,0 +1,95 @@
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { CreatedKey, Key, NewKey } from '@latchkey/contract/keys';
+import { everything } from '@latchkey/contract/scopes';
+import type { AuthorizationDetails } from '@latchkey/contract/services';
+import { lockAccount } from '../../identity/account/account.ts';
+import type { Caller, Context } from '../../platform/context.ts';
+import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
+import { AuthError } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
+import { requireActiveSession, startKey } from '../../sessions/sessions.ts';
+import * as store from './store.ts';
+
+/**
+ * Creates a key for the caller's account. The result is the only time the key is shown.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`, `invalid_authorization_details`; `conflict` when the account has
+ * too many
+ */
+export async function createKey(
+  ctx: Context,
+  caller: Caller,
+  { name, expires_in, ...requested }: NewKey,
+  client: ClientInfo,
+): Promise<CreatedKey> {
+  const details =
+    requested.authorization_details === undefined
+      ? undefined
+      : checkAuthorizationDetails(requested.authorization_details);
+  const { scope, resource } = await resolveAccess(ctx, requested);
+  return ctx.db.transaction(async (tx) => {
+    await lockAccount(tx, caller.userId);
+    await requireActiveSession(ctx, tx, caller);
+    const [active] = await store.countKeys(tx, { user_id: caller.userId, now: ctx.clock() });
+    if (!active || active.keys >= fieldLimits.keys) throw tooManyKeys();
+    const access = { scope: scope ?? everything, resource };
+    const { id, key, createdAt, expiresAt } = await startKey(
+      ctx,
+      tx,
+      { caller, client },
+      {
+        ...access,
+        name,
+        authorizationDetails: details === undefined ? null : JSON.stringify(details),
+        expiresInSeconds: expires_in,
+      },
+    );
+    return {
+      id,
+      key,
+      name,
+      ...access,
+      ...(details === undefined ? {} : { authorization_details: details }),
+      created_at: new Date(createdAt).toISOString(),
+      expires_at: new Date(expiresAt).toISOString(),
+      last_used_at: null,
+    };
+  });
+}
+
+const tooManyKeys = () =>
+  new AuthError('conflict', `An account can have at most ${fieldLimits.keys} keys. Remove one first.`);
+
+/** One page of the user's active keys, newest first. */
+export async function listKeys(
+  ctx: Context,
+  owner: { readonly userId: string },
+  page: PageRequest,
+): Promise<{ keys: Key[]; next_cursor: string | null }> {
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const rows = await store.listKeys(ctx.db.read, {
+    user_id: owner.userId,
+    now: ctx.clock(),
+    before_time: before.time,
+    before_id: before.id,
+    limit: page.limit + 1,
+  });
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
+    time: row.created_at,
+    id: row.id,
+  }));
+  return { keys: entries.map(keyOf), next_cursor };
+}
+
+const keyOf = (row: Awaited<ReturnType<typeof store.listKeys>>[number]): Key => ({
+  id: row.id,
+  name: row.client_name ?? '',
+  scope: row.scope ?? everything,
+  resource: row.resource,
+  ...(row.authorization_details === null
+    ? {}
+    : { authorization_details: JSON.parse(row.authorization_details) as AuthorizationDetails }),
+  created_at: new Date(row.created_at).toISOString(),
+  expires_at: new Date(row.expires_at).toISOString(),
+  last_used_at: row.last_used_at === 0 ? null : new Date(row.last_used_at).toISOString(),
+});

@@ -1,0 +1,51 @@
+import type { Kysely } from 'kysely';
+import { type Expression, sql } from 'kysely';
+import type { Tables } from '../../platform/database/schema.ts';
+import { statement } from '../../platform/database/statement.ts';
+
+/** The keys of a user that would be accepted now. */
+const activeKeys = (db: Kysely<Tables>, p: { user_id: Expression<string>; now: Expression<number> }) =>
+  db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .where('s.user_id', '=', p.user_id)
+    .where('s.kind', '=', 'key')
+    .where('s.revoked_at', 'is', null)
+    .where('s.expires_at', '>', p.now)
+    .whereRef('u.session_epoch', '=', 's.session_epoch')
+    .where('u.disabled_at', 'is', null);
+
+/** The active keys of a user from a position in the list on, newest first. */
+export const listKeys = statement<{
+  user_id: string;
+  now: number;
+  before_time: number;
+  before_id: string;
+  limit: number;
+}>()((db, p) =>
+  activeKeys(db, p)
+    .select([
+      's.id',
+      's.client_name',
+      's.scope',
+      's.resource',
+      's.authorization_details',
+      's.created_at',
+      's.expires_at',
+      's.last_used_at',
+    ])
+    .where((e) =>
+      e.or([
+        e('s.created_at', '<', p.before_time),
+        e.and([e('s.created_at', '=', p.before_time), e('s.id', '<', p.before_id)]),
+      ]),
+    )
+    .orderBy('s.created_at', 'desc')
+    .orderBy('s.id', 'desc')
+    .limit(p.limit),
+);
+
+/** How many active keys a user has. */
+export const countKeys = statement<{ user_id: string; now: number }>()((db, p) =>
+  activeKeys(db, p).select(sql<number>`cast(count(*) as integer)`.as('keys')),
+);

@@ -1,0 +1,102 @@
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { ScopeList } from '@latchkey/contract/keys';
+import { type DescribedScope, everything, type OwnScope, ownScopes } from '@latchkey/contract/scopes';
+import type { AuthorizationDetails } from '@latchkey/contract/services';
+import type { Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { parseScope } from '../../platform/values/scope.ts';
+import { findResource, findScopes, listDeclarations } from '../service-keys/service-keys.ts';
+
+const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name);
+
+/**
+ * The requested scope in its normal form.
+ * @throws {AuthError} `invalid_scope` if it is malformed, or a name is not declared
+ */
+async function resolveScope(ctx: Context, requested: string): Promise<string> {
+  const names = parseScope(requested);
+  if (!names) {
+    throw new AuthError('invalid_scope', `scope: must be 1-${fieldLimits.scopes} scopes separated by spaces`);
+  }
+  const foreign = names.filter((name) => name !== everything && !isOwn(name));
+  const declared = foreign.length > 0 ? await findScopes(ctx.db.read, foreign) : [];
+  const unknown = foreign.find((name) => !declared.some((scope) => scope.name === name));
+  if (unknown !== undefined)
+    throw new AuthError('invalid_scope', `scope: no service has declared ${unknown}`);
+  return names.join(' ');
+}
+
+/**
+ * The requested resource.
+ * @throws {AuthError} `invalid_target` if no service has declared it
+ * @see RFC 8707 section 2
+ */
+async function resolveResource(ctx: Context, requested: string): Promise<string> {
+  if (await findResource(ctx.db.read, requested)) return requested;
+  throw new AuthError('invalid_target', 'resource: no service has declared this URI');
+}
+
+/** What a client asked for, checked. */
+export interface RequestedAccess {
+  /** Null if it did not ask for a scope, which means everything. */
+  readonly scope: string | null;
+  readonly resource: string | null;
+}
+
+/** @throws {AuthError} `invalid_scope`, `invalid_target` */
+export const resolveAccess = async (
+  ctx: Context,
+  { scope, resource }: { readonly scope?: string | undefined; readonly resource?: string | undefined },
+): Promise<RequestedAccess> => ({
+  scope: scope === undefined ? null : await resolveScope(ctx, scope),
+  resource: resource === undefined ? null : await resolveResource(ctx, resource),
+});
+
+/** The names of a scope with the sentences that people approve, in their order. None for everything. */
+export async function describeScope(on: Executor, scope: string): Promise<DescribedScope[]> {
+  const names = scope === everything ? [] : scope.split(' ');
+  const foreign = names.filter((name) => !isOwn(name));
+  const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
+  return names.map((name) => {
+    if (isOwn(name)) return { name, description: ownScopes[name], service: null };
+    const found = declared.find((scope) => scope.name === name);
+    return { name, description: found?.sentence ?? '', service: found?.service ?? null };
+  });
+}
+
+/** Everything that a client can ask for: our own scopes first, then what services declare. */
+export async function listScopes(on: Executor): Promise<ScopeList> {
+  const own = Object.entries(ownScopes).map(([name, description]) => ({ name, description, service: null }));
+  const declared = await listDeclarations(on);
+  const scopes = declared.filter(({ kind }) => kind === 'scope');
+  const resources = declared.filter(({ kind }) => kind === 'resource');
+  return {
+    scopes: [
+      ...own,
+      ...scopes.map(({ name, sentence, service }) => ({ name, description: sentence ?? '', service })),
+    ],
+    resources: resources.map(({ name, service }) => ({ resource: name, service })),
+  };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * What a token allows in detail: a JSON array of objects, each with a string `type`, of at most 4 KiB. The types belong to
+ * the services that read them, so none is unknown.
+ * @throws {AuthError} `invalid_authorization_details`
+ * @see RFC 9396 sections 2 and 5
+ */
+export function checkAuthorizationDetails(requested: unknown): AuthorizationDetails {
+  const isWellFormed =
+    Array.isArray(requested) &&
+    requested.every((detail) => isObject(detail) && typeof detail['type'] === 'string') &&
+    Buffer.byteLength(JSON.stringify(requested)) <= fieldLimits.authorizationDetailsBytes;
+  if (isWellFormed) return requested;
+  throw new AuthError(
+    'invalid_authorization_details',
+    `authorization_details: must be a JSON array of objects with a string type, of at most ${fieldLimits.authorizationDetailsBytes} bytes`,
+  );
+}

@@ -1,0 +1,105 @@
+// Keys: sessions of programs, without refresh tokens. The steps of `startKey` in sessions.ts, and what their end records.
+
+import { everything } from '@latchkey/contract/scopes';
+import type { Caller, Context } from '../platform/context.ts';
+import { subjectBytes } from '../platform/crypto/handle.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import type { Tables } from '../platform/database/schema.ts';
+import type { ClientInfo } from '../platform/values/client-info.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import { notify } from '../security-log/notices/notices.ts';
+import { storedScope, whyNotStarted } from './starting.ts';
+import * as store from './store.ts';
+import { sessionIdOf } from './tokens.ts';
+
+/** A key to be made. Times are milliseconds since 1970. */
+export interface NewKey {
+  readonly caller: Caller;
+  readonly client: ClientInfo;
+  readonly name: string;
+  readonly scope: string;
+  readonly resource: string | null;
+  /** A JSON array, if any. @see RFC 9396 section 2 */
+  readonly authorizationDetails: string | null;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** A stored key, as events and notices describe it. */
+type KeyRow = Pick<Tables['sessions'], 'id' | 'client_name' | 'scope' | 'resource'>;
+
+/**
+ * Inserts a key and returns it with its secret, which is not stored.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone
+ */
+export async function insertKey(
+  ctx: Context,
+  tx: Executor,
+  { caller, client, createdAt, expiresAt, ...key }: NewKey,
+): Promise<KeyRow & { readonly secret: Buffer }> {
+  const secret = ctx.random(subjectBytes);
+  const row = {
+    id: sessionIdOf(secret, 'key_'),
+    client_name: key.name,
+    scope: storedScope(key.scope),
+    resource: key.resource,
+  };
+  const [inserted] = await store.insertSession(tx, {
+    ...row,
+    user_id: caller.userId,
+    session_epoch: null,
+    kind: 'key',
+    method: 'key',
+    device_name: null,
+    ip_address: client.ipAddress,
+    user_agent: client.userAgent,
+    now: createdAt,
+    // A key has no idle timeout.
+    idle_expires_at: expiresAt,
+    expires_at: expiresAt,
+    parent_session_id: caller.sessionId,
+    passkey_id: null,
+    email_key: null,
+    authorization_details: key.authorizationDetails,
+    // Never used.
+    last_used_at: 0,
+  });
+  if (!inserted) throw await whyNotStarted(tx, caller.userId);
+  return { ...row, secret };
+}
+
+/** Notifies the owner of a new key and records it. */
+export async function recordNewKey(
+  ctx: Context,
+  tx: Executor,
+  { caller: { userId, sessionId }, client }: Pick<NewKey, 'caller' | 'client'>,
+  key: KeyRow,
+): Promise<void> {
+  await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: key.client_name });
+  const detail = detailOf(key);
+  await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
+}
+
+/**
+ * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by whoever presented the
+ * key itself. A `reason` is recorded only where the key ended itself.
+ */
+export async function recordRemovedKey(
+  ctx: Context,
+  tx: Executor,
+  remover: { readonly userId: string; readonly by: string | undefined; readonly client: ClientInfo },
+  key: KeyRow,
+  { reason }: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { userId, client, by: sessionId = key.id } = remover;
+  await notify(ctx, tx, { kind: 'key_removed', userId, sessionId, client, keyName: key.client_name });
+  const detail = { ...detailOf(key), ...(sessionId === key.id && reason !== undefined ? { reason } : {}) };
+  await recordEvent(ctx, tx, { type: 'key_removed', userId, sessionId, client, detail });
+}
+
+const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, string> => ({
+  key_id: id,
+  name: client_name ?? '',
+  scope: scope ?? everything,
+  ...(resource === null ? {} : { resource }),
+});

@@ -1,0 +1,129 @@
+// The account page, with little and with much to show.
+
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { Page } from 'playwright-core';
+import { createAuthenticator } from '../authenticator.ts';
+import { apiAt, loginByMail } from '../http.ts';
+import { headed, pressed, signIn, startDevice } from '../people.ts';
+import { longName, type PageState, rightToLeft } from './page-state.ts';
+
+const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
+const nameOf = (index: number) => names[index % names.length] as string;
+const fullEmail = 'full@example.com';
+const fullAccount = { passkeys: fieldLimits.passkeys, logins: 50 };
+
+/** Fills the account that `account-full` shows. */
+export async function fillAccount(url: string): Promise<void> {
+  const api = apiAt(url);
+  const { access_token: accessToken } = await loginByMail(url, fullEmail);
+  await api.call('updateProfile', { accessToken, body: { name: rightToLeft } });
+  const authenticator = createAuthenticator({ origin: url });
+  for (let index = 0; index < fullAccount.passkeys; index++) {
+    const options = await api.call('startPasskeyRegistration', { accessToken });
+    const body = { ...authenticator.create(options), name: nameOf(index) };
+    await api.call('registerPasskey', { accessToken, body });
+  }
+  for (let index = 0; index < fullAccount.logins; index++) {
+    const { user_code, device_code } = await startDevice(url, {
+      device_name: nameOf(index),
+      client_name: 'latchkey',
+    });
+    await api.call('approveDevice', { accessToken, body: { user_code } });
+    await api.call('redeemDeviceCode', { body: { device_code } });
+  }
+}
+
+/** Signs a browser in and waits until all parts of the account page are loaded. */
+export async function seeAccount(page: Page, url: string, email: string): Promise<void> {
+  await signIn(page, url, email);
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+}
+
+export const accountStates = (url: string): PageState[] => [
+  {
+    name: 'account-new',
+    open: async (page) => {
+      await seeAccount(page, url, 'new@example.com');
+      await page.getByText('Skip the email next time').waitFor();
+    },
+  },
+  {
+    name: 'account-full',
+    open: async (page) => {
+      await seeAccount(page, url, fullEmail);
+      await page.getByRole('button', { name: 'Show all' }).click();
+      await page.locator('#sessions > li').nth(fullAccount.logins).waitFor();
+    },
+  },
+  {
+    name: 'account-asking',
+    open: async (page) => {
+      await seeAccount(page, url, 'new@example.com');
+      await pressed(page, 'Change email');
+      await pressed(page, 'Delete account');
+      await pressed(page, 'Sign out everywhere');
+    },
+  },
+  {
+    name: 'account-confirm',
+    open: async (page) => {
+      await seeAccount(page, url, 'new@example.com');
+      await pressed(page, 'Change email');
+      await page.getByLabel('New email address').fill('newer@example.com');
+      const json = {
+        error: 'insufficient_user_authentication',
+        error_description: 'This needs a login that is recent.',
+        request_id: 'r',
+      };
+      const headers = { 'X-Request-Id': 'r' };
+      await page.route('**/auth/me/email', (route) => route.fulfill({ status: 401, headers, json }));
+      await pressed(page, 'Send confirmation link');
+      await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
+    },
+  },
+  {
+    name: 'account-somebody-else',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      const tab = await page.context().newPage();
+      await signIn(tab, url, 'someone.else@example.com');
+      await tab.close();
+      await pressed(page, 'Sign out here');
+      await page.getByRole('dialog', { name: "You're signed in to a different account" }).waitFor();
+    },
+  },
+  {
+    name: 'account-loading',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      for (const list of ['passkeys', 'sessions?*', 'keys?*', 'organizations?*', 'events?*'])
+        await page.route(`**/auth/${list}`, () => {});
+      await page.reload();
+      await page.getByRole('status').getByText('Loading…').waitFor();
+      await headed(page, 'Activity');
+    },
+  },
+  {
+    name: 'account-loading-profile',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await page.route('**/auth/me', () => {});
+      await page.reload();
+      await headed(page, 'Your account');
+    },
+  },
+  {
+    name: 'account-failed-parts',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await page.route('**/auth/passkeys', (route) => route.abort());
+      await page.route('**/auth/sessions?*', (route) => route.abort());
+      const json = { error: 'temporarily_unavailable', error_description: '.', request_id: 'r' };
+      const headers = { 'X-Request-Id': 'r', 'Retry-After': '30' };
+      await page.route('**/auth/events?*', (route) => route.fulfill({ status: 503, headers, json }));
+      await page.reload();
+      await page.getByText("Your activity couldn't be loaded").waitFor();
+      await page.getByText("Your passkeys couldn't be loaded").waitFor();
+    },
+  },
+];

@@ -1,0 +1,39 @@
+// Pages with the name, the links and the logo of a product.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pngLogo } from '../logos.ts';
+import { headed } from '../people.ts';
+import { startService, type TestService, temporaryDirectory } from '../service.ts';
+import type { PageState } from './page-state.ts';
+
+/** A service with a name of the maximum length, links and a wide logo. */
+export function startBranded(): Promise<TestService> {
+  const logo = join(temporaryDirectory(), 'logo.png');
+  writeFileSync(logo, pngLogo(400, 50));
+  return startService({
+    env: {
+      LATCHKEY_PRODUCT_NAME: 'Sitzungen für die Softwareentwicklung KG',
+      LATCHKEY_PRODUCT_URL: 'https://acme.example/',
+      LATCHKEY_SUPPORT_URL: 'https://acme.example/help',
+      LATCHKEY_LOGO: logo,
+    },
+  });
+}
+
+export const brandedStates = (url: string): PageState[] => [
+  {
+    name: 'branded-login',
+    open: async (page) => {
+      await page.goto(`${url}/login`);
+      await headed(page, 'Sign in');
+    },
+  },
+  {
+    name: 'branded-not-found',
+    open: async (page) => {
+      await page.goto(`${url}/nowhere`);
+      await headed(page, 'Page not found');
+    },
+  },
+];

@@ -1,0 +1,118 @@
+// The device page.
+
+import type { Page } from 'playwright-core';
+import { request } from '../http.ts';
+import { headed, pressed, signIn, startDevice } from '../people.ts';
+import { longName, type PageState, rightToLeft } from './page-state.ts';
+
+export const deviceStates = (url: string): PageState[] => {
+  const openPending = async (page: Page, names: object) => {
+    const device = await startDevice(url, names);
+    await signIn(page, url, 'device@example.com');
+    await page.goto(device.verification_uri_complete);
+    await headed(page, 'Let this device sign in as you?');
+    return device;
+  };
+  const plain = { client_name: 'latchkey', device_name: 'workshop' };
+  return [
+    {
+      name: 'device-empty',
+      open: async (page) => {
+        await signIn(page, url, 'device@example.com');
+        await page.goto(`${url}/device`);
+        await headed(page, 'Device sign-in');
+      },
+    },
+    {
+      name: 'device-wrong-code',
+      open: async (page) => {
+        await signIn(page, url, 'device@example.com');
+        await page.goto(`${url}/device?user_code=BBBB-BBBB`);
+        await page.getByText('No device is waiting with this code').waitFor();
+      },
+    },
+    {
+      name: 'device-pending',
+      open: async (page) => {
+        await openPending(page, plain);
+      },
+    },
+    {
+      name: 'device-pending-other-network',
+      open: async (page) => {
+        await page.route('**/device/verify', async (route) => {
+          const answer = await route.fetch();
+          const json = { ...(await answer.json()), same_network: false, ip_address: '203.0.113.7' };
+          await route.fulfill({ response: answer, json });
+        });
+        await openPending(page, plain);
+        await page.getByText('Different from yours').waitFor();
+      },
+    },
+    {
+      name: 'device-pending-long-names',
+      open: async (page) => {
+        await openPending(page, {
+          client_name: rightToLeft,
+          device_name: longName,
+        });
+      },
+    },
+    {
+      name: 'device-waiting',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your device').waitFor();
+      },
+    },
+    {
+      name: 'device-taken-back',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByRole('button', { name: 'Withdraw approval' }).click();
+        await headed(page, 'Approval withdrawn');
+      },
+    },
+    {
+      name: 'device-done',
+      open: async (page) => {
+        const { device_code } = await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your device').waitFor();
+        await request(url, 'POST', '/token', { json: { device_code } });
+        await page.getByText('Your device is signed in. You can close this window').waitFor();
+      },
+    },
+    {
+      name: 'device-not-picked-up',
+      open: async (page) => {
+        await page.clock.install();
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your device').waitFor();
+        await page.clock.fastForward('11:00');
+        await page.getByText("Your device didn't finish signing in before the code expired").waitFor();
+      },
+    },
+    {
+      name: 'device-signed-out',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Waiting for your device').waitFor();
+        await page.context().clearCookies();
+        await page.getByText("You've been signed out in this browser").waitFor();
+      },
+    },
+    {
+      name: 'device-denied',
+      open: async (page) => {
+        await openPending(page, plain);
+        await pressed(page, 'Deny');
+        await headed(page, 'Denied');
+      },
+    },
+  ];
+};

@@ -1,0 +1,104 @@
+// The pages behind the links in emails about an email change and in security notices.
+
+import { loginByMail, request } from '../http.ts';
+import { headed, linkTo, pressed, signIn, startDevice } from '../people.ts';
+import type { PageState } from './page-state.ts';
+
+export const emailLinkStates = (url: string): PageState[] => [
+  {
+    name: 'verify-email',
+    open: async (page) => {
+      await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await page.getByLabel('Current email address').waitFor();
+    },
+  },
+  {
+    name: 'verify-email-expired',
+    open: async (page) => {
+      await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await page.getByLabel('Current email address').fill('ada@example.com');
+      await pressed(page, 'Change email');
+      await page.getByText("That didn't work").waitFor();
+    },
+  },
+  {
+    name: 'verify-email-signed-in',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      await signIn(page, url, `former-${email}`);
+      const { access_token: token } = await loginByMail(url, `former-${email}`);
+      await request(url, 'POST', '/me/email', { token, json: { email } });
+      await page.goto(await linkTo(url, email, 'Confirm your new address'));
+      await page.getByText('will change from').waitFor();
+    },
+  },
+  {
+    name: 'verify-email-done',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { access_token: token } = await loginByMail(url, `former-${email}`);
+      await request(url, 'POST', '/me/email', { token, json: { email } });
+      await page.goto(await linkTo(url, email, 'Confirm your new address'));
+      await page.getByLabel('Current email address').fill(`former-${email}`);
+      await pressed(page, 'Change email');
+      await headed(page, 'Email changed');
+    },
+  },
+  {
+    name: 'verify-email-kept',
+    open: async (page) => {
+      await page.goto(`${url}/verify-email#token=lk_ec_some`);
+      await pressed(page, "Don't change");
+      await headed(page, 'Nothing was changed');
+    },
+  },
+  {
+    name: 'not-me-incomplete',
+    open: async (page) => {
+      await page.goto(`${url}/not-me`);
+      await headed(page, 'This link is incomplete');
+    },
+  },
+  {
+    name: 'not-me',
+    open: async (page) => {
+      await page.goto(`${url}/not-me#token=lk_nm_some`);
+      await headed(page, 'Was this you?');
+    },
+  },
+  {
+    name: 'not-me-kept',
+    open: async (page) => {
+      await page.goto(`${url}/not-me#token=lk_nm_some`);
+      await pressed(page, 'This was me');
+      await headed(page, 'Nothing was changed');
+    },
+  },
+  {
+    name: 'not-me-done',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { access_token: token } = await loginByMail(url, email);
+      const device = await startDevice(url, { device_name: 'strange laptop' });
+      await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
+      await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
+      await page.goto(await linkTo(url, email, 'A new device signed in'));
+      await pressed(page, "This wasn't me");
+      await headed(page, 'Thanks for letting us know');
+    },
+  },
+  {
+    name: 'not-me-approver-ended',
+    open: async (page) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { access_token: token } = await loginByMail(url, email);
+      const device = await startDevice(url, { device_name: 'strange laptop' });
+      await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
+      await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
+      await page.goto(await linkTo(url, email, 'A new device signed in'));
+      await pressed(page, "This wasn't me");
+      await pressed(page, 'End this session too');
+      await page.getByText('The session that approved the device has ended too').waitFor();
+    },
+  },
+];

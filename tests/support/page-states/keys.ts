@@ -1,0 +1,75 @@
+// The states of the section for keys on the account page.
+
+import { apiAt, loginByMail } from '../http.ts';
+import { pressed } from '../people.ts';
+import { seeAccount } from './account.ts';
+import type { PageState } from './page-state.ts';
+
+const longName = `Nachtlauf-${'überlang'.repeat(11)}`;
+
+/** Keys with little and much to show, one of them used. */
+async function createKeys(url: string, email: string): Promise<void> {
+  const api = apiAt(url);
+  const { access_token: accessToken } = await loginByMail(url, email);
+  const day = 86_400;
+  for (const body of [
+    { name: 'deploy', scope: '*', expires_in: 30 * day },
+    { name: 'بناء ليلي', scope: 'tickets:read', resource: 'https://tickets.example/api', expires_in: day },
+    {
+      name: longName,
+      scope: 'profile email organizations tickets:read tickets:write openid',
+      expires_in: 365 * day,
+    },
+  ]) {
+    const { key } = await api.call('createKey', { accessToken, body });
+    if (body.scope === '*') await api.call('getProfile', { accessToken: key });
+  }
+}
+
+const prefilled = `?${new URLSearchParams({
+  'new-key': '1',
+  name: 'night build',
+  scope: 'tickets:read tickets:delete',
+  resource: 'https://builds.example/api',
+  expires: '43200',
+})}`;
+
+export const keyStates = (url: string): PageState[] => [
+  {
+    name: 'account-key-new',
+    open: async (page) => {
+      await seeAccount(page, url, 'key-new@example.com');
+      await pressed(page, 'Create a key');
+      await page.getByLabel('Read the tickets of your organizations').check();
+    },
+  },
+  {
+    name: 'account-key-requested',
+    open: async (page) => {
+      await seeAccount(page, url, 'key-requested@example.com');
+      await page.goto(`${url}/account${prefilled}`);
+      await pressed(page, 'Create key');
+      await page.getByText('Untick what no service here offers.').waitFor();
+    },
+  },
+  {
+    name: 'account-key-created',
+    open: async (page) => {
+      await seeAccount(page, url, 'key-created@example.com');
+      await pressed(page, 'Create a key');
+      await page.getByLabel('Name', { exact: true }).fill(longName);
+      await page.getByLabel('Everything you can do').check();
+      await pressed(page, 'Create key');
+      await page.getByRole('button', { name: 'Copy key' }).waitFor();
+    },
+  },
+  {
+    name: 'account-keys',
+    open: async (page) => {
+      await createKeys(url, 'keys@example.com');
+      await seeAccount(page, url, 'keys@example.com');
+      await page.locator('#keys > li').getByRole('button', { name: 'Remove' }).last().click();
+      await page.getByRole('button', { name: 'Remove key' }).waitFor();
+    },
+  },
+];

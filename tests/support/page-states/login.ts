@@ -1,0 +1,128 @@
+// The sign-in page and the page behind a magic link.
+
+import { linkTokenIn, mailTo } from '../http.ts';
+import { emailsSoFar, headed, pressed, requestEmail, signIn } from '../people.ts';
+import type { PageState } from './page-state.ts';
+
+export const loginStates = (url: string): PageState[] => [
+  {
+    name: 'login',
+    open: async (page) => {
+      await page.goto(`${url}/login`);
+      await headed(page, 'Sign in');
+    },
+  },
+  {
+    name: 'login-wrong-address',
+    open: async (page) => {
+      await page.goto(`${url}/login`);
+      await page.getByLabel('Email address').fill('nonsense');
+      await pressed(page, 'Email me a link');
+      await page.getByText("That doesn't look like an email address").waitFor();
+    },
+  },
+  {
+    name: 'login-mail-sent',
+    open: (page) => requestEmail(page, url, 'sent@example.com'),
+  },
+  {
+    name: 'login-reloaded',
+    open: async (page) => {
+      await requestEmail(page, url, 'sent@example.com');
+      await page.reload();
+      await headed(page, 'Check your email');
+    },
+  },
+  {
+    name: 'login-asked-in-another-tab',
+    open: async (page) => {
+      const tab = await page.context().newPage();
+      await requestEmail(tab, url, 'sent@example.com');
+      await page.goto(`${url}/login`);
+      await page.getByText('We already sent an email to sent@example.com').waitFor();
+      await tab.close();
+    },
+  },
+  {
+    name: 'login-passkey-running',
+    open: async (page) => {
+      await page.route('**/passkey/login/challenge', () => {});
+      await page.goto(`${url}/login`);
+      await pressed(page, 'Sign in with a passkey');
+      await page.getByRole('button', { name: 'One moment…' }).waitFor();
+    },
+  },
+  {
+    name: 'login-signed-in',
+    open: async (page) => {
+      await signIn(page, url, 'new@example.com');
+      await page.goto(`${url}/login`);
+      await headed(page, "You're signed in");
+    },
+  },
+  {
+    name: 'login-signed-out-everywhere',
+    open: async (page) => {
+      await signIn(page, url, 'leaving@example.com');
+      await pressed(page, 'Sign out everywhere');
+      await pressed(page, 'Yes, sign out everywhere');
+      await page.getByText("You're signed out everywhere").waitFor();
+    },
+  },
+  {
+    name: 'login-wrong-code',
+    open: async (page) => {
+      await requestEmail(page, url, 'wrong-code@example.com');
+      await page.getByLabel('Code from the email').fill('BBBB-BBBB');
+      await pressed(page, 'Sign in');
+      await page.getByText("That code didn't work").waitFor();
+    },
+  },
+  {
+    name: 'magic-link-here',
+    open: async (page) => {
+      const seen = await emailsSoFar(url, 'here@example.com');
+      await requestEmail(page, url, 'here@example.com');
+      const token = linkTokenIn(await mailTo(url, 'here@example.com', seen));
+      await page.goto(`${url}/magic-link#token=${token}`);
+      await page.getByRole('button', { name: 'Sign in as here@example.com' }).waitFor();
+    },
+  },
+  {
+    name: 'magic-link-elsewhere',
+    open: async (page) => {
+      await page.goto(`${url}/magic-link#token=lk_ml_elsewhere`);
+      await headed(page, 'Confirm your email');
+    },
+  },
+  {
+    name: 'magic-link-expired',
+    open: async (page) => {
+      await page.goto(`${url}/magic-link#token=lk_ml_expired`);
+      await page.getByLabel('Email address').fill('late@example.com');
+      await pressed(page, 'Sign in');
+      await page.getByText("This link didn't work").waitFor();
+    },
+  },
+  {
+    name: 'magic-link-used',
+    open: async (page) => {
+      const seen = await emailsSoFar(url, 'used@example.com');
+      await requestEmail(page, url, 'used@example.com');
+      const token = linkTokenIn(await mailTo(url, 'used@example.com', seen));
+      await page.goto(`${url}/magic-link#token=${token}`);
+      await page.route('**/account', (route) => route.fulfill({ status: 204 }));
+      await pressed(page, 'Sign in as used@example.com');
+      await page.getByText('Signed in.').waitFor();
+      await page.reload();
+      await headed(page, "You've already used this link");
+    },
+  },
+  {
+    name: 'magic-link-incomplete',
+    open: async (page) => {
+      await page.goto(`${url}/magic-link`);
+      await headed(page, 'This link is incomplete');
+    },
+  },
+];
