@@ -1,5 +1,12 @@
-import type { userHeader as contractUserHeader } from '@latchkey/contract/endpoints';
-import { type Answer, type Body, type OperationId, operations, type Query } from './operations.ts';
+import type { userHeader as contractUserHeader } from '@latchkey/contract/endpoint';
+import {
+  type Answer,
+  type Body,
+  type OperationId,
+  operations,
+  type Params,
+  type Query,
+} from './operations.ts';
 import { type Fetch, type ReceivedAnswer, receive, within } from './transport.ts';
 
 export interface ApiOptions {
@@ -14,7 +21,7 @@ export interface ApiOptions {
   readonly userAgent?: string;
   /**
    * The ID of the user the calls are for, once it is known. From then on the service refuses another user's
-   * credential with `precondition_failed`. For web pages, where the cookie belongs to whoever signed in last.
+   * credential with `precondition_failed`. For web pages, where the cookie belongs to the user who signed in last.
    */
   readonly userId?: () => string | undefined;
   /**
@@ -25,8 +32,8 @@ export interface ApiOptions {
 }
 
 export interface CallInput<Id extends OperationId> {
-  /** Fills `{id}` in the path. */
-  readonly params?: { readonly id: string };
+  /** Fills the braces in the path. */
+  readonly params?: Params<Id>;
   readonly query?: Query<Id>;
   readonly body?: Body<Id>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -103,8 +110,7 @@ export function createApi({
       body: body === undefined ? null : JSON.stringify(body),
       signal: signal ?? null,
     };
-    const target = path.replace('{id}', encodeURIComponent(params?.id ?? '')) + search;
-    const answer = await send(target, init, input.timeoutMilliseconds);
+    const answer = await send(fillPath(path, params) + search, init, input.timeoutMilliseconds);
     return { body: answer.body as never, headers: answer.headers };
   };
 
@@ -117,6 +123,11 @@ export function createApi({
     insecureHttp,
   };
 }
+
+const fillPath = (path: string, params: unknown = {}): string =>
+  path.replace(/{(\w+)}/g, (_, name: string) =>
+    encodeURIComponent((params as Record<string, string>)[name] ?? ''),
+  );
 
 /** Whether a `URL` hostname is this machine, so that nothing crosses the network. */
 export const isLoopbackHost = (hostname: string): boolean =>

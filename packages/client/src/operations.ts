@@ -32,9 +32,21 @@ export const operations = {
   previewEmailChange: { method: 'post', path: '/api/v1/auth/me/email/preview' },
   disownNotice: { method: 'post', path: '/api/v1/auth/notices/disown' },
   listOrganizations: { method: 'get', path: '/api/v1/auth/organizations' },
+  putOrganization: { method: 'put', path: '/api/v1/auth/organizations/{slug}' },
+  deleteOrganization: { method: 'delete', path: '/api/v1/auth/organizations/{slug}' },
+  listMembers: { method: 'get', path: '/api/v1/auth/organizations/{slug}/members' },
+  getMember: { method: 'get', path: '/api/v1/auth/organizations/{slug}/members/{user_id}' },
+  putMember: { method: 'put', path: '/api/v1/auth/organizations/{slug}/members/{user_id}' },
+  removeMember: { method: 'delete', path: '/api/v1/auth/organizations/{slug}/members/{user_id}' },
+  getUser: { method: 'get', path: '/api/v1/auth/users/{user_id}' },
+  lookupUser: { method: 'post', path: '/api/v1/auth/users/lookup' },
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
   introspect: { method: 'post', path: '/api/v1/auth/introspect' },
+  createKey: { method: 'post', path: '/api/v1/auth/keys' },
+  listKeys: { method: 'get', path: '/api/v1/auth/keys' },
+  removeKey: { method: 'delete', path: '/api/v1/auth/keys/{id}' },
+  listScopes: { method: 'get', path: '/api/v1/auth/scopes' },
   listEvents: { method: 'get', path: '/api/v1/auth/events' },
 } as const satisfies { [Id in keyof Endpoints]: Pick<Endpoints[Id], 'method' | 'path'> };
 
@@ -48,6 +60,13 @@ type Input<Schema> = Schema extends { readonly _zod: { readonly input: infer T }
 export type Answer<Id extends OperationId> = Endpoints[Id] extends { readonly response: infer Schema }
   ? Output<Schema>
   : undefined;
+
+type ParamsIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name]: string } & ParamsIn<Rest>
+  : unknown;
+
+/** The path parameters, by name. */
+export type Params<Id extends OperationId> = ParamsIn<Endpoints[Id]['path']>;
 
 /** The JSON request body. */
 export type Body<Id extends OperationId> = Endpoints[Id] extends { readonly body: infer Schema }

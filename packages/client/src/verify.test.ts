@@ -5,7 +5,7 @@ import { createVerifier, type VerifierOptions } from './verify.ts';
 
 /** A real server with RFC 7662 introspection of the tokens that a test adds. */
 function introspection() {
-  const active = new Map<string, { sub: string; exp: number }>();
+  const active = new Map<string, { sub: string; exp: number; [member: string]: unknown }>();
   const introspected: string[] = [];
   let fails = 0;
   const server = Bun.serve({
@@ -127,6 +127,82 @@ test('anything but an access token is inactive without a request', async () => {
   expect(introspected).toEqual([]);
 });
 
+const facts = {
+  token_use: 'key',
+  scope: 'projects:read organizations',
+  aud: 'https://projects.example',
+  name: 'Ada',
+  email: 'ada@example.com',
+  email_verified: true,
+  organizations: [{ id: 'org_a', slug: 'acme', role: 'owner' }],
+  organizations_truncated: true,
+  act: { sub: 'svc_b', act: { sub: 'svc_c' } },
+  authorization_details: [{ type: 'deployment', environment: 'staging' }],
+  within: ['ses_b', 'ses_c'],
+};
+
+test('a key is verified like an access token, with everything the service says about it', async () => {
+  const { active, introspected, server } = introspection();
+  const verifier = verifierOf(server);
+  active.set('lk_ak_a', { sub: 'usr_a', sid: 'key_a', exp: verifier.exp(600), ...facts });
+  expect(await verifier.verify('lk_ak_a')).toMatchObject({
+    active: true,
+    sub: 'usr_a',
+    sid: 'key_a',
+    ...facts,
+  });
+  expect(introspected).toEqual(['lk_ak_a']);
+});
+
+test('a token that is neither an access token nor a key is inactive, whatever the service calls it', async () => {
+  const { active, server } = introspection();
+  const verifier = verifierOf(server);
+  for (const token_use of ['refresh_token', 'id_token', '', null, 1]) {
+    active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600), token_use });
+    expect(await verifierOf(server).verify('lk_at_a')).toEqual({ active: false });
+  }
+});
+
+test('only a service that acts for itself has no session', async () => {
+  const { active, server } = introspection();
+  const verifier = verifierOf(server, { cacheSeconds: 0 });
+  active.set('lk_at_a', { sub: 'svc_a', sid: undefined, exp: verifier.exp(600) });
+  expect(await verifier.verify('lk_at_a')).toMatchObject({ active: true, sub: 'svc_a' });
+  active.set('lk_at_a', { sub: 'usr_a', sid: undefined, exp: verifier.exp(600) });
+  expect(await codeOf(verifier.verify('lk_at_a'))).toBe('not_latchkey');
+});
+
+test('a member of another type than documented is refused, because decisions depend on it', async () => {
+  const { active, server } = introspection();
+  const verifier = verifierOf(server, { cacheSeconds: 0 });
+  const wrong = {
+    sid: [1],
+    scope: [['*'], null, 1],
+    aud: [['https://a.example'], null],
+    auth_time: ['now', null],
+    amr: ['pop', [1]],
+    acr: [1],
+    name: [1],
+    email: [{}],
+    email_verified: ['true'],
+    organizations: [{}, [null], [{ id: 'org_a', slug: 'acme' }], [{ id: 'org_a', role: 'owner' }]],
+    organizations_truncated: ['false'],
+    act: ['svc_a', {}, [], { sub: 'svc_a', act: 'svc_b' }],
+    authorization_details: [{ type: 'a' }, ['a'], [{}], [{ type: 1 }], null, '[]'],
+    within: ['ses_a', [1]],
+  };
+  for (const [member, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600), [member]: value });
+      expect([member, value, await codeOf(verifier.verify('lk_at_a'))]).toEqual([
+        member,
+        value,
+        'not_latchkey',
+      ]);
+    }
+  }
+});
+
 test('the cache keeps at most maxEntries results and drops the least recently used', async () => {
   const { introspected, server } = introspection();
   const { verify } = verifierOf(server, { maxEntries: 2 });
@@ -162,7 +238,13 @@ onBothDatabases('the service itself', (open) => {
       cacheSeconds: 0,
       fetch: fetchOf(app),
     });
-    expect(await verifier.verify(token)).toMatchObject({ active: true, sub: me.id });
+    expect(await verifier.verify(token)).toMatchObject({
+      active: true,
+      sub: me.id,
+      token_use: 'access_token',
+      scope: '*',
+      amr: ['otp'],
+    });
     expect(await verifier.verify(refresh_token)).toEqual({ active: false });
     await app.ask('POST', '/revoke', { token });
     expect(await verifier.verify(token)).toEqual({ active: false });

@@ -1,6 +1,6 @@
+import { inactive, parseVerification, type Verification } from './active-token.ts';
 import { type Api, createApi } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
-import { LatchkeyError } from './errors.ts';
 import { operations } from './operations.ts';
 import type { Fetch } from './transport.ts';
 
@@ -20,25 +20,11 @@ export interface VerifierOptions {
   readonly clock?: Clock;
 }
 
-/** An active token. The service may add members. @see RFC 7662 section 2.2 */
-export interface ActiveToken {
-  readonly active: true;
-  /** The user ID. */
-  readonly sub: string;
-  /** The session ID. */
-  readonly sid: string;
-  /** Seconds since 1970. */
-  readonly exp: number;
-  readonly [member: string]: unknown;
-}
-
-export type Verification = { readonly active: false } | ActiveToken;
-
-/** For services that accept Latchkey's access tokens: tells whether a token is active and whose it is. */
+/** For services that accept Latchkey's access tokens and keys: tells whether one is active and whose it is. */
 export interface Verifier {
   /**
-   * Introspects the token, unless a result is cached. Concurrent calls for one token share a request. A failure is
-   * thrown and not cached: treat it as "not verified".
+   * Introspects the access token or key, unless a result is cached. Concurrent calls for one token share a request. A
+   * failure is thrown and not cached: treat it as "not verified".
    * @throws {LatchkeyError} `invalid_client` for a wrong service key; `unreachable`, `timeout` and the like
    */
   verify(accessToken: string, options?: { readonly signal?: AbortSignal }): Promise<Verification>;
@@ -49,8 +35,6 @@ const maxCacheSeconds = 60;
 const defaultMaxEntries = 10_000;
 const defaultTimeoutMilliseconds = 5_000;
 const maxTokenLength = 1024;
-
-const inactive: Verification = { active: false };
 
 /** A verifier with a cache and connection settings of its own: create one per process. */
 export function createVerifier({
@@ -80,7 +64,7 @@ export function createVerifier({
   return {
     verify: async (accessToken, { signal } = {}) => {
       // Another service's secret that was sent here by mistake must not be forwarded.
-      if (!/^lk_at_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
+      if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
       const key = await hashOf(accessToken);
       const cached = cache.get(key);
       if (cached) return cached;
@@ -100,7 +84,7 @@ async function introspect(api: Api, serviceKey: string, token: string): Promise<
     headers: { Authorization: `Basic ${btoa(serviceKey)}`, Accept: 'application/json' },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
   });
-  return checked(body);
+  return parseVerification(body);
 }
 
 interface CacheEntry {
@@ -139,16 +123,6 @@ function createCache({
       return entry.result;
     },
   };
-}
-
-/** @throws {LatchkeyError} `not_latchkey` for an active token without user, session or expiry */
-function checked(body: unknown): Verification {
-  const { active, sub, sid, exp, token_use = 'access_token' } = Object(body) as Record<string, unknown>;
-  if (active === false || token_use !== 'access_token') return inactive;
-  const isComplete =
-    active === true && typeof sub === 'string' && typeof sid === 'string' && Number.isFinite(exp);
-  if (!isComplete) throw new LatchkeyError('not_latchkey', 'The introspection response is incomplete.');
-  return body as ActiveToken;
 }
 
 async function hashOf(token: string): Promise<string> {

@@ -1,0 +1,127 @@
+// What the examples in `examples/` do not show about the adapters; `tests/processes/guard.test.ts` runs those.
+
+import { describe, expect, test } from 'bun:test';
+import type { ActiveToken } from '../active-token.ts';
+import { createGuard, type Guard } from '../guard.ts';
+import type { Caller } from './caller.ts';
+import * as express from './express.ts';
+import * as fastify from './fastify.ts';
+import * as hono from './hono.ts';
+import * as node from './node.ts';
+import type { Requirements } from './requirements.ts';
+
+const token: ActiveToken = {
+  active: true,
+  sub: 'usr_a',
+  sid: 'ses_a',
+  exp: 2_000_000_000,
+  authorization_details: [{ type: 'deployment' }],
+};
+const guard = createGuard({
+  verifier: { verify: async (accessToken) => (accessToken === 'lk_at_a' ? token : { active: false }) },
+});
+
+interface Outcome {
+  readonly status?: number;
+  readonly body?: string;
+  readonly caller?: Caller | undefined;
+}
+
+type Headers = Record<string, string | string[]>;
+
+/** Sends one request through each adapter: the caller that a handler gets, or the response. */
+const adapters: Record<string, (guard: Guard, headers: Headers, needed: Requirements) => Promise<Outcome>> = {
+  express: async (guard, headers, needed) => {
+    const request = { headers };
+    const { outcome, response } = outgoing();
+    let caller: Caller | undefined;
+    await express.requireCaller(guard, needed)(request, response, () => {
+      caller = express.callerOf(request);
+    });
+    return { ...outcome, caller };
+  },
+  fastify: async (guard, headers, needed) => {
+    const request = { headers };
+    const { outcome, reply } = outgoing();
+    const result = await fastify.requireCaller(guard, needed)(request, reply);
+    return result === reply ? outcome : { ...outcome, caller: fastify.callerOf(request) };
+  },
+  hono: async (guard, headers, needed) => {
+    const context = { req: { raw: new Request('https://a.example', { headers: webHeaders(headers) }) } };
+    let caller: Caller | undefined;
+    const response = await hono.requireCaller(guard, needed)(context, async () => {
+      caller = hono.callerOf(context);
+    });
+    return response ? { status: response.status, body: await response.text() } : { caller };
+  },
+  node: async (guard, headers, needed) => {
+    const { outcome, response } = outgoing();
+    const caller = await node.requireCaller(guard, { headers }, response, needed);
+    return { ...outcome, caller };
+  },
+};
+
+const webHeaders = (headers: Headers): [string, string][] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  );
+
+/** A response object of Node or Fastify that records what is sent. */
+function outgoing() {
+  const outcome: { status?: number; body?: string } = {};
+  const status = (code: number) => {
+    outcome.status = code;
+  };
+  const body = (text: string) => {
+    outcome.body = text;
+  };
+  return {
+    outcome,
+    response: { writeHead: status, end: body },
+    reply: { code: status, headers: () => {}, send: body },
+  };
+}
+
+for (const [name, ask] of Object.entries(adapters)) {
+  describe(name, () => {
+    test('a handler gets the caller, and a route heeds what it says it heeds', async () => {
+      const needed = { heeds: ['deployment'] };
+      const { status, caller } = await ask(guard, { authorization: 'Bearer lk_at_a' }, needed);
+      expect(status).toBeUndefined();
+      expect(caller).toMatchObject({ subject: 'usr_a', authorizationDetails: [{ type: 'deployment' }] });
+    });
+
+    test('what the route requires is required, and no handler runs without it', async () => {
+      for (const needed of [{}, { heeds: ['deployment'], scopes: ['projects:read'] }]) {
+        const { status, caller } = await ask(guard, { authorization: 'Bearer lk_at_a' }, needed);
+        expect([status, caller]).toEqual([403, undefined]);
+      }
+    });
+
+    test('a header with several values authorizes nothing', async () => {
+      const { status, caller } = await ask(
+        guard,
+        { authorization: ['Bearer lk_at_a', 'Bearer lk_at_a'] },
+        {},
+      );
+      expect([status, caller]).toEqual([401, undefined]);
+    });
+
+    test('the body names the request', async () => {
+      const { body = '' } = await ask(guard, { 'x-request-id': 'abc' }, {});
+      expect(JSON.parse(body)).toMatchObject({ error: 'invalid_token', request_id: 'abc' });
+    });
+  });
+}
+
+test('a route without requireCaller has no caller, and says what is missing', () => {
+  const request = { headers: { authorization: 'Bearer lk_at_a' } };
+  expect(() => express.callerOf(request)).toThrow('requireCaller');
+  expect(() => fastify.callerOf(request)).toThrow('requireCaller');
+  expect(() => hono.callerOf({ req: { raw: new Request('https://a.example') } })).toThrow('requireCaller');
+});
+
+test('requirements that no token can meet fail when the route is declared', () => {
+  for (const { requireCaller } of [express, fastify, hono])
+    expect(() => requireCaller(guard, { scopes: ['two names'] })).toThrow(RangeError);
+});

@@ -1,0 +1,242 @@
+// The guide for services that rely on Latchkey, and the examples for each framework, as processes against a real
+// service.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { freePort } from '../support/free-port.ts';
+import { apiAt, loginByMail } from '../support/http.ts';
+import { findNode } from '../support/node.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+
+const root = join(import.meta.dir, '../..');
+const examples = join(root, 'examples');
+/** Inside the checkout, so that the packages resolve. */
+const directory = join(root, 'artifacts', `guard-${process.pid}`);
+const guide = await Bun.file(join(root, 'docs/siblings.md')).text();
+const [firstBlock = ''] = codeBlocks(guide);
+const startDeadlineMs = 15_000;
+const maxGuideLines = 20;
+
+let service: TestService;
+let serviceKey: string;
+/** What Latchkey says about a token, beyond what it knows by itself. */
+const facts = new Map<string, Record<string, unknown>>();
+let isUnavailable = false;
+
+/** Passes introspection on to the service and adds the facts. */
+const latchkey = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: async (request) => {
+    if (isUnavailable) return new Response('out of order', { status: 503, headers: { 'Retry-After': '7' } });
+    const text = await request.text();
+    const answer = await fetch(service.url + new URL(request.url).pathname, {
+      method: request.method,
+      headers: request.headers,
+      body: text,
+    });
+    const body = (await answer.json()) as { active: boolean };
+    const headers = { 'X-Request-Id': answer.headers.get('X-Request-Id') ?? '' };
+    const more = facts.get(new URLSearchParams(text).get('token') ?? '');
+    return Response.json(body.active ? { ...body, ...more } : body, { status: answer.status, headers });
+  },
+});
+
+beforeAll(async () => {
+  mkdirSync(directory, { recursive: true });
+  service = await startService();
+  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects');
+  serviceKey = stdout.trim().split('\n').at(-1)!;
+});
+
+afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  latchkey.stop(true);
+  await service.stop();
+});
+
+/** All blocks in TypeScript. */
+function codeBlocks(text: string): string[] {
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
+}
+
+test(`the guide begins with a whole service of at most ${maxGuideLines} lines, which is the example for Express`, async () => {
+  expect(firstBlock).toBe(await Bun.file(join(examples, 'express.ts')).text());
+  expect(firstBlock.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(maxGuideLines);
+});
+
+test('every other program text in the guide is a part of an example', async () => {
+  const programs = await Promise.all(
+    ['hono', 'fastify', 'node', 'web'].map((name) => Bun.file(join(examples, `${name}.ts`)).text()),
+  );
+  const others = codeBlocks(guide).slice(1);
+  expect(others.length).toBeGreaterThan(0);
+  for (const block of others) expect(programs.filter((program) => program.includes(block))).toHaveLength(1);
+});
+
+/** A running service that relies on Latchkey. */
+interface RunningService {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+async function startProgram(command: readonly string[], server: string): Promise<RunningService> {
+  const port = freePort();
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    PORT: String(port),
+    LATCHKEY_SERVER: server,
+    SERVICE_KEY: serviceKey,
+    NODE_NO_WARNINGS: '1',
+  };
+  const child = spawn([...command], { cwd: directory, env, stdout: 'ignore', stderr: 'pipe' });
+  endAtExit(child.pid);
+  const stop = async () => {
+    child.kill();
+    await child.exited;
+    hasEnded(child.pid);
+  };
+  const url = `http://localhost:${port}`;
+  const deadline = Date.now() + startDeadlineMs;
+  while (!(await fetch(`${url}/projects`).then(Boolean, () => false))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error(`${command.join(' ')} did not start: ${await new Response(child.stderr).text()}`);
+    }
+    await Bun.sleep(20);
+  }
+  return { url, stop };
+}
+
+const organizations = [
+  { id: 'org_a', slug: 'acme', role: 'owner' },
+  { id: 'org_b', slug: 'bolt', role: 'member' },
+];
+
+/** The access token of a new sign-in, about which Latchkey says this. */
+async function tokenWith(members: Record<string, unknown>): Promise<string> {
+  const { access_token } = await loginByMail(service.url, 'ada@example.com');
+  facts.set(access_token, members);
+  return access_token;
+}
+
+/** The access token of a device, which is never a recent sign-in. Without a scope it may do everything. */
+async function deviceToken(scope?: string): Promise<string> {
+  const { access_token: accessToken } = await loginByMail(service.url, 'ada@example.com');
+  const api = apiAt(service.url);
+  const body = scope === undefined ? {} : { scope };
+  const { device_code, user_code } = await api.call('startDeviceAuthorization', { body });
+  await api.call('approveDevice', { accessToken, body: { user_code } });
+  return (await api.call('redeemDeviceCode', { body: { device_code } })).access_token;
+}
+
+async function ask(url: string, method: string, path: string, token?: string) {
+  const headers: Record<string, string> = { 'X-Request-Id': 'from-the-test' };
+  if (token !== undefined) headers['Authorization'] = `Bearer ${token}`;
+  const response = await fetch(url + path, { method, headers });
+  const text = await response.text();
+  return {
+    status: response.status,
+    challenge: response.headers.get('WWW-Authenticate'),
+    retryAfter: response.headers.get('Retry-After'),
+    // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
+    body: (text.startsWith('{') ? JSON.parse(text) : text) as any,
+  };
+}
+
+/** Every decision of the guard, as a client of this program sees it. */
+async function expectGuarded(command: readonly string[]): Promise<void> {
+  const { url, stop } = await startProgram(command, latchkey.url.origin);
+  const list = (token?: string) => ask(url, 'GET', '/projects', token);
+  const remove = (slug: string, token: string) =>
+    ask(url, 'DELETE', `/organizations/${slug}/projects`, token);
+  try {
+    const token = await tokenWith({ organizations });
+    const listed = await list(token);
+    expect([listed.status, listed.body]).toEqual([
+      200,
+      { user: expect.stringMatching(/^usr_/), organizations },
+    ]);
+    expect((await remove('acme', token)).status).toBe(204);
+    expect((await remove('bolt', token)).status).toBe(403);
+    expect((await remove('other', token)).status).toBe(403);
+
+    expect(await list()).toEqual({
+      status: 401,
+      challenge: 'Bearer realm="latchkey"',
+      retryAfter: null,
+      body: {
+        error: 'invalid_token',
+        error_description: 'This request requires an access token.',
+        request_id: 'from-the-test',
+      },
+    });
+    const { access_token: revoked, refresh_token } = await loginByMail(service.url, 'eve@example.com');
+    await apiAt(service.url).call('revoke', { accessToken: revoked, body: {} });
+    for (const bad of [revoked, refresh_token, 'lk_at_forged', 'garbage']) {
+      const { status, challenge } = await list(bad);
+      expect([bad, status]).toEqual([bad, 401]);
+      expect(challenge).toStartWith('Bearer realm="latchkey", error="invalid_token"');
+    }
+
+    const narrow = await tokenWith({ scope: 'projects:read', organizations });
+    expect((await list(narrow)).status).toBe(200);
+    const refused = await remove('acme', narrow);
+    expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope']);
+    expect(refused.challenge).toEndWith('scope="projects:write"');
+
+    const other = await list(await deviceToken('organizations profile'));
+    expect([other.status, other.body.error]).toEqual([403, 'insufficient_scope']);
+    expect(other.challenge).toEndWith('scope="projects:read"');
+
+    const device = await deviceToken();
+    expect((await list(device)).status).toBe(200);
+    const stepUp = await remove('acme', device);
+    expect([stepUp.status, stepUp.body.error]).toEqual([401, 'insufficient_user_authentication']);
+    expect(stepUp.challenge).toEndWith('max_age="900"');
+
+    const restricted = await tokenWith({ authorization_details: [{ type: 'deployment' }] });
+    const { status, body } = await list(restricted);
+    expect([status, body.error]).toEqual([403, 'insufficient_scope']);
+    expect(body.error_description).toContain('deployment');
+
+    isUnavailable = true;
+    const unasked = await list(await tokenWith({}));
+    expect([unasked.status, unasked.retryAfter, unasked.body.error]).toEqual([
+      503,
+      '7',
+      'temporarily_unavailable',
+    ]);
+  } finally {
+    isUnavailable = false;
+    await stop();
+  }
+}
+
+const node = findNode();
+const programs = {
+  express: join(directory, 'guide.ts'),
+  fastify: join(examples, 'fastify.ts'),
+  node: join(examples, 'node.ts'),
+  hono: join(examples, 'hono.ts'),
+  web: join(examples, 'web.ts'),
+};
+/** These export a web-standard handler, which Bun serves by itself. */
+const onlyOnBun = ['hono', 'web'];
+
+describe('a service as in the guide: 200, 401, 403, step-up and 503', () => {
+  beforeAll(() => Bun.write(programs.express, firstBlock));
+
+  for (const [name, program] of Object.entries(programs)) {
+    test(`${name}, on Bun`, () => expectGuarded([process.execPath, program]), 30_000);
+    if (onlyOnBun.includes(name)) continue;
+    test.skipIf(!node)(
+      `${name}, on Node${node ? '' : ': skipped, because Node 22 or later was not found'}`,
+      () => expectGuarded([node!, program]),
+      30_000,
+    );
+  }
+});
