@@ -17,9 +17,6 @@ const root = import.meta.dir;
 const dist = join(root, 'dist');
 const names = Object.keys(pages) as (keyof typeof pages)[];
 
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='5.5' r='4' fill='%230b57b4'/%3E%3Cpath d='M6.5 8h3l1.5 7H5z' fill='%230b57b4'/%3E%3C/svg%3E";
-
 interface Parts {
   readonly title: string;
   readonly style: string;
@@ -28,6 +25,7 @@ interface Parts {
   readonly main: string;
 }
 
+/** The service replaces `{{…}}` when it starts, with the name, the logo and the links of the product. */
 const html = ({ title, style, head = '', main }: Parts) => `<!doctype html>
 <html lang="en">
 <head>
@@ -35,14 +33,15 @@ const html = ({ title, style, head = '', main }: Parts) => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>${title} - Latchkey</title>
-<link rel="icon" href="${icon}">
+<meta name="application-name" content="{{name}}">
+<title>${title} - {{name}}</title>
+<link rel="icon" href="{{icon}}">
 <link rel="stylesheet" href="/assets/${style}">
 ${head}</head>
 <body>
-<header><a href="/account">Latchkey</a></header>
+<header><a href="/account">{{logo}} {{name}}</a></header>
 <main>${main}</main>
-</body>
+{{footer}}</body>
 </html>
 `;
 

@@ -298,3 +298,17 @@ test('when the session has ended, a dialog offers to sign in again and the page 
   await page.goForward();
   await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();
 });
+
+test('going back to the account page after signing out in another tab does not show it', async () => {
+  const page = await newPage();
+  await signIn(page, 'back@example.com');
+  await page.goto(`${service.url}/docs`);
+  const other = await page.context().newPage();
+  await other.goto(`${service.url}/account`);
+  await other.getByRole('button', { name: 'Sign out here' }).click();
+  await other.waitForURL(/\/login/);
+  await page.goBack();
+  await page.waitForURL(/\/login/);
+  expect(await page.getByText('back@example.com').count()).toBe(0);
+  await page.context().close();
+});

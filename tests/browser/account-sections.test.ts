@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { signIn } from '../support/page-states.ts';
+import { signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -18,10 +18,10 @@ afterAll(async () => {
   await service.stop();
 });
 
-const lists = ['passkeys', 'sessions', 'organizations', 'events'] as const;
+const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
 const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-const sectionNames = ['Passkeys', 'Sessions', 'Organizations', 'Activity'];
+const sectionNames = ['Passkeys', 'Sessions', 'Keys', 'Organizations', 'Activity'];
 
 /** About five lines, since the number of entries is unknown until they load. */
 const maxMovePixels = 120;

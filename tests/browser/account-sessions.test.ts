@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { signIn } from '../support/page-states.ts';
+import { signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { signIn } from '../support/page-states.ts';
+import { signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const victim = 'victim@example.com';

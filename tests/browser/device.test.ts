@@ -1,4 +1,5 @@
-// The device page after a decision: it must report on that very device, whatever else happens.
+// The device page: what it shows before a decision, and that it reports on that very device afterwards, whatever else
+// happens.
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
@@ -6,8 +7,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { signIn } from '../support/page-states.ts';
-import { changesBy, signedIn } from '../support/people.ts';
+import { changesBy, signedIn, signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -91,6 +91,34 @@ test('a click on a window without the focus approves nothing, so that a double c
   await page.context().close();
 });
 
+test('a screen reader announces the code, the warning and both choices of the device page', async () => {
+  const page = await newPage();
+  await signIn(page, service.url, 'reader@example.com');
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  await page.locator('#approve').waitFor();
+  const tree = await page.locator('body').ariaSnapshot();
+  expect(tree).toContain('heading "Let this device sign in as you?" [level=1]');
+  expect(tree).toContain(`status: ${device.user_code}`);
+  expect(tree).toContain('Only approve if you started this sign-in yourself');
+  expect(tree).toContain('button "Approve"');
+  expect(tree).toContain('button "Deny"');
+  await page.context().close();
+});
+
+test('a typed device code survives a reload', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'reloads@example.com');
+  const { user_code } = await startDevice();
+  await page.goto(`${service.url}/device`);
+  await page.getByLabel('Code from your device').fill(user_code.toLowerCase());
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await page.reload();
+  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await page.context().close();
+});
+
 test('an approval can be withdrawn until the device signs in, and the page still says so after a reload', async () => {
   const { page, device } = await waitingPage('mistaken@example.com');
   await page.route('**/auth/sessions/*', (route) => route.abort());
@@ -142,6 +170,25 @@ test('of two devices approved in two tabs, only the tab of the device that signe
   await one.context().close();
 });
 
+test('after a decision in one tab, another tab with the same code says that no device is waiting', async () => {
+  const page = await newPage();
+  await signIn(page, service.url, 'tabs@example.com');
+  const other = await page.context().newPage();
+  const device = await startDevice();
+  for (const tab of [page, other]) {
+    await tab.goto(device.verification_uri_complete);
+    await tab.getByRole('button', { name: 'Approve' }).waitFor();
+  }
+  await other.getByRole('button', { name: 'Deny' }).click();
+  await other.getByRole('heading', { name: 'Denied' }).waitFor();
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
+  expect(
+    (await request(service.url, 'POST', '/token', { json: { device_code: device.device_code } })).body.error,
+  ).toBe('access_denied');
+  await page.context().close();
+});
+
 test('reloading or coming back after an approval shows its current status', async () => {
   const { page, device } = await waitingPage('reload@example.com');
   const approvals: string[] = [];
@@ -163,11 +210,11 @@ test('reloading or coming back after an approval shows its current status', asyn
 });
 
 test('opening the link again after approving is not an error to worry about, and the page accepts another code', async () => {
-  const { page, device } = await waitingPage('anew@example.com');
-  const anew = await page.context().newPage();
-  await anew.goto(device.verification_uri_complete);
-  await anew.getByRole('alert').getByText('If you just approved or denied it').waitFor();
-  await anew.getByRole('link', { name: 'View your sessions' }).waitFor();
+  const { page, device } = await waitingPage('reopens@example.com');
+  const reopened = await page.context().newPage();
+  await reopened.goto(device.verification_uri_complete);
+  await reopened.getByRole('alert').getByText('If you just approved or denied it').waitFor();
+  await reopened.getByRole('link', { name: 'View your sessions' }).waitFor();
   await page.goto(`${service.url}/device`);
   const next = await startDevice();
   await page.getByLabel('Code from your device').fill(next.user_code);
@@ -186,9 +233,9 @@ test('reloading after denying still says so, and opening the link again is not a
   await press(page, 'Deny', device);
   await page.reload();
   await says(page, 'You denied this request.');
-  const anew = await page.context().newPage();
-  await anew.goto(device.verification_uri_complete);
-  await anew.getByRole('alert').getByText('If you just approved or denied it').waitFor();
+  const reopened = await page.context().newPage();
+  await reopened.goto(device.verification_uri_complete);
+  await reopened.getByRole('alert').getByText('If you just approved or denied it').waitFor();
   await page.context().close();
 });
 

@@ -8,8 +8,7 @@ import { subjects } from '../support/account.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { linkTo, startDevice } from '../support/page-states.ts';
-import { changesBy } from '../support/people.ts';
+import { changesBy, linkTo, startDevice } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 interface Mail {
@@ -98,7 +97,7 @@ async function causeAllMails(): Promise<{ token: string; deviceToken: string }> 
 const allSubjects = [
   ...Object.values(subjects),
   'Sign in to Latchkey',
-  'This address was removed from a Latchkey account',
+  'This address was removed from an account at Latchkey',
   'Your Latchkey account has been deleted',
 ].toSorted();
 

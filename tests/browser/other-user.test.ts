@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
-import { signIn } from '../support/page-states.ts';
+import { signIn } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 let service: TestService;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import type { Response } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { signIn } from '../support/page-states.ts';
+import { signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, linkTokenIn, mailTo, request } from '../support/http.ts';
-import { startDevice } from '../support/page-states.ts';
-import { giveAuthenticator, phone, signedIn } from '../support/people.ts';
+import { giveAuthenticator, phone, signedIn, startDevice } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;

@@ -6,8 +6,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { startDevice } from '../support/page-states.ts';
-import { changesBy, giveAuthenticator, phone, signedIn } from '../support/people.ts';
+import { changesBy, giveAuthenticator, phone, signedIn, startDevice } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;

@@ -4,9 +4,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { linkTo, startDevice } from '../support/page-states.ts';
-import { giveAuthenticator, signedIn, tabTo } from '../support/people.ts';
+import { codeIn, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { giveAuthenticator, linkTo, signedIn, startDevice, tabTo } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { focusIn } from '../support/tree.ts';
 
@@ -83,6 +82,31 @@ test('a keyboard user signs in with the emailed link, in the same browser and in
   await typeAndEnter(elsewhere, email);
   await elsewhere.waitForURL(`${service.url}/account`);
   await elsewhere.context().close();
+});
+
+test('a keyboard user signs in with the emailed code', async () => {
+  const email = newAddress();
+  const page = await newPage();
+  await page.goto(`${service.url}/login`);
+  await focusGoesTo(page, 'textbox "Email address"');
+  await typeAndEnter(page, email);
+  await focusGoesTo(page, 'heading "Check your email"');
+  await tabTo(page, 'Code from the email');
+  await typeAndEnter(page, codeIn(await mailTo(service.url, email)));
+  await page.waitForURL(`${service.url}/account`);
+  await page.context().close();
+});
+
+test('a keyboard user compares the code of a device and approves it', async () => {
+  const { page } = await openAccount();
+  const { user_code, device_code } = await startDevice(service.url);
+  await page.goto(`${service.url}/device`);
+  await focusGoesTo(page, 'textbox "Code from your device"');
+  await typeAndEnter(page, user_code.toLowerCase());
+  await focusGoesTo(page, 'heading "Let this device sign in as you?"');
+  await press(page, 'Approve', 'heading "Approved"', 'Space');
+  expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
+  await page.context().close();
 });
 
 test('a keyboard user adds a passkey, signs out, and signs in with it to deny a device', async () => {

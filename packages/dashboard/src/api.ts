@@ -1,7 +1,7 @@
 import { createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body } from '@latchkey/client/operations';
-import type { Profile } from '@latchkey/contract/account';
+import type { Profile, ProfileView } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Session } from '@latchkey/contract/sessions';
@@ -46,7 +46,11 @@ export async function resultOf<T>(work: Promise<T>): Promise<Result<T>> {
 }
 
 /** The profile of the user signed in to this browser, regardless of which user the page shows. */
-export const getSignedInUser = (): Promise<Result<Profile>> => settled(apiForAnyUser.call('getProfile'));
+export const getSignedInUser = (): Promise<Result<Profile>> =>
+  settled(apiForAnyUser.call('getProfile').then(wholeProfile));
+
+/** The session of a browser may read the whole profile. */
+const wholeProfile = (view: ProfileView): Profile => view as Profile;
 
 async function settled<T>(work: Promise<T>): Promise<Result<T>> {
   try {
@@ -93,8 +97,22 @@ export const renamePasskey = (id: string, name: string) =>
 /** Removes a passkey. Requires a recent sign-in. */
 export const removePasskey = (id: string) => resultOf(api.call('removePasskey', { params: { id } }));
 
+const keyPageSize = fieldLimits.keys;
+
+/** Lists the user's keys, newest first: all of them, since a page holds as many as an account may have. */
+export const listKeys = () => resultOf(api.call('listKeys', page(keyPageSize, undefined)));
+
+/** Creates a key. Requires a recent sign-in. */
+export const createKey = (body: Body<'createKey'>) => resultOf(api.call('createKey', { body }));
+
+/** Removes a key. */
+export const removeKey = (id: string) => resultOf(api.call('removeKey', { params: { id } }));
+
+/** Returns the scopes and resources that a key can be limited to. */
+export const listScopes = () => resultOf(api.call('listScopes'));
+
 /** Returns the user's profile. */
-export const getProfile = () => resultOf(api.call('getProfile'));
+export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
 
 /** Returns the profile with its ETag. */
 export const getTaggedProfile = () => resultOf(api.callWithHeaders('getProfile').then(tagged));
@@ -103,8 +121,8 @@ export const getTaggedProfile = () => resultOf(api.callWithHeaders('getProfile')
 export const updateProfile = (body: Body<'updateProfile'>, tag: string) =>
   resultOf(api.callWithHeaders('updateProfile', { body, headers: { 'If-Match': tag } }).then(tagged));
 
-const tagged = ({ body, headers }: { body: Profile; headers: Headers }) => ({
-  profile: body,
+const tagged = ({ body, headers }: { body: ProfileView; headers: Headers }) => ({
+  profile: wholeProfile(body),
   tag: headers.get('ETag') ?? '*',
 });
 

@@ -1,13 +1,13 @@
 import type { Problem } from './api.ts';
 import { clock, count, dateTime, duration } from './format.ts';
+import { productName } from './product.ts';
 
 /** What to tell the person, by error code. A page overrides the common messages where it can say something better. */
 export type ErrorMessages = Partial<Record<Problem['code'], string>>;
 
 const common: ErrorMessages = {
-  unreachable:
-    "Couldn't reach Latchkey. Check your connection and try again. What you entered is still here.",
-  temporarily_unavailable: "Latchkey isn't available right now.",
+  unreachable: `Couldn't reach ${productName}. Check your connection and try again. What you entered is still here.`,
+  temporarily_unavailable: `${productName} isn't available right now.`,
   rate_limited: 'Too many attempts.',
   invalid_token: "You're signed out. Sign in again to continue.",
   insufficient_user_authentication: 'Nothing was changed. Confirm your identity to make this change.',
@@ -17,7 +17,7 @@ const common: ErrorMessages = {
     'Nothing was changed, because this browser was briefly signed in to a different account. Try again.',
   account_disabled: 'This account has been disabled. Contact the administrator to have it enabled again.',
   signup_disabled: "There's no account for this email, and new accounts can't be created here.",
-  origin_not_allowed: "This page was opened at a URL that Latchkey doesn't accept. Open it at its own URL.",
+  origin_not_allowed: `This page was opened at a URL that ${productName} doesn't accept. Open it at its own URL.`,
   cookies_off:
     'Your browser is blocking cookies, which are needed to sign in. Allow cookies for this site, then reload the page.',
   passkeys_unsupported: "This browser doesn't support passkeys.",
@@ -30,7 +30,7 @@ const common: ErrorMessages = {
 };
 
 /** For pages where nothing was typed. */
-export const unreachable = "Couldn't reach Latchkey. Check your connection and try again.";
+export const unreachable = `Couldn't reach ${productName}. Check your connection and try again.`;
 
 /** For requests that send an email. */
 export const emailErrors = {

@@ -1,3 +1,12 @@
+import {
+  offsetName,
+  type TimeFormat,
+  type TimePreferences,
+  timeFormatOf,
+  writeTime,
+} from '@latchkey/contract/time-format';
+import { signal } from '@preact/signals';
+
 export const count = (number: number, singular: string, plural = `${singular}s`): string =>
   `${number} ${number === 1 ? singular : plural}`;
 
@@ -7,10 +16,24 @@ export function duration(seconds: number): string {
   return minutes < 120 ? count(minutes, 'minute') : count(Math.ceil(minutes / 60), 'hour');
 }
 
-/** The time of day in the reader's locale. */
-export const clock = (time: Date): string =>
-  new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format(time);
+/** As the user whose data the page shows wants times; as the browser has them until it is known who that is. */
+const timeFormat = signal<TimeFormat>({ locale: undefined, timeZone: undefined });
 
-/** Date and time in the reader's locale. */
-export const dateTime = (time: Date): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(time);
+export function setTimePreferences(preferences: TimePreferences): void {
+  timeFormat.value = timeFormatOf(preferences);
+}
+
+/** Names the time zone where it is another one than the clock of this device shows. */
+function write(time: Date, styles: Parameters<typeof writeTime>[2]): string {
+  const { timeZone } = timeFormat.value;
+  const text = writeTime(time, timeFormat.value, styles);
+  if (timeZone === undefined) return text;
+  const offset = offsetName(time, timeZone);
+  return offset === offsetName(time, undefined) ? text : `${text} ${offset}`;
+}
+
+/** The time of day. */
+export const clock = (time: Date): string => write(time, { timeStyle: 'short' });
+
+/** Date and time. */
+export const dateTime = (time: Date): string => write(time, { dateStyle: 'medium', timeStyle: 'short' });

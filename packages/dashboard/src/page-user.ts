@@ -1,5 +1,6 @@
 import type { Profile } from '@latchkey/contract/account';
 import { signal } from '@preact/signals';
+import { setTimePreferences } from './format.ts';
 
 type PageUser = Pick<Profile, 'id' | 'email'>;
 
@@ -8,9 +9,13 @@ let current: PageUser | undefined;
 /** The user whose data this page shows, once known. */
 export const pageUser = (): PageUser | undefined => current;
 
-/** Binds this page to a user: from now on the service refuses its requests if another user is signed in. */
-export function setPageUser(user: PageUser): void {
+/**
+ * Binds this page to a user: from now on the service refuses its requests if another user is signed in, and times are
+ * written as the user's profile says.
+ */
+export function setPageUser(user: Profile): void {
   current = user;
+  setTimePreferences(user);
 }
 
 /** The email of the user who is signed in now, if it is not the one this page shows. */

@@ -13,6 +13,8 @@ import { mount } from '../ui/mount.tsx';
 import { detectSignOut, SignedOutDialog } from './actions.tsx';
 import { Activity, activityData } from './activity.tsx';
 import { DeleteAccount } from './delete-account.tsx';
+import { Keys, keysData } from './keys.tsx';
+import { isRequested as isKeyRequested } from './new-key.tsx';
 import { Organizations, organizationsData } from './organizations.tsx';
 import { afterRecentSignIn, Passkeys, passkeysData } from './passkeys.tsx';
 import { loadProfile, ProfileSection } from './profile.tsx';
@@ -33,7 +35,7 @@ const isRecent = (list: readonly Session[]) =>
       current && kind === 'browser' && Date.now() - Date.parse(created_at) < recentMilliseconds,
   );
 
-const sections = [passkeysData, sessionsData, organizationsData, activityData];
+const sections = [passkeysData, sessionsData, keysData, organizationsData, activityData];
 
 /** Loads the profile first and alone, so that a signed-out browser sends a single request. */
 const load = () =>
@@ -47,7 +49,8 @@ const load = () =>
       return undefined;
     }
     if (problem.code === 'invalid_token') {
-      location.replace(loginPath(home));
+      // A link that asks for a key does so again after the sign-in.
+      location.replace(loginPath(isKeyRequested ? location.pathname + location.search : home));
       return 'leaving';
     }
     error.value = explain(problem, { unreachable });
@@ -105,6 +108,7 @@ function AccountView() {
       <ProfileSection />
       <Passkeys />
       <Sessions />
+      <Keys />
       <Organizations />
       <Activity sessions={sessions.value} />
       <DeleteAccount />

@@ -38,6 +38,20 @@ test('a renamed passkey is shown with its new name, and several without names', 
   expect(eventText(event('passkey_renamed', { passkey_ids: 'pk_a pk_b' }))).toBe('Passkeys renamed');
 });
 
+test('a change of a membership says what it means for the person', () => {
+  const text = (detail: Event['detail']) =>
+    eventText(event('membership_changed', { name: 'Acme', ...detail }));
+  expect(text({ role: 'owner' })).toBe('Added to the organization “\u2068Acme\u2069” as an owner');
+  expect(text({ role: 'admin', former_role: 'member' })).toBe(
+    'Now an admin of the organization “\u2068Acme\u2069”',
+  );
+  expect(text({ former_role: 'admin' })).toBe('Removed from the organization “\u2068Acme\u2069”');
+  expect(text({ former_role: 'owner', reason: 'organization_deleted' })).toBe(
+    'Organization “\u2068Acme\u2069” deleted',
+  );
+  expect(text({ role: 'moon', former_role: 'owner' })).toBe('Organization role changed');
+});
+
 test('unknown details are left out of the text', () => {
   expect(eventText(event('session_revoked', { reason: 'moon' }))).toBe('Session ended');
   expect(eventText(event('login', { method: 'moon', kind: 'moon' }))).toBe('Signed in');

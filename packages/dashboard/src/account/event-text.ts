@@ -1,14 +1,11 @@
 import type { Event } from '@latchkey/contract/events';
 import { escapeInvisible, untrustedText } from '@latchkey/contract/untrusted-text';
+import { signInMethods } from './sign-in-methods.ts';
 
 type Detail = Event['detail'];
 
-const methods: Detail = {
-  device_code: 'with browser approval',
-  magic_link: 'with an email link',
-  email_code: 'with an email code',
-  passkey: 'with a passkey',
-};
+/** An event of a later release may name a method that this page does not know. */
+const methods: Detail = signInMethods;
 
 const sessionEndings: Detail = {
   logout: 'Signed out',
@@ -16,6 +13,11 @@ const sessionEndings: Detail = {
   token: 'Session ended by the program using it',
   withdrawn: 'Device approval withdrawn',
   replaced: 'Session replaced by a new sign-in in the same browser',
+};
+
+const keyEndings: Detail = {
+  logout: ' by the program using it',
+  token: ' by the program using it',
 };
 
 const profileFields: Detail = {
@@ -30,6 +32,8 @@ const elsewhere: Detail = {
   program: 'program',
   'network program': 'network and program',
 };
+
+const roles: Detail = { owner: 'an owner', admin: 'an admin', member: 'a member' };
 
 /** The name in quotes, isolated so that right-to-left text doesn't reorder the words around it. */
 const named = ({ name }: Detail) => (name === undefined ? '' : ` “\u2068${untrustedText(name)}\u2069”`);
@@ -47,6 +51,8 @@ const texts = {
     detail['name'] === undefined ? 'Passkeys renamed' : `Passkey renamed to${named(detail)}`,
   passkey_clone_suspected: (detail) =>
     `Passkey${named(detail)} may have been copied; the sign-in was ${detail['login'] === 'refused' ? 'blocked' : 'allowed'}`,
+  key_created: (detail) => `Key${named(detail)} created`,
+  key_removed: (detail) => `Key${named(detail)} removed${keyEndings[detail['reason'] ?? ''] ?? ''}`,
   refresh_race: 'Two programs refreshed the same session at the same time',
   refresh_retry: 'Session refresh retried after a lost response',
   refresh_retry_elsewhere: ({ changed = '' }) =>
@@ -63,6 +69,17 @@ const texts = {
   email_change_requested: 'Email change requested',
   email_changed: 'Email changed',
   email_change_undone: "Email change undone, because you reported “This wasn't me”",
+  membership_changed: (detail) => {
+    const { role = '', former_role, reason } = detail;
+    if (reason === 'organization_deleted') return `Organization${named(detail)} deleted`;
+    const organization = `organization${named(detail)}`;
+    const as = roles[role];
+    if (as === undefined)
+      return role === '' ? `Removed from the ${organization}` : 'Organization role changed';
+    return former_role === undefined
+      ? `Added to the ${organization} as ${as}`
+      : `Now ${as} of the ${organization}`;
+  },
   limit_reached: 'Too many attempts; some were blocked',
   account_disabled: 'Account disabled by an administrator',
   account_enabled: 'Account enabled by an administrator',

@@ -45,9 +45,13 @@ const fieldErrors: Texts = {
 export async function loadProfile(): Promise<Problem | undefined> {
   const result = await getTaggedProfile();
   if (!result.ok) return result.problem;
-  ({ profile: profile.value, tag } = result.value);
-  setPageUser(result.value.profile);
+  show(result.value);
   return undefined;
+}
+
+function show(stored: { readonly profile: Profile; readonly tag: string }): void {
+  ({ profile: profile.value, tag } = stored);
+  setPageUser(stored.profile);
 }
 
 const currentTexts = (): Texts => ({
@@ -90,7 +94,7 @@ const save = () =>
     }
     const saved = await runAction(() => updateProfile(patch, tag));
     if (saved.ok) {
-      ({ profile: profile.value, tag } = saved.value);
+      show(saved.value);
       close('Profile saved.');
     } else if (saved.problem.code === 'precondition_failed') {
       await mergeStored(texts);
@@ -122,8 +126,9 @@ async function mergeStored(texts: Texts): Promise<void> {
 
 const hints: Partial<Texts> = {
   avatar_url: 'An https URL. Leave blank for none.',
-  locale: 'A language tag, such as en or de-CH. Leave blank for none.',
-  time_zone: 'Such as Europe/Zurich. Leave blank for none.',
+  locale:
+    'A language tag, such as en or de-CH. Decides how dates and times are written. Leave blank for none.',
+  time_zone: 'Such as Europe/Zurich. Decides the times you see here and in emails. Leave blank for none.',
 };
 
 function StoredValue({ field }: { field: keyof Texts }) {

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
+import { productName } from '../product.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
@@ -12,6 +13,7 @@ import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
+import { signInMethods } from './sign-in-methods.ts';
 
 /** The user's sessions, newest first, once loaded. */
 export const sessions = signal<readonly Session[] | undefined>(undefined);
@@ -27,12 +29,6 @@ const initiallyShown = 10;
 const showsAll = signal(false);
 
 const kinds = { browser: 'Browser', device: 'Device' } satisfies Record<Session['kind'], string>;
-const methods = {
-  device_code: 'with browser approval',
-  magic_link: 'with an email link',
-  email_code: 'with an email code',
-  passkey: 'with a passkey',
-} satisfies Record<Session['method'], string>;
 
 async function loadSessions(): Promise<Problem | undefined> {
   const list = detectSignOut(await listSessions());
@@ -99,7 +95,7 @@ const endOtherSessions = () =>
     }
     if (problem) {
       error.value = explain(problem, {
-        unreachable: "Couldn't reach Latchkey. Some sessions are still signed in. Try again.",
+        unreachable: `Couldn't reach ${productName}. Some sessions are still signed in. Try again.`,
         somebody_else:
           'Some sessions are still signed in, because this browser is now signed in to a different account.',
       });
@@ -122,7 +118,7 @@ function SessionItem({ session }: { session: Session }) {
           {session.current ? <span class="badge">This session</span> : null}
         </p>
         <p class="quiet">
-          Signed in {methods[session.method]} on <Timestamp at={session.created_at} /> ·{' '}
+          Signed in {signInMethods[session.method]} on <Timestamp at={session.created_at} /> ·{' '}
           {session.ip_address ?? 'Unknown IP address'} · Last used <Timestamp at={session.last_used_at} />
         </p>
         {session.user_agent === null ? null : <UserAgent text={session.user_agent} />}

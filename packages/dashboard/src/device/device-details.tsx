@@ -25,7 +25,9 @@ export const DeviceDetails = ({ device, expiresAt }: { device: PendingDevice; ex
       </dd>
       <dt>Expires</dt>
       <dd id="expires">
-        <time dateTime={expiresAt.toISOString()}>{clock(expiresAt)}</time>
+        <time dir="auto" dateTime={expiresAt.toISOString()}>
+          {clock(expiresAt)}
+        </time>
       </dd>
       <dt>Program</dt>
       <dd id="client-name">

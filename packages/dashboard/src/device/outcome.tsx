@@ -1,5 +1,6 @@
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { signedInByEmail } from '../passkey-offer.ts';
+import { productName } from '../product.ts';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import type { ApprovalStatus } from './approval-status.ts';
@@ -8,8 +9,7 @@ const checkDevice = "Check your device: if it isn't signed in, start again there
 
 const statusText: Record<ApprovalStatus, string> = {
   waiting: 'Waiting for your device to finish signing in…',
-  unreachable:
-    "Waiting for your device to finish signing in… Latchkey isn't responding right now. This page will keep trying.",
+  unreachable: `Waiting for your device to finish signing in… ${productName} isn't responding right now. This page will keep trying.`,
   deviceSignedIn: 'Your device is signed in. You can close this window.',
   sessionEnded: 'Your device signed in, but has since been signed out.',
   withdrawn: "Your device isn't signed in.",

@@ -15,6 +15,9 @@ const ended: Record<NoticeKind, string> = {
   passkey_added: 'The session has ended, and everything it added has been removed, including the passkey.',
   passkey_removed:
     "The session has ended, and everything it added has been removed. The removed passkey can't be restored. You can add it again from your account.",
+  key_added: 'The session has ended, and everything it added has been removed, including the key.',
+  key_removed:
+    "The session has ended, and everything it added has been removed. The removed key can't be restored. You can create a new one from your account.",
   email_changed: 'The session has ended, and everything it added has been removed.',
   theft_stopped: 'The session had already ended. Everything it added has been removed.',
   refresh_repeated_elsewhere:
@@ -30,6 +33,8 @@ export const browsersText = (number: number): string => `${count(number, 'browse
 export const devicesText = (number: number): string => `${count(number, 'device')} signed out`;
 
 export const passkeysText = (number: number): string => `${count(number, 'passkey')} removed`;
+
+export const keysText = (number: number): string => `${count(number, 'key')} removed`;
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === 'string');
@@ -54,6 +59,7 @@ export function isDisownedNotice(stored: unknown): stored is DisownedNotice {
     typeof notice.devices_ended === 'number' &&
     isTexts(notice.device_names) &&
     isTexts(notice.passkeys_removed) &&
+    isTexts(notice.keys_removed) &&
     isApprover(notice.approver)
   );
 }

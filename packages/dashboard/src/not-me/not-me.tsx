@@ -17,6 +17,7 @@ import {
   doneText,
   errorMessages,
   isDisownedNotice,
+  keysText,
   passkeysText,
 } from './messages.ts';
 
@@ -38,8 +39,9 @@ const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
 );
 
 function Undone({ value }: { value: DisownedNotice }) {
-  const { email, sessions_ended, devices_ended, device_names, passkeys_removed } = value;
-  const isEmpty = email === null && sessions_ended + devices_ended + passkeys_removed.length === 0;
+  const { email, sessions_ended, devices_ended, device_names, passkeys_removed, keys_removed } = value;
+  const removed = passkeys_removed.length + keys_removed.length;
+  const isEmpty = email === null && sessions_ended + devices_ended + removed === 0;
   return (
     <>
       <h2>What was undone</h2>
@@ -61,9 +63,12 @@ function Undone({ value }: { value: DisownedNotice }) {
           {passkeys_removed.length === 0 ? null : (
             <Named text={passkeysText(passkeys_removed.length)} names={passkeys_removed} />
           )}
+          {keys_removed.length === 0 ? null : (
+            <Named text={keysText(keys_removed.length)} names={keys_removed} />
+          )}
         </ul>
       )}
-      {device_names.length + passkeys_removed.length === 0 ? null : <UntrustedHint />}
+      {device_names.length + removed === 0 ? null : <UntrustedHint />}
     </>
   );
 }
@@ -147,7 +152,7 @@ const Done = (props: DoneProps<DisownedNotice>) => (
 mountEmailLinkPage({
   prefix: 'lk_nm_',
   heading: 'Was this you?',
-  text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, approved devices, an email change, and the sessions that came from them. Your other sessions stay active, unless your email has to be restored: then all of them end.",
+  text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, keys, approved devices, an email change, and the sessions that came from them. Your other sessions stay active, unless your email has to be restored: then all of them end.",
   decline: 'This was me',
   declinedText:
     'You can close this page. If you change your mind, the link in the email works until it expires.',

@@ -1,4 +1,8 @@
 import { dateTime } from '../format.ts';
 
-/** An RFC 3339 timestamp, shown in the reader's locale and time zone. */
-export const Timestamp = ({ at }: { at: string }) => <time dateTime={at}>{dateTime(new Date(at))}</time>;
+/** An RFC 3339 timestamp, as the reader wants times. Isolated, because their language may be written right to left. */
+export const Timestamp = ({ at }: { at: string }) => (
+  <time dir="auto" dateTime={at}>
+    {dateTime(new Date(at))}
+  </time>
+);

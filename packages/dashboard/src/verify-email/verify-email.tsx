@@ -5,6 +5,7 @@ import { tokenFromLink } from '../email-link.ts';
 import { type ErrorMessages, emailErrors, unreachable } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
+import { productName } from '../product.ts';
 import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { Heading } from '../ui/heading.tsx';
@@ -48,7 +49,7 @@ const Question = () => {
   const now = visitor.value;
   return now.is === 'owner' ? (
     <>
-      The email of your Latchkey account will change from <Address>{now.change.email}</Address> to{' '}
+      The email of your {productName} account will change from <Address>{now.change.email}</Address> to{' '}
       <Address>{now.change.new_email}</Address>. You'll use the new one to sign in.
     </>
   ) : (
@@ -91,7 +92,7 @@ const Done = ({ value: email }: { value: string }) => (
 );
 
 const errorMessages: ErrorMessages = {
-  conflict: 'Another Latchkey account uses this email, so nothing was changed.',
+  conflict: `Another ${productName} account uses this email, so nothing was changed.`,
   unreachable,
   rate_limited: 'Too many attempts from your network.',
 };

@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test';
+import type { ScopeList } from '@latchkey/contract/keys';
+import {
+  emptyRequest,
+  newKeyOf,
+  problemWith,
+  requestedKey,
+  sentencesOf,
+  unknownScopes,
+} from './key-request.ts';
+
+const limits = { name: 100, minSeconds: 3_600, maxSeconds: 31_536_000 };
+const asked = (query: string) => requestedKey(new URLSearchParams(query), limits);
+const known: ScopeList = {
+  scopes: [
+    { name: 'profile', description: 'See your name', service: null },
+    { name: 'openid', description: '', service: null },
+    { name: 'tickets:read', description: 'Read your tickets', service: 'Tickets' },
+  ],
+  resources: [],
+};
+
+test('a link without new-key=1 asks for no key', () => {
+  for (const query of ['', 'name=a&scope=*', 'new-key=', 'new-key=0', 'new-key=2&scope=*'])
+    expect(asked(query)).toBeUndefined();
+});
+
+test('a link fills in what it names and leaves the rest to the person', () => {
+  expect(asked('new-key=1')).toEqual(emptyRequest);
+  expect(
+    asked('new-key=1&name=+CI+&scope=profile++tickets:read+profile&resource=https://a.example&expires=3600'),
+  ).toEqual({
+    name: 'CI',
+    scopes: ['profile', 'tickets:read'],
+    resource: 'https://a.example',
+    expiresInSeconds: 3_600,
+  });
+  expect(asked('new-key=1&scope=profile+*')?.scopes).toEqual(['*']);
+  expect(asked(`new-key=1&name=${'n'.repeat(200)}`)?.name).toHaveLength(100);
+});
+
+test('a lifetime that no key can have becomes 30 days', () => {
+  for (const expires of ['', '3599', '31536001', '3600.5', 'soon', '-1', '1e9'])
+    expect([expires, asked(`new-key=1&expires=${expires}`)?.expiresInSeconds]).toEqual([expires, 2_592_000]);
+});
+
+test('an unknown scope is neither left out nor sent', () => {
+  const scopes = ['profile', 'tickets:write'];
+  expect(unknownScopes(scopes, known)).toEqual(['tickets:write']);
+  expect(unknownScopes(['*'], known)).toEqual([]);
+  expect(problemWith({ ...emptyRequest, name: 'CI', scopes }, known)).toBe('unknown');
+  expect(problemWith({ ...emptyRequest, name: 'CI', scopes: ['profile'] }, known)).toBeUndefined();
+});
+
+test('a name and at least one scope are needed', () => {
+  expect(problemWith({ ...emptyRequest, name: ' ', scopes: ['*'] }, known)).toBe('name');
+  expect(problemWith({ ...emptyRequest, name: 'CI' }, known)).toBe('scope');
+});
+
+test('what is sent is what the form shows', () => {
+  const request = { ...emptyRequest, name: ' CI ', scopes: ['profile', 'tickets:read'] };
+  expect(newKeyOf(request)).toEqual({ name: 'CI', scope: 'profile tickets:read', expires_in: 2_592_000 });
+  const everywhere = { ...request, scopes: ['profile', '*'], resource: 'https://a.example' };
+  expect(newKeyOf(everywhere)).toEqual({
+    name: 'CI',
+    scope: '*',
+    resource: 'https://a.example',
+    expires_in: 2_592_000,
+  });
+});
+
+test('a scope is described by its sentence and service, or by its name once it is no longer declared', () => {
+  expect(sentencesOf('*', known)).toEqual(['Everything you can do']);
+  expect(sentencesOf('profile tickets:read old:read openid', known)).toEqual([
+    'See your name',
+    'Read your tickets (Tickets)',
+    'old:read',
+  ]);
+  expect(sentencesOf('openid', known)).toEqual([]);
+});

@@ -1,0 +1,78 @@
+import type { NewKey, ScopeList } from '@latchkey/contract/keys';
+import type { everything as contractEverything } from '@latchkey/contract/scopes';
+
+/** The scope that allows everything. Only its type is imported, which keeps the contract's schemas off the page. */
+export const everything: typeof contractEverything = '*';
+
+/** What the form for a new key shows before the person changes it. */
+export interface KeyRequest {
+  readonly name: string;
+  /** Names of scopes; `*` for everything. */
+  readonly scopes: readonly string[];
+  /** Empty for any service. */
+  readonly resource: string;
+  readonly expiresInSeconds: number;
+}
+
+const day = 86_400;
+
+/** How long a new key may live, in seconds. */
+export const lifetimes = [7 * day, 30 * day, 90 * day, 365 * day] as const;
+
+const defaultLifetime = lifetimes[1];
+
+export const emptyRequest: KeyRequest = {
+  name: '',
+  scopes: [],
+  resource: '',
+  expiresInSeconds: defaultLifetime,
+};
+
+type Limits = { readonly name: number; readonly minSeconds: number; readonly maxSeconds: number };
+
+/**
+ * The key that a link to the account page asks for with `?new-key=1&name=…&scope=…&resource=…&expires=…`, as the command
+ * line opens it. Undefined for a link that asks for none. Creates nothing: the person decides.
+ */
+export function requestedKey(query: URLSearchParams, limits: Limits): KeyRequest | undefined {
+  if (query.get('new-key') !== '1') return undefined;
+  const scopes = (query.get('scope') ?? '').split(' ').filter((name) => name !== '');
+  const seconds = Number(query.get('expires') ?? '');
+  const isPossible =
+    Number.isInteger(seconds) && seconds >= limits.minSeconds && seconds <= limits.maxSeconds;
+  return {
+    name: (query.get('name') ?? '').trim().slice(0, limits.name),
+    scopes: scopes.includes(everything) ? [everything] : [...new Set(scopes)],
+    resource: query.get('resource') ?? '',
+    expiresInSeconds: isPossible ? seconds : defaultLifetime,
+  };
+}
+
+/** The requested scopes that nobody declares. They stay visible until the person removes them. */
+export const unknownScopes = (requested: readonly string[], known: ScopeList): string[] =>
+  requested.filter((name) => name !== everything && !known.scopes.some((scope) => scope.name === name));
+
+/** Why the form can't be submitted yet; undefined if it can. */
+export function problemWith(request: KeyRequest, known: ScopeList): 'name' | 'scope' | 'unknown' | undefined {
+  if (request.name.trim() === '') return 'name';
+  if (unknownScopes(request.scopes, known).length > 0) return 'unknown';
+  return request.scopes.length === 0 ? 'scope' : undefined;
+}
+
+export const newKeyOf = ({ name, scopes, resource, expiresInSeconds }: KeyRequest): NewKey => ({
+  name: name.trim(),
+  scope: scopes.includes(everything) ? everything : scopes.join(' '),
+  expires_in: expiresInSeconds,
+  ...(resource === '' ? {} : { resource }),
+});
+
+/** What a key allows, one sentence each. A scope that is no longer declared has only its name. */
+export const sentencesOf = (scope: string, known: ScopeList): string[] =>
+  scope === everything
+    ? ['Everything you can do']
+    : scope.split(' ').flatMap((name) => {
+        const found = known.scopes.find((one) => one.name === name);
+        if (!found) return name;
+        if (found.description === '') return [];
+        return found.service === null ? found.description : `${found.description} (${found.service})`;
+      });

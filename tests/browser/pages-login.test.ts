@@ -1,0 +1,294 @@
+// The sign-in page, when people reload, go back, click twice, use two tabs, lose the connection or block cookies.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { codeIn, linkTokenIn, mailTo } from '../support/http.ts';
+import { changesBy, cookiesBlocked, disableCookies, phone, signIn } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const newAddress = () => `${crypto.randomUUID()}@example.com`;
+const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+async function requestEmail(page: Page, email: string, path = '/login'): Promise<void> {
+  await page.goto(`${service.url}${path}`);
+  await page.getByLabel('Email address').fill(email);
+  await button(page, 'Email me a link').click();
+  await headed(page, 'Check your email');
+}
+
+const signInLink = async (email: string, seen = 0) =>
+  `${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, seen))}`;
+
+const codeFor = async (email: string, seen = 0) => codeIn(await mailTo(service.url, email, seen));
+
+/** The contents of local and session storage. */
+const stored = (page: Page) => page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+
+describe('/login', () => {
+  test('rejects an overlong address instead of truncating it', async () => {
+    const page = await newPage(phone);
+    await page.goto(`${service.url}/login`);
+    const tooLong = `${'a'.repeat(60)}@${`${'b'.repeat(60)}.`.repeat(3)}example.com`;
+    await page.getByLabel('Email address').fill(tooLong);
+    await button(page, 'Email me a link').click();
+    await page.getByRole('alert').getByText("doesn't look like an email address").waitFor();
+    expect(await page.getByLabel('Email address').inputValue()).toBe(tooLong);
+    await page.context().close();
+  });
+
+  test('says that earlier emails still work when no more can be sent, and marks no code as wrong', async () => {
+    const page = await newPage(phone);
+    await requestEmail(page, newAddress());
+    const json = { error: 'rate_limited', error_description: '.', request_id: 'r' };
+    const headers = { 'X-Request-Id': 'r', 'Retry-After': '600' };
+    await page.route('**/auth/magic_link', (route) => route.fulfill({ status: 429, headers, json }));
+    await button(page, 'Send a new email').click();
+    await page.getByRole('alert').getByText('Earlier emails still work. Try again in 10 minutes').waitFor();
+    expect(await page.getByLabel('Code from the email').getAttribute('aria-invalid')).toBe('false');
+    await page.context().close();
+  });
+
+  test('accepts the code after a reload or going back, in the tab that requested it, and continues to the right page', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await requestEmail(page, email, '/login?next=%2Fdevice');
+    await page.reload();
+    await headed(page, 'Check your email');
+    await page.getByText(`We sent an email to ${email}`).waitFor();
+    await page.goto(`${service.url}/docs`);
+    await page.goBack();
+    await headed(page, 'Check your email');
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Code from the email').fill(await codeFor(email));
+    await button(page, 'Sign in').click();
+    await page.waitForURL(`${service.url}/device`);
+    expect(await stored(page)).not.toContain('lk_');
+    await page.context().clearCookies();
+    await page.goto(`${service.url}/login`);
+    expect(await page.getByLabel('Email address').inputValue()).toBe('');
+    await page.context().close();
+  });
+
+  test('after a reload waits for the code of the latest email, with the remaining time', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await page.clock.install();
+    await requestEmail(page, email);
+    await page.getByText('Both expire in 15 minutes').waitFor();
+    await signInLink(email);
+    await button(page, 'Send a new email').click();
+    await page.getByText('We sent a new email').waitFor();
+    await page.clock.fastForward('05:00');
+    await page.reload();
+    await page.getByText('Both expire in 10 minutes').waitFor();
+    await page.getByLabel('Code from the email').fill(await codeFor(email, 1));
+    await button(page, 'Sign in').click();
+    await page.waitForURL(`${service.url}/account`);
+    await page.context().close();
+  });
+
+  test('stops waiting for a code that has expired or was abandoned, and stores neither', async () => {
+    const page = await newPage(phone);
+    await page.clock.install();
+    await requestEmail(page, newAddress());
+    expect(await stored(page)).toContain('lk_mr_');
+    await page.clock.fastForward('15:01');
+    await page.reload();
+    await headed(page, 'Sign in');
+    expect(await page.getByLabel('Email address').inputValue()).toBe('');
+    expect(await stored(page)).not.toContain('lk_');
+    const email = newAddress();
+    await requestEmail(page, email);
+    await button(page, 'Use a different email address').click();
+    expect(await stored(page)).not.toContain('lk_');
+    await page.reload();
+    await page.getByText(`We already sent an email to ${email}`).waitFor();
+    await page.context().close();
+  });
+
+  test('another tab of the same browser knows that an email was sent, but cannot use its code', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await requestEmail(page, email);
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/login`);
+    await other.getByText(`We already sent an email to ${email}`).waitFor();
+    expect(await other.getByLabel('Email address').inputValue()).toBe(email);
+    expect(await stored(other)).not.toContain('lk_');
+    await other.goto(await signInLink(email));
+    await button(other, `Sign in as ${email}`).click();
+    await other.waitForURL(`${service.url}/account`);
+    await page.getByText(`You signed in as ${email} in another tab`).waitFor();
+    expect(await stored(page)).not.toContain('lk_');
+    await page.context().close();
+  });
+
+  test('a tab that missed the sign-in through the link shows who is signed in after a reload', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await requestEmail(page, email);
+    await page.goto(`${service.url}/docs`);
+    const other = await page.context().newPage();
+    await other.goto(await signInLink(email));
+    await button(other, `Sign in as ${email}`).click();
+    await other.waitForURL(`${service.url}/account`);
+    await page.goto(`${service.url}/login`);
+    await page.getByText(`You're signed in as ${email}`).waitFor();
+    expect(await stored(page)).not.toContain('lk_');
+    await page.context().close();
+  });
+
+  test('shows who is already signed in, and offers to continue or to use a different account', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await signIn(page, service.url, email);
+    const changes = changesBy(page.context());
+    await page.goto(`${service.url}/login?next=%2Fdevice%3Fuser_code%3DBBBB-BBBB`);
+    await headed(page, "You're signed in");
+    await page.getByText(`You're signed in as ${email}`).waitFor();
+    await page.getByRole('link', { name: 'Continue' }).click();
+    await page.waitForURL(`${service.url}/device?user_code=BBBB-BBBB`);
+    // From there, the form is one click away, not two.
+    await page.getByRole('link', { name: 'Use a different account' }).click();
+    await page.getByLabel('Email address').waitFor();
+    await page.goto(`${service.url}/login`);
+    expect(await page.getByRole('link', { name: 'Continue' }).getAttribute('href')).toBe('/account');
+    await button(page, 'Use a different account').click();
+    await page.getByLabel('Email address').waitFor();
+    expect(changes.filter((one) => !one.endsWith('/challenge') && !one.endsWith('/device/verify'))).toEqual(
+      [],
+    );
+    // Looking signed no one out.
+    await page.goto(`${service.url}/account`);
+    await page.locator('#profile-email').getByText(email).waitFor();
+    await page.context().close();
+  });
+
+  test('shows the sign-in form even if the service does not answer in time', async () => {
+    const page = await newPage(phone);
+    await page.route('**/auth/me', () => {});
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Email address').waitFor();
+    await page.unrouteAll();
+    await page.route('**/auth/me', (route) => route.abort());
+    await page.reload();
+    await page.getByLabel('Email address').waitFor();
+    await page.context().close();
+  });
+
+  test('shows progress only on the button that was pressed', async () => {
+    const page = await newPage(phone);
+    await page.route('**/passkey/login/challenge', () => {});
+    await page.route('**/auth/magic_link', () => {});
+    for (const [pressed, other] of [
+      ['Sign in with a passkey', 'Email me a link'],
+      ['Email me a link', 'Sign in with a passkey'],
+    ] as const) {
+      await page.goto(`${service.url}/login`);
+      await page.getByLabel('Email address').fill(newAddress());
+      await button(page, pressed).click();
+      await button(page, 'One moment…').waitFor();
+      expect(await button(page, other).isDisabled()).toBe(true);
+      expect(await button(page, pressed).count()).toBe(0);
+      expect(await button(page, 'One moment…').count()).toBe(1);
+    }
+    await page.context().close();
+  });
+
+  test('confirms once how the user signed out', async () => {
+    const page = await newPage(phone);
+    for (const [presses, said] of [
+      [['Sign out here'], "You're signed out."],
+      [['Sign out everywhere', 'Yes, sign out everywhere'], "You're signed out everywhere"],
+      [['Delete account', 'Permanently delete account'], 'Your account has been deleted.'],
+    ] as const) {
+      await signIn(page, service.url, newAddress());
+      for (const name of presses) await button(page, name).click();
+      await page.waitForURL(`${service.url}/login`);
+      await page.getByRole('status').getByText(said).waitFor();
+      await page.reload();
+      await page.getByLabel('Email address').waitFor();
+      expect(await page.getByText(said).count()).toBe(0);
+    }
+    await page.context().close();
+  });
+
+  test('when two tabs wait for two users, the tab left over says who signed in', async () => {
+    const [first, second] = [newAddress(), newAddress()];
+    const page = await newPage(phone);
+    await requestEmail(page, first);
+    const other = await page.context().newPage();
+    await signIn(other, service.url, second);
+    await page.getByText(`You signed in as ${second} in another tab`).waitFor();
+    await page.context().close();
+  });
+
+  test('with cookies disabled, says so before requesting an email or using a passkey', async () => {
+    const page = await newPage(phone);
+    await disableCookies(page);
+    const changes = changesBy(page.context());
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Email address').fill(newAddress());
+    await button(page, 'Email me a link').click();
+    await page.getByRole('alert').getByText(cookiesBlocked).waitFor();
+    await page.reload();
+    await button(page, 'Sign in with a passkey').click();
+    await page.getByRole('alert').getByText(cookiesBlocked).waitFor();
+    expect(changes).not.toContain('POST /magic_link');
+    expect(changes).not.toContain('POST /passkey/login');
+    await page.context().close();
+  });
+
+  test('two clicks request one email, and two clicks sign in once', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    const changes = changesBy(page.context());
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Email address').fill(email);
+    await button(page, 'Email me a link').dblclick();
+    await headed(page, 'Check your email');
+    await page.getByLabel('Code from the email').fill(await codeFor(email));
+    await button(page, 'Sign in').dblclick();
+    await page.waitForURL(`${service.url}/account`);
+    expect(changes.filter((one) => one.startsWith('POST /magic_link'))).toEqual([
+      'POST /magic_link',
+      'POST /magic_link/verify',
+    ]);
+    await page.context().close();
+  });
+
+  test('keeps what was typed after a lost connection, and can be submitted again', async () => {
+    const email = newAddress();
+    const page = await newPage(phone);
+    await page.goto(`${service.url}/login`);
+    await page.getByLabel('Email address').fill(email);
+    await page.context().setOffline(true);
+    await button(page, 'Email me a link').click();
+    await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+    expect(await page.getByLabel('Email address').inputValue()).toBe(email);
+    await page.context().setOffline(false);
+    await button(page, 'Email me a link').click();
+    const code = await codeFor(email);
+    await page.getByLabel('Code from the email').fill(code);
+    await page.context().setOffline(true);
+    await button(page, 'Sign in').click();
+    await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+    expect(await page.getByLabel('Code from the email').inputValue()).toBe(code);
+    await page.context().setOffline(false);
+    await button(page, 'Sign in').click();
+    await page.waitForURL(`${service.url}/account`);
+    await page.context().close();
+  });
+});

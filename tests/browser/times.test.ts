@@ -1,0 +1,118 @@
+// Times on pages: as the profile says, else as the browser does.
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { signIn, startDevice } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const inNewYork = { locale: 'en-US', timezoneId: 'America/New_York' };
+/** As Chromium in New York writes times, and as an Indian who speaks German wants them. */
+const american = /^[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d\s[AP]M$/;
+const indian = /^\d\d\.\d\d\.\d{4}, \d\d:\d\d UTC\+5:30$/;
+
+/** Stores preferences as an earlier release, with other checks, may have done. */
+function storePreferences(email: string, locale: string | null, zone: string | null): void {
+  const store = new Database(join(service.directory, 'latchkey.db'));
+  store.run('PRAGMA busy_timeout = 5000');
+  store.run('UPDATE users SET locale = ?, time_zone = ? WHERE email = ?', [locale, zone, email]);
+  store.close();
+}
+
+/** All times of the page, after its lists have loaded. */
+async function timesOn(page: Page): Promise<string[]> {
+  await page.locator('#sessions time, #requested-at time').first().waitFor();
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  return page.locator('time').allInnerTexts();
+}
+
+const allMatch = (texts: readonly string[], pattern: RegExp) =>
+  expect([texts.length > 1, texts.filter((text) => !pattern.test(text))]).toEqual([true, []]);
+
+async function saveProfile(page: Page, locale: string, zone: string): Promise<void> {
+  await page.getByRole('button', { name: 'Edit profile' }).click();
+  await page.getByLabel('Language').fill(locale);
+  await page.getByLabel('Time zone').fill(zone);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Profile saved.').waitFor();
+}
+
+test('the account page follows the profile at once when it is saved, and the browser without it', async () => {
+  const page = await newPage(inNewYork);
+  await signIn(page, service.url, 'ada@example.com');
+  allMatch(await timesOn(page), american);
+  await saveProfile(page, 'de', 'Asia/Kolkata');
+  allMatch(await timesOn(page), indian);
+  const [first] = await page
+    .locator('#sessions time')
+    .evaluateAll((all) => all.map((time) => [time.textContent, time.getAttribute('datetime')]));
+  const moment = new Date(first![1]!);
+  const written = new Intl.DateTimeFormat('de', {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: 'Asia/Kolkata',
+  });
+  expect(first![0]).toBe(`${written.format(moment)} UTC+5:30`);
+  await page.reload();
+  allMatch(await timesOn(page), indian);
+  await saveProfile(page, '', '');
+  allMatch(await timesOn(page), american);
+  await page.context().close();
+});
+
+test('a time zone with the time of this browser is not named', async () => {
+  const page = await newPage(inNewYork);
+  await signIn(page, service.url, 'grace@example.com');
+  await saveProfile(page, 'de', 'America/Toronto');
+  allMatch(await timesOn(page), /^\d\d\.\d\d\.\d{4}, \d\d:\d\d$/);
+  await page.context().close();
+});
+
+test('the device page follows the profile, and writes other scripts in isolation', async () => {
+  const page = await newPage(inNewYork);
+  const email = 'device@example.com';
+  await signIn(page, service.url, email);
+  const { verification_uri_complete: link } = await startDevice(service.url);
+  storePreferences(email, 'de', 'Asia/Kolkata');
+  await page.goto(link);
+  const [requested, expires] = await timesOn(page);
+  expect(requested).toMatch(indian);
+  expect(expires).toMatch(/^\d\d:\d\d UTC\+5:30$/);
+  storePreferences(email, 'he', null);
+  await page.reload();
+  expect((await timesOn(page))[0]).toMatch(/\p{Script=Hebrew}/u);
+  const time = page.locator('#requested-at time');
+  expect(await time.evaluate((element) => getComputedStyle(element).unicodeBidi)).toBe('isolate');
+  await page.context().close();
+});
+
+test('a stored locale or time zone that the browser does not know breaks nothing', async () => {
+  const page = await newPage(inNewYork);
+  const errors: string[] = [];
+  page.on('pageerror', (error) => void errors.push(String(error)));
+  const email = 'old@example.com';
+  await signIn(page, service.url, email);
+  for (const [locale, zone, pattern] of [
+    ['de_CH nonsense', 'Atlantis/Port', american],
+    ['de', 'Atlantis/Port', /^\d\d\.\d\d\.\d{4}, \d\d:\d\d$/],
+    ['tlh', 'Asia/Kolkata', /^[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d\s[AP]M UTC\+5:30$/],
+  ] as const) {
+    storePreferences(email, locale, zone);
+    await page.goto(`${service.url}/account`);
+    allMatch(await timesOn(page), pattern);
+  }
+  expect(errors).toEqual([]);
+  await page.context().close();
+});
