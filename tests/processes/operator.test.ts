@@ -43,7 +43,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
     test('a refused operator command explains what is wrong and changes nothing', async () => {
       const wrong: [string[], string][] = [
-        [['organizations', 'create', '--slug', 'Bad Slug', '--name', 'x'], 'The slug must be'],
+        [['organizations', 'create', '--slug', 'Bad Slug', '--name', 'x'], 'slug: must be'],
         [['organizations', 'create', '--slug', 'acme', '--name', 'x'], 'acme is taken'],
         [
           [
@@ -114,11 +114,11 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const redeemed = await request(service.url, 'POST', '/token', { json: { device_code } });
       expect([redeemed.status, redeemed.body.error]).toEqual([400, 'invalid_grant']);
 
-      const anew = await loginByMail(service.url, ada);
+      const again = await loginByMail(service.url, ada);
       expect((await operator('users', 'sign-out', '--everybody')).stdout).toMatch(
         /^Ended all sessions of \d+ accounts\.\n$/,
       );
-      expect([await status(anew.access_token), await status(his.access_token)]).toEqual([401, 401]);
+      expect([await status(again.access_token), await status(his.access_token)]).toEqual([401, 401]);
       const { access_token: token } = await loginByMail(service.url, bob);
       const { body } = await request(service.url, 'GET', '/events', { token });
       expect(body.events[1]).toMatchObject({
@@ -223,8 +223,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         expect([again.code, again.stdout]).toEqual([1, '']);
         expect(again.stderr).toContain('no account');
       }
-      const anew = await loginByMail(service.url, 'gone@example.com');
-      const me = await request(service.url, 'GET', '/me', { token: anew.access_token });
+      const again = await loginByMail(service.url, 'gone@example.com');
+      const me = await request(service.url, 'GET', '/me', { token: again.access_token });
       expect(me.body.id).not.toBe(profile.id);
     });
   });

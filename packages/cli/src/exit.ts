@@ -154,7 +154,7 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
     case 'account_disabled':
       return 'Ask the administrator of the server to enable it again.';
     case 'access_denied':
-      return `Nobody has signed in. Start again with \`${login}\`.`;
+      return `No session was started. Start again with \`${login}\`.`;
     case 'expired_token':
       return `Start again with \`${login}\`.`;
     case 'unreachable':

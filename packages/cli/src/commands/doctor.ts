@@ -164,7 +164,7 @@ async function checkCredentials({ place }: Connection): Promise<CredentialReport
 
 interface SessionReport {
   readonly state: 'valid' | 'none';
-  readonly user?: { readonly id: string; readonly email: string };
+  readonly user?: { readonly id: string; readonly email?: string };
   readonly logged_in_at?: string;
   readonly access_token_expires_at?: string;
 }
@@ -177,7 +177,7 @@ async function checkSession({ signal }: Context, { session, store }: Connection)
     if (!stored) return { state: 'none' };
     return {
       state: 'valid',
-      user: { id, email },
+      user: { id, ...(email === undefined ? {} : { email }) },
       logged_in_at: stored.logged_in_at,
       access_token_expires_at: new Date(stored.access_token_expires_at).toISOString(),
     };

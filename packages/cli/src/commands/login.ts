@@ -3,7 +3,7 @@ import { type CredentialStore, type StoredLogin, tokenMembers } from '@latchkey/
 import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { operations } from '@latchkey/client/operations';
-import type { Profile } from '@latchkey/contract/account';
+import type { Profile, ProfileView } from '@latchkey/contract/account';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { hasBrowser, openBrowser } from '../browser.ts';
@@ -215,9 +215,9 @@ async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Pro
 }
 
 /** @throws {LatchkeyError} `not_latchkey` for a response that does not identify the user */
-function checkedProfile(profile: Profile): Profile {
+function checkedProfile(profile: ProfileView): Profile {
   const { id, email } = Object(profile) as Partial<Profile>;
-  if (typeof id === 'string' && typeof email === 'string') return profile;
+  if (typeof id === 'string' && typeof email === 'string') return profile as Profile;
   throw new LatchkeyError('not_latchkey', 'The response contains no profile.');
 }
 

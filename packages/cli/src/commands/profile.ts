@@ -1,5 +1,5 @@
 import type { Body } from '@latchkey/client/operations';
-import type { Profile } from '@latchkey/contract/account';
+import type { ProfileView } from '@latchkey/contract/account';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -47,11 +47,12 @@ function profilePatch({ name, locale, timeZone }: ProfileOptions): Body<'updateP
   return body;
 }
 
-const print = (ctx: Context, profile: Profile): void =>
+/** A narrow token shows only the members that its scope allows. */
+const print = (ctx: Context, profile: ProfileView): void =>
   ctx.output.result(profile, () =>
     table([
-      ['Email', `${profile.email}${profile.email_verified ? '' : ' (not verified)'}`],
-      ['Name', profile.name],
+      ['Email', `${profile.email ?? '-'}${profile.email_verified === false ? ' (not verified)' : ''}`],
+      ['Name', profile.name ?? '-'],
       ['Picture', profile.avatar_url ?? '-'],
       ['Locale', profile.locale ?? '-'],
       ['Time zone', profile.time_zone ?? '-'],

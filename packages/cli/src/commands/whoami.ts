@@ -1,3 +1,4 @@
+import type { ProfileView } from '@latchkey/contract/account';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 
@@ -5,5 +6,9 @@ import type { Context } from '../context.ts';
 export async function whoami(ctx: Context): Promise<void> {
   const { session, server } = await connect(ctx);
   const profile = await session.call('getProfile', { signal: ctx.signal });
-  ctx.output.result(profile, () => [`${profile.name} <${profile.email}> at ${server}`]);
+  ctx.output.result(profile, () => [`${nameOf(profile)} at ${server}`]);
 }
+
+/** A narrow token may see neither name nor address; the id is always there. */
+const nameOf = ({ id, name, email }: ProfileView): string =>
+  [name, email === undefined ? undefined : `<${email}>`].filter((part) => part !== undefined).join(' ') || id;

@@ -1,0 +1,93 @@
+// Where the command line keeps credentials, and that its single executable shares them.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  latchkey,
+  loginAs,
+  makeHostile,
+  newHome,
+  program,
+  runIn,
+  storeLogin,
+  storeOf,
+} from '../support/cli.ts';
+import { hasSecretService, startSecretService } from '../support/secret-service.ts';
+import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+describe('credentials', () => {
+  test.skipIf(process.platform !== 'linux')('are stored in a file if no keychain responds', async () => {
+    const home = newHome({ LATCHKEY_SERVER: service.url });
+    const env = { ...home.env, LATCHKEY_CREDENTIALS: '', XDG_RUNTIME_DIR: home.path };
+    const { stdout } = await runIn({ ...home, env }, [program, 'doctor', '--json']);
+    expect(JSON.parse(stdout).credentials).toMatchObject({
+      kind: 'file',
+      path: home.credentialsFile,
+      why: expect.stringContaining('the keychain cannot be used'),
+    });
+  });
+
+  test.skipIf(process.platform !== 'linux')(
+    'are never stored in a file with LATCHKEY_CREDENTIALS=keychain',
+    async () => {
+      const home = newHome({ LATCHKEY_SERVER: service.url, LATCHKEY_CREDENTIALS: 'keychain' });
+      const { code, stderr } = await latchkey(home, 'login');
+      expect(code).toBe(4);
+      expect(stderr).toContain('keychain');
+      expect(existsSync(home.credentialsFile)).toBe(false);
+    },
+  );
+});
+
+describe('a single executable', () => {
+  let file: string;
+
+  beforeAll(async () => {
+    file = join(temporaryDirectory(), 'latchkey');
+    const build = join(import.meta.dir, '../../packages/cli/build.ts');
+    expect(await runIn(newHome(), [process.execPath, build, file])).toMatchObject({ code: 0 });
+  });
+
+  test('works on its own, and files in the current directory have no effect', async () => {
+    const home = newHome({ LATCHKEY_SERVER: service.url, PATH: '/usr/bin:/bin' });
+    await storeLogin(home, service.url, 'single@example.com');
+    makeHostile(home, 'http://127.0.0.1:1');
+    const token = await runIn(home, [file, 'token']);
+    expect(token).toMatchObject({ code: 0, stderr: '' });
+    expect(token.stdout).toBe(`${(await storeOf(home, service.url).read())?.access_token}\n`);
+    expect((await runIn(home, [file, 'whoami'])).stdout).toContain('single@example.com');
+    expect((await runIn(home, [file, 'completion', 'bash'])).stdout).toContain('complete -F _latchkey');
+    expect((await runIn(home, [file, 'frobnicate'])).code).toBe(2);
+    const unset = { ...home, env: { ...home.env, LATCHKEY_SERVER: '' } };
+    expect((await runIn(unset, [file, 'whoami'])).stdout).toContain('single@example.com');
+  });
+
+  test.skipIf(!hasSecretService)('shares sessions in the keychain with the program', async () => {
+    const keychain = await startSecretService(join(temporaryDirectory(), 'keyring'), 'password');
+    const home = newHome({
+      LATCHKEY_SERVER: service.url,
+      LATCHKEY_CREDENTIALS: '',
+      DBUS_SESSION_BUS_ADDRESS: keychain.address,
+    });
+    expect((await loginAs(home, service.url, 'keychain@example.com')).code).toBe(0);
+    expect(existsSync(home.credentialsFile)).toBe(false);
+    expect((await latchkey(home, 'whoami')).stdout).toContain('keychain@example.com');
+    expect((await runIn(home, [file, 'whoami'])).stdout).toContain('keychain@example.com');
+    const { stdout } = await runIn(home, [file, 'doctor', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ credentials: { kind: 'keychain' }, problems: [] });
+    expect((await runIn(home, [file, 'logout'])).code).toBe(0);
+    expect((await latchkey(home, 'token')).code).toBe(3);
+    await keychain.stop();
+  });
+});

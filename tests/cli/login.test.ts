@@ -1,0 +1,183 @@
+// Signing in from the command line: which sessions exist afterwards, and what Ctrl-C leaves behind.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import {
+  decide,
+  expireAccessToken,
+  type Home,
+  latchkey,
+  listener,
+  loginAs,
+  newHome,
+  program,
+  runIn,
+  storeLogin,
+  storeOf,
+  userCodeIn,
+} from '../support/cli.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { withoutRootsPowers } from '../support/worker.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+test('a second login ends the first session at the server once its own is stored', async () => {
+  const home = newHome({ LATCHKEY_SERVER: service.url });
+  expect((await loginAs(home, service.url, 'twice@example.com')).code).toBe(0);
+  const first = await storeOf(home, service.url).read();
+  expect((await loginAs(home, service.url, 'twice@example.com')).code).toBe(0);
+  const second = await storeOf(home, service.url).read();
+  const me = async (token = '') => (await request(service.url, 'GET', '/me', { token })).status;
+  expect(await me(first?.access_token)).toBe(401);
+  expect(await me(second?.access_token)).toBe(200);
+  expect(second?.user.email).toBe('twice@example.com');
+});
+
+test('a login that is denied leaves the existing session', async () => {
+  const home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, 'stays@example.com');
+  const { access_token: token } = await loginByMail(service.url, 'stays@example.com');
+  let denied: Promise<unknown> | undefined;
+  const { code } = await runIn(home, [program, 'login'], (stderr) => {
+    const user_code = userCodeIn(stderr);
+    if (user_code) denied ??= request(service.url, 'POST', '/device/deny', { json: { user_code }, token });
+  });
+  await denied;
+  expect(code).toBe(1);
+  expect((await latchkey(home, 'whoami')).stdout).toContain('stays@example.com');
+});
+
+test('a session that cannot be stored is ended at the server, and the former one stays', async () => {
+  const home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, 'unstored@example.com');
+  const before = await storeOf(home, service.url).read();
+  let decided: Promise<void> | undefined;
+  const { code, stderr } = await runIn(home, [...withoutRootsPowers, program, 'login'], (text) => {
+    const userCode = userCodeIn(text);
+    if (!userCode || decided) return;
+    chmodSync(dirname(home.credentialsFile), 0o500);
+    decided = decide(service.url, userCode, 'unstored@example.com');
+  });
+  await decided;
+  chmodSync(dirname(home.credentialsFile), 0o700);
+  expect(code).toBe(4);
+  expect(stderr).toContain('permission denied');
+  expect(await storeOf(home, service.url).read()).toEqual(before);
+  const { sessions } = JSON.parse((await latchkey(home, 'sessions', '--json')).stdout);
+  const devices = sessions.filter(({ kind }: { kind: string }) => kind === 'device');
+  expect(devices).toEqual([expect.objectContaining({ current: true })]);
+});
+
+test('a login succeeds even if the server does not say who signed in', async () => {
+  const shaky = listener(async (asked) => {
+    const { pathname } = new URL(asked.url);
+    if (pathname.endsWith('/me')) return new Response(null, { status: 503 });
+    const body = asked.method === 'POST' ? await asked.text() : null;
+    return fetch(service.url + pathname, { method: asked.method, headers: asked.headers, body });
+  });
+  const home = newHome({ LATCHKEY_SERVER: shaky.url });
+  const { code, stdout, stderr } = await loginAs(home, service.url, 'shaky@example.com');
+  await shaky.stop();
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `Signed in to ${shaky.url}.\n` });
+  expect(stderr).toContain('Run `latchkey whoami` to ask again.');
+  const token = (await latchkey(home, 'token')).stdout.trim();
+  expect((await request(service.url, 'GET', '/me', { token })).body.email).toBe('shaky@example.com');
+});
+
+describe('Ctrl-C', () => {
+  /** A proxy to the service that interrupts the running command when a response of `path` is due, and holds that. */
+  function interrupter(path: string, holdMilliseconds: number) {
+    let child: ReturnType<typeof spawn> | undefined;
+    const proxy = listener(async (request) => {
+      const { pathname, search } = new URL(request.url);
+      const body = request.method === 'GET' ? null : await request.text();
+      const { method, headers } = request;
+      const response = await fetch(service.url + pathname + search, { method, headers, body });
+      if (child && response.ok && pathname.endsWith(path)) {
+        child.kill('SIGINT');
+        await Bun.sleep(holdMilliseconds);
+      }
+      return response;
+    });
+    return {
+      ...proxy,
+      run: async (home: Home, args: string[], email?: string) => {
+        const options = { cwd: home.path, env: home.env, stdout: 'ignore', stderr: 'pipe' } as const;
+        const running = spawn([program, ...args], options);
+        child = running;
+        endAtExit(running.pid);
+        let stderr = '';
+        let decided: Promise<void> | undefined;
+        for await (const chunk of running.stderr) {
+          stderr += new TextDecoder().decode(chunk);
+          const code = userCodeIn(stderr);
+          if (code && email) decided ??= decide(service.url, code, email);
+        }
+        await decided;
+        const code = await running.exited;
+        hasEnded(running.pid);
+        child = undefined;
+        return { code, stderr };
+      },
+    };
+  }
+
+  async function deviceSessions(email: string): Promise<unknown[]> {
+    const { access_token: token } = await loginByMail(service.url, email);
+    const { body } = await request(service.url, 'GET', '/sessions', { token });
+    return body.sessions.filter(({ kind }: { kind: string }) => kind === 'device');
+  }
+
+  test('in a login whose tokens are on their way ends the new session', async () => {
+    const proxy = interrupter('/token', 300);
+    const home = newHome({ LATCHKEY_SERVER: proxy.url });
+    const { code, stderr } = await proxy.run(home, ['login'], 'interrupted@example.com');
+    expect(code).toBe(130);
+    expect(stderr).toEndWith(
+      'latchkey: Login cancelled. You had already approved it, and the new session has been ended.\n',
+    );
+    expect(await deviceSessions('interrupted@example.com')).toEqual([]);
+    expect(await storeOf(home, proxy.url).read()).toBeNull();
+    await proxy.stop();
+  });
+
+  test('in a login whose last poll gets no response says that a session may exist', async () => {
+    const proxy = interrupter('/token', 8000);
+    const home = newHome({ LATCHKEY_SERVER: proxy.url });
+    const started = performance.now();
+    const { code, stderr } = await proxy.run(home, ['login'], 'unanswered@example.com');
+    expect(code).toBe(130);
+    expect(stderr).toEndWith(
+      'latchkey: Login cancelled. If you had already approved it, the new session may exist: see `latchkey sessions`.\n',
+    );
+    expect(performance.now() - started).toBeLessThan(8000);
+    expect(await deviceSessions('unanswered@example.com')).toHaveLength(1);
+    await proxy.stop();
+  });
+
+  test('during a refresh says so, and the next command completes the refresh', async () => {
+    const proxy = interrupter('/refresh', 1000);
+    const home = newHome({ LATCHKEY_SERVER: proxy.url });
+    await storeLogin(home, service.url, 'refreshing@example.com', proxy.url);
+    await expireAccessToken(home, proxy.url);
+    const { code, stderr } = await proxy.run(home, ['token']);
+    expect(code).toBe(130);
+    expect(stderr).toBe(
+      'latchkey: Cancelled while your session was being refreshed. A later command completes that; after 10 minutes, you may have to sign in again.\n',
+    );
+    expect((await latchkey(home, 'whoami')).stdout).toContain('refreshing@example.com');
+    await proxy.stop();
+  });
+});

@@ -1,0 +1,192 @@
+// What the command line sends and to whom, and that hostile servers and directories do no harm.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  latchkey,
+  listener,
+  makeHostile,
+  newHome,
+  program,
+  runIn,
+  storeLogin,
+  storeOf,
+} from '../support/cli.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+describe('latchkey token', () => {
+  test('prints a valid token without sending a request', async () => {
+    const counting = listener(() => new Response(null, { status: 503 }));
+    const home = newHome({ LATCHKEY_SERVER: counting.url, HTTP_PROXY: counting.url });
+    await storeLogin(home, service.url, 'ada@example.com', counting.url);
+    const stored = await storeOf(home, counting.url).read();
+    const { code, stdout, stderr } = await latchkey(home, 'token');
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: `${stored?.access_token}\n`, stderr: '' });
+    expect(counting.received).toEqual([]);
+    expect((await latchkey(home, 'whoami')).code).toBe(4);
+    expect(counting.received.length).toBeGreaterThan(0);
+    await counting.stop();
+  });
+
+  test('run twenty times at once with an expired token prints the same new token, and the session stays', async () => {
+    const home = newHome({ LATCHKEY_SERVER: service.url });
+    await storeLogin(home, service.url, 'many@example.com');
+    const store = storeOf(home, service.url);
+    const stored = await store.read();
+    await store.put({ ...stored!, access_token_expires_at: 1 });
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => latchkey(home, 'token')));
+    expect(outcomes.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      Array.from({ length: 20 }, () => ({ code: 0, stderr: '' })),
+    );
+    expect(new Set(outcomes.map(({ stdout }) => stdout)).size).toBe(1);
+    expect(outcomes[0]?.stdout).not.toBe(`${stored?.access_token}\n`);
+    expect(service.logs().filter((line) => /theft/.test(line))).toEqual([]);
+  });
+});
+
+describe('a hostile server', () => {
+  test('cannot move the cursor, colour the terminal or reverse a line', async () => {
+    const evil = 'BC\u001b[2J\u202eDF\u009b31m';
+    const hostile = listener(() =>
+      Response.json(
+        { error: 'invalid_request', error_description: evil, request_id: 'x' },
+        { status: 400, headers: { 'X-Request-Id': 'x' } },
+      ),
+    );
+    const home = newHome({ LATCHKEY_SERVER: hostile.url });
+    for (const args of [['login'], ['login', '--json']]) {
+      const { stdout, stderr } = await latchkey(home, ...args);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is the point
+      expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+      expect(stderr).toContain('BC');
+    }
+    await hostile.stop();
+  });
+
+  test('cannot make login open anything but a web page', async () => {
+    const hostile = listener(() =>
+      Response.json(
+        {
+          device_code: 'lk_dc_x',
+          user_code: 'BCDF-GHJK',
+          verification_uri: 'file:///etc/passwd',
+          verification_uri_complete: 'file:///etc/passwd',
+          expires_in: 600,
+          interval: 1,
+        },
+        { headers: { 'X-Request-Id': 'x' } },
+      ),
+    );
+    const home = newHome({ LATCHKEY_SERVER: hostile.url, DISPLAY: ':99' });
+    const { code, stderr } = await latchkey(home, 'login');
+    expect(code).toBe(1);
+    expect(stderr).not.toContain('passwd');
+    await hostile.stop();
+  });
+
+  test('can send an error code that is the name of an object property', async () => {
+    const hostile = listener(() =>
+      Response.json(
+        { error: 'constructor', error_description: 'No.', request_id: 'x' },
+        { status: 400, headers: { 'X-Request-Id': 'x' } },
+      ),
+    );
+    const { stderr } = await latchkey(newHome({ LATCHKEY_SERVER: hostile.url }), 'login');
+    expect(stderr).toStartWith('latchkey: No.\n');
+    await hostile.stop();
+  });
+
+  test('cannot damage the credentials of other servers with senseless responses', async () => {
+    const home = newHome();
+    await storeLogin(home, service.url, 'beside@example.com');
+    const headers = { 'X-Request-Id': 'x' };
+    const hostile = listener(({ url }) => {
+      const token = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer', expires_in: 60 };
+      if (url.endsWith('/token')) return Response.json(token, { headers });
+      if (url.endsWith('/me')) return Response.json({ id: null }, { headers });
+      const verification_uri = new URL('/device', url).href;
+      const codes = { device_code: 'd', user_code: 'c', verification_uri, expires_in: 60, interval: 0.1 };
+      return Response.json({ ...codes, verification_uri_complete: verification_uri }, { headers });
+    });
+    const login = await latchkey(home, 'login', '--no-browser', '--server', hostile.url);
+    expect({ code: login.code, stdout: login.stdout }).toEqual({
+      code: 0,
+      stdout: `Signed in to ${hostile.url}.\n`,
+    });
+    expect((await latchkey(home, 'token', '--server', service.url)).code).toBe(0);
+    await hostile.stop();
+  });
+});
+
+test('no .env, bunfig.toml or tsconfig.json in the current directory has any effect', async () => {
+  const home = newHome();
+  const counting = listener(() => new Response());
+  makeHostile(home, counting.url);
+  const { code, stdout, stderr } = await latchkey(home, 'whoami');
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  expect(stderr).not.toContain(counting.url);
+  expect(counting.received).toEqual([]);
+  await counting.stop();
+});
+
+test('a proxy receives requests only with --insecure-http, and none for hosts in NO_PROXY', async () => {
+  const proxy = listener((request) => {
+    const { pathname } = new URL(request.url);
+    return fetch(service.url + pathname, { headers: request.headers });
+  });
+  const address = 'http://latchkey.invalid';
+  const home = newHome({ HTTP_PROXY: proxy.url, LATCHKEY_SERVER: address });
+  await storeLogin(home, service.url, 'proxied@example.com', address);
+  const refused = await latchkey(home, 'whoami');
+  expect([refused.code, refused.stdout, proxy.received]).toEqual([2, '', []]);
+  const through = await latchkey(home, 'whoami', '--insecure-http');
+  expect(through.stdout).toContain('proxied@example.com');
+  expect(proxy.received).toHaveLength(1);
+  expect(proxy.received[0]?.host).toBe('latchkey.invalid');
+  const around = await runIn({ ...home, env: { ...home.env, NO_PROXY: 'latchkey.invalid' } }, [
+    program,
+    'whoami',
+    '--insecure-http',
+  ]);
+  expect(around.code).toBe(4);
+  expect(proxy.received).toHaveLength(1);
+  await proxy.stop();
+});
+
+test('a long result reaches a slow reader completely', async () => {
+  const sessions = Array.from({ length: 100 }, (_, at) => ({
+    id: `ses_${at}`,
+    kind: 'device',
+    method: 'device_code',
+    client_name: 'x'.repeat(100),
+    device_name: 'y'.repeat(100),
+    ip_address: null,
+    user_agent: 'z'.repeat(300),
+    created_at: '2026-01-01T00:00:00.000Z',
+    last_used_at: '2026-01-01T00:00:00.000Z',
+    current: false,
+  }));
+  let page = 0;
+  const long = listener(() =>
+    Response.json(
+      { sessions, next_cursor: ++page < 8 ? String(page) : null },
+      { headers: { 'X-Request-Id': 'x' } },
+    ),
+  );
+  const home = newHome({ LATCHKEY_SERVER: long.url });
+  await storeLogin(home, service.url, 'long@example.com', long.url);
+  const { code, stdout } = await runIn(home, ['bash', '-c', 'latchkey sessions --json | (sleep 0.5; cat)']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout).sessions).toHaveLength(800);
+  expect(long.received[1]?.url.searchParams.get('cursor')).toBe('1');
+  await long.stop();
+});
