@@ -1,4 +1,6 @@
 import { browserName } from './browser-name.ts';
+import { Icon } from './icon.tsx';
+import { detailsIcon } from './icons.ts';
 import { Untrusted } from './untrusted.tsx';
 
 /** A user agent: for browsers a short name that expands to the full string, otherwise the string itself. */
@@ -14,6 +16,7 @@ export function UserAgent({ text }: { text: string }) {
   return (
     <details class="quiet">
       <summary>
+        <Icon path={detailsIcon} />
         <Untrusted text={name} />
       </summary>
       <p>
