@@ -13,6 +13,7 @@ export const deviceStates = (url: string): PageState[] => {
     await headed(page, 'Let this device sign in as you?');
     return device;
   };
+  const limited = { scope: 'profile organizations tickets:read' };
   const plain = { client_name: 'latchkey', device_name: 'workshop' };
   return [
     {
@@ -56,6 +57,12 @@ export const deviceStates = (url: string): PageState[] => {
           client_name: rightToLeft,
           device_name: longName,
         });
+      },
+    },
+    {
+      name: 'device-pending-scopes',
+      open: async (page) => {
+        await openPending(page, { ...plain, ...limited });
       },
     },
     {

@@ -1,16 +1,18 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
+import { listSessions, type Problem, revokeSession } from '../api.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { productName } from '../product.ts';
-import { noteSignOut } from '../signed-out.ts';
+import { browserName } from '../ui/browser-name.ts';
 import { busyState } from '../ui/busy.ts';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Timestamp } from '../ui/timestamp.tsx';
+import { Details } from '../ui/details.tsx';
+import { browserIcon, terminalIcon } from '../ui/icons.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { Row } from '../ui/row.tsx';
+import { RelativeTime } from '../ui/timestamp.tsx';
+import { hideToast, showToast } from '../ui/toast.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
-import { UserAgent } from '../ui/user-agent.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 import { signInMethods } from './sign-in-methods.ts';
@@ -19,16 +21,11 @@ import { signInMethods } from './sign-in-methods.ts';
 export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const error = signal('');
-const status = signal('');
-const busy = busyState<'everywhere'>();
-/** Signing out everywhere needs a second click. */
-const isConfirmingEverywhere = signal(false);
+const busy = busyState();
 
 /** Further sessions are shown on request. */
 const initiallyShown = 10;
 const showsAll = signal(false);
-
-const kinds = { browser: 'Browser', device: 'Device' } satisfies Record<Session['kind'], string>;
 
 async function loadSessions(): Promise<Problem | undefined> {
   const list = detectSignOut(await listSessions());
@@ -44,27 +41,12 @@ effect(() => {
   if (reauthentications.value > 0) void loadSessions();
 });
 
-const run = (action: () => Promise<'leaving' | undefined>, progress?: 'everywhere') =>
+const run = (action: () => Promise<'leaving' | undefined>) =>
   busy.run(() => {
     error.value = '';
-    status.value = '';
+    hideToast();
     return action();
-  }, progress);
-
-const signOut = (scope: 'session' | 'everywhere') =>
-  run(
-    async () => {
-      const result = await runAction(() => logout(scope));
-      if (!result.ok) {
-        error.value = explain(result.problem);
-        return undefined;
-      }
-      noteSignOut(scope);
-      location.replace('/login');
-      return 'leaving';
-    },
-    scope === 'everywhere' ? scope : undefined,
-  );
+  });
 
 /** Ends a session. One that has already ended counts as success. */
 async function end(ended: Session): Promise<Problem | undefined> {
@@ -81,7 +63,7 @@ const endOneSession = (session: Session) =>
       error.value = explain(problem);
       return undefined;
     }
-    status.value = 'Session signed out.';
+    showToast('Session ended.');
     focusHeading('sessions');
     return undefined;
   });
@@ -95,111 +77,87 @@ const endOtherSessions = () =>
     }
     if (problem) {
       error.value = explain(problem, {
-        unreachable: `Couldn't reach ${productName}. Some sessions are still signed in. Try again.`,
+        unreachable: `Couldn't reach ${productName}. Some sessions are still active. Try again.`,
         somebody_else:
           'Some sessions are still signed in, because this browser is now signed in to a different account.',
       });
       return undefined;
     }
-    status.value = 'All other sessions signed out.';
+    showToast('All other sessions ended.');
     focusHeading('sessions');
     return undefined;
   });
 
+/** A browser is named in words, a device as it names itself. */
+function Name({ session: { kind, user_agent, device_name, client_name } }: { session: Session }) {
+  if (kind === 'browser') return <>{browserName(user_agent ?? '') ?? 'Browser'}</>;
+  const name = device_name ?? client_name;
+  return name === null ? <>Device</> : <Untrusted text={name} />;
+}
+
+const EndSession = ({ session, titleId }: { session: Session; titleId: string }) => (
+  <button
+    type="button"
+    disabled={busy.now.value}
+    aria-describedby={titleId}
+    onClick={() => void endOneSession(session)}
+  >
+    End session
+  </button>
+);
+
 function SessionItem({ session }: { session: Session }) {
-  const title = `session-${session.id}`;
+  const titleId = `session-${session.id}`;
+  const { kind, device_name, client_name, user_agent } = session;
   return (
-    <li class="session" data-session={session.id} aria-labelledby={title}>
-      <div>
-        <p id={title}>
-          <strong>{kinds[session.kind]}</strong>{' '}
-          {session.device_name === null ? null : <Untrusted text={session.device_name} />}{' '}
-          {session.client_name === null ? null : <Untrusted text={session.client_name} />}{' '}
-          {session.current ? <span class="badge">This session</span> : null}
+    <li data-session={session.id} aria-labelledby={titleId}>
+      <Row
+        titleId={titleId}
+        icon={kind === 'browser' ? browserIcon : terminalIcon}
+        title={
+          <>
+            <Name session={session} />{' '}
+            {session.current ? <span class="badge current">This session</span> : null}
+          </>
+        }
+        action={session.current ? null : <EndSession session={session} titleId={titleId} />}
+      >
+        <p>
+          Last used <RelativeTime at={session.last_used_at} /> · {session.ip_address ?? 'Unknown IP address'}
         </p>
-        <p class="quiet">
-          Signed in {signInMethods[session.method]} on <Timestamp at={session.created_at} /> ·{' '}
-          {session.ip_address ?? 'Unknown IP address'} · Last used <Timestamp at={session.last_used_at} />
-        </p>
-        {session.user_agent === null ? null : <UserAgent text={session.user_agent} />}
-      </div>
-      {session.current ? null : (
-        <button
-          type="button"
-          disabled={busy.now.value}
-          aria-describedby={title}
-          onClick={() => void endOneSession(session)}
+        <Details
+          summary={
+            <>
+              Signed in {signInMethods[session.method]} <RelativeTime at={session.created_at} />
+            </>
+          }
         >
-          Sign out
-        </button>
-      )}
+          {device_name === null || client_name === null ? null : (
+            <p>
+              Program: <Untrusted text={client_name} />
+            </p>
+          )}
+          <p>
+            User agent: <Untrusted text={user_agent} />
+          </p>
+        </Details>
+      </Row>
     </li>
   );
 }
 
-function SignOutEverywhereQuestion() {
-  const question = useRef<HTMLParagraphElement>(null);
-  useEffect(() => question.current?.focus(), []);
-  return (
-    <>
-      <p ref={question} tabIndex={-1} class="warning">
-        Sign out everywhere? This ends all your sessions, including this one and those on your devices.
-        Approvals for devices that haven't finished signing in are withdrawn.
-      </p>
-      <div class="row">
-        <button
-          type="button"
-          id="confirm-sign-out-everywhere"
-          disabled={busy.now.value}
-          onClick={() => void signOut('everywhere')}
-        >
-          {busy.label('everywhere', 'Yes, sign out everywhere')}
-        </button>
-        <button
-          type="button"
-          disabled={busy.now.value}
-          onClick={() => {
-            isConfirmingEverywhere.value = false;
-            requestAnimationFrame(() => document.getElementById('sign-out-everywhere')?.focus());
-          }}
-        >
-          Cancel
-        </button>
-      </div>
-    </>
-  );
-}
-
-function SignOutButtons() {
-  if (isConfirmingEverywhere.value) return <SignOutEverywhereQuestion />;
+function EndOthers() {
   const hasOthers = sessions.value?.some(({ current }) => !current);
-  return (
-    <div class="row">
-      <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
-        Sign out here
-      </button>
-      {hasOthers ? (
-        <button
-          type="button"
-          id="sign-out-others"
-          disabled={busy.now.value}
-          onClick={() => void endOtherSessions()}
-        >
-          Sign out other sessions
-        </button>
-      ) : null}
-      <button
-        type="button"
-        id="sign-out-everywhere"
-        disabled={busy.now.value}
-        onClick={() => {
-          isConfirmingEverywhere.value = true;
-        }}
-      >
-        Sign out everywhere
-      </button>
-    </div>
-  );
+  return hasOthers ? (
+    <button
+      type="button"
+      id="sign-out-others"
+      disabled={busy.now.value}
+      onClick={() => void endOtherSessions()}
+    >
+      End other sessions
+    </button>
+  ) : null;
 }
 
 /** Shows all sessions and moves the focus to the first new one, since the button is gone. */
@@ -231,16 +189,12 @@ function List({ all }: { all: readonly Session[] }) {
   );
 }
 
-/** The user's sessions, and signing out of one, all others or all. */
-export function Sessions() {
-  return (
-    <Section data={sessionsData} title="Sessions">
-      <ErrorMessage text={error.value} />
-      <StatusMessage>{status.value}</StatusMessage>
-      <SectionContent data={sessionsData} entries={2}>
-        <List all={sessions.value ?? []} />
-      </SectionContent>
-      <SignOutButtons />
-    </Section>
-  );
-}
+/** The user's sessions, and ending one or all others. */
+export const Sessions = () => (
+  <Section data={sessionsData} title="Sessions" action={<EndOthers />}>
+    <ErrorMessage id="sessions-error" text={error.value} />
+    <SectionContent data={sessionsData} entries={2}>
+      <List all={sessions.value ?? []} />
+    </SectionContent>
+  </Section>
+);

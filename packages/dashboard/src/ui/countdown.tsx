@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { remaining } from '../format.ts';
+import { clock, remaining } from '../format.ts';
 
 /** Milliseconds from now until `until`, read again every second. */
 export function useRemaining(until: number): number {
@@ -13,7 +13,12 @@ export function useRemaining(until: number): number {
 
 /** The time left until `until`, such as `9:32`. Screen readers do not announce each second. */
 export const Countdown = ({ until }: { until: number }) => (
-  <time role="timer" class="countdown" dateTime={new Date(until).toISOString()}>
+  <time
+    role="timer"
+    class="countdown"
+    dateTime={new Date(until).toISOString()}
+    title={clock(new Date(until))}
+  >
     {remaining(useRemaining(until))}
   </time>
 );

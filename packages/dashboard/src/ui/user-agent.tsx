@@ -1,6 +1,5 @@
 import { browserName } from './browser-name.ts';
-import { Icon } from './icon.tsx';
-import { detailsIcon } from './icons.ts';
+import { Details } from './details.tsx';
 import { Untrusted } from './untrusted.tsx';
 
 /** A user agent: for browsers a short name that expands to the full string, otherwise the string itself. */
@@ -14,14 +13,10 @@ export function UserAgent({ text }: { text: string }) {
     );
   }
   return (
-    <details class="quiet">
-      <summary>
-        <Icon path={detailsIcon} />
-        <Untrusted text={name} />
-      </summary>
+    <Details summary={<Untrusted text={name} />}>
       <p>
         <Untrusted text={text} />
       </p>
-    </details>
+    </Details>
   );
 }
