@@ -174,7 +174,7 @@ test('the activity list describes events newest first, loads more on request, an
   expect(await page.locator('#more-events').count()).toBe(0);
   // New events appear at the top, and those already shown stay.
   await page.locator('#sessions > li').filter({ hasNotText: 'This session' }).getByRole('button').click();
-  await page.getByText('Session signed out.').waitFor();
+  await page.getByText('Session ended.').waitFor();
   await rows(page).getByText('Session signed out from another session').waitFor();
   expect(await rows(page).count()).toBe(16);
   expect(await rows(page).first().innerText()).toContain('Session signed out from another session');
@@ -188,10 +188,10 @@ test('signing out all other sessions includes those started after the page loade
   await page.reload();
   await page.locator('#sessions > li').nth(1).waitFor();
   const later = await loginByMail(service.url, email);
-  await page.getByRole('button', { name: 'Sign out other sessions' }).dblclick();
-  await page.getByText('All other sessions signed out').waitFor();
+  await page.getByRole('button', { name: 'End other sessions' }).dblclick();
+  await page.getByText('All other sessions ended').waitFor();
   expect(await page.locator('#sessions > li').count()).toBe(1);
-  expect(await page.getByRole('button', { name: 'Sign out other sessions' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
   for (const { access_token: token } of [first, later]) {
     expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   }
@@ -305,7 +305,7 @@ test('going back to the account page after signing out in another tab does not s
   await page.goto(`${service.url}/docs`);
   const other = await page.context().newPage();
   await other.goto(`${service.url}/account`);
-  await other.getByRole('button', { name: 'Sign out here' }).click();
+  await other.locator('#sign-out').click();
   await other.waitForURL(/\/login/);
   await page.goBack();
   await page.waitForURL(/\/login/);

@@ -104,7 +104,7 @@ test('signing out everywhere works even if every section fails to load', async (
   await page.reload();
   for (const name of sectionNames)
     await section(page, name).getByRole('button', { name: 'Try again' }).waitFor();
-  expect(await page.getByRole('button', { name: 'Sign out other sessions' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);

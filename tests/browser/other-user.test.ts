@@ -99,11 +99,11 @@ test('no action or list on the account page reaches another user who has signed 
   await expectAndDismissDialog(page, newer);
   await press(page, 'Add a passkey');
   await expectAndDismissDialog(page, newer);
-  await page.locator('#sessions').getByRole('button', { name: 'Sign out' }).first().click();
+  await page.locator('#sessions').getByRole('button', { name: 'End session' }).first().click();
   await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out other sessions');
+  await press(page, 'End other sessions');
   await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out here');
+  await press(page, 'Sign out');
   await expectAndDismissDialog(page, newer);
   await press(page, 'Sign out everywhere');
   await press(page, 'Yes, sign out everywhere');

@@ -112,7 +112,7 @@ test('a keyboard user compares the code of a device and approves it', async () =
 test('a keyboard user adds a passkey, signs out, and signs in with it to deny a device', async () => {
   const { page } = await openAccount();
   await press(page, 'Add a passkey', 'heading "Passkeys"', 'Space');
-  await tabTo(page, 'Sign out here');
+  await tabTo(page, 'Sign out');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login/);
   await page.goto((await startDevice(service.url)).verification_uri_complete);
@@ -169,8 +169,8 @@ test('a keyboard user signs out one session, then all others, and reads the acti
   for (let count = 0; count < 3; count++) await deviceLogin(token);
   await page.reload();
   await page.locator('#sessions > li').nth(4).waitFor();
-  await press(page, 'Sign out', 'heading "Sessions"');
-  await press(page, 'Sign out other sessions', 'heading "Sessions"');
+  await press(page, 'End session', 'heading "Sessions"');
+  await press(page, 'End other sessions', 'heading "Sessions"');
   const detail = page.locator('#events > li details').first();
   while (!(await detail.locator('summary').evaluate((one) => one === document.activeElement)))
     await page.keyboard.press('Tab');

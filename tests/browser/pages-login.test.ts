@@ -210,7 +210,7 @@ describe('/login', () => {
   test('confirms once how the user signed out', async () => {
     const page = await newPage(phone);
     for (const [presses, said] of [
-      [['Sign out here'], "You're signed out."],
+      [['Sign out'], "You're signed out."],
       [['Sign out everywhere', 'Yes, sign out everywhere'], "You're signed out everywhere"],
       [['Delete account', 'Permanently delete account'], 'Your account has been deleted.'],
     ] as const) {

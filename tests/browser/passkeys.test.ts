@@ -128,7 +128,7 @@ async function signUpWithPasskey(device: Device, email: string): Promise<void> {
 }
 
 async function signOut(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Sign out here' }).click();
+  await page.locator('#sign-out').click();
   await page.waitForURL(`${service.url}/login`);
 }
 

@@ -1,9 +1,9 @@
+import { browserName } from '@latchkey/contract/browser-name';
 import type { Event } from '@latchkey/contract/events';
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal, untracked } from '@preact/signals';
 import { listEvents, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { browserName } from '../ui/browser-name.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';

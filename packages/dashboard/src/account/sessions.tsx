@@ -1,10 +1,10 @@
+import { browserName } from '@latchkey/contract/browser-name';
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal } from '@preact/signals';
 import { listSessions, type Problem, revokeSession } from '../api.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { productName } from '../product.ts';
-import { browserName } from '../ui/browser-name.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
 import { browserIcon, terminalIcon } from '../ui/icons.ts';

@@ -1,4 +1,4 @@
-import { browserName } from './browser-name.ts';
+import { browserName } from '@latchkey/contract/browser-name';
 import { Details } from './details.tsx';
 import { Untrusted } from './untrusted.tsx';
 

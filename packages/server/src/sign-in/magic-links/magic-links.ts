@@ -43,6 +43,8 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
         email_key: emailKey,
         now,
         expires_at: expiresAt,
+        ip_address: origin.client.ipAddress,
+        user_agent: origin.client.userAgent,
       });
       await enqueueMail(ctx, tx, {
         template: signInTemplate,
