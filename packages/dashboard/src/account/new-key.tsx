@@ -11,6 +11,8 @@ import { productName } from '../product.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { copyIcon } from '../ui/icons.ts';
 import { ErrorMessage, StatusMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 import {
@@ -331,6 +333,7 @@ export function CreatedKeyView() {
       <StatusMessage>{copied.value}</StatusMessage>
       <div class="row">
         <button type="button" class="primary" onClick={() => void copy(key.key, field.current)}>
+          <Icon path={copyIcon} />
           Copy key
         </button>
         <button

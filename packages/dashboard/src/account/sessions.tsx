@@ -7,7 +7,7 @@ import { explain } from '../error-messages.ts';
 import { productName } from '../product.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
-import { browserIcon, terminalIcon } from '../ui/icons.ts';
+import { browserIcon, phoneIcon, terminalIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
@@ -88,6 +88,11 @@ const endOtherSessions = () =>
     return undefined;
   });
 
+const iconOf = ({ kind, user_agent }: Session): string => {
+  if (kind === 'device') return terminalIcon;
+  return /Mobile|Android/.test(user_agent ?? '') ? phoneIcon : browserIcon;
+};
+
 /** A browser is named in words, a device as it names itself. */
 function Name({ session: { kind, user_agent, device_name, client_name } }: { session: Session }) {
   if (kind === 'browser') return <>{browserName(user_agent ?? '') ?? 'Browser'}</>;
@@ -108,12 +113,12 @@ const EndSession = ({ session, titleId }: { session: Session; titleId: string })
 
 function SessionItem({ session }: { session: Session }) {
   const titleId = `session-${session.id}`;
-  const { kind, device_name, client_name, user_agent } = session;
+  const { device_name, client_name, user_agent } = session;
   return (
     <li data-session={session.id} aria-labelledby={titleId}>
       <Row
         titleId={titleId}
-        icon={kind === 'browser' ? browserIcon : terminalIcon}
+        icon={iconOf(session)}
         title={
           <>
             <Name session={session} />{' '}
