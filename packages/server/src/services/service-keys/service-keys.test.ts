@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { createServiceKey, listServiceKeys, revokeServiceKey } from './service-keys.ts';
+import { basic, declareService } from '../../../../../tests/support/services.ts';
+import { listServices, revokeService } from './service-keys.ts';
 
 setDefaultTimeout(30_000);
-
-const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 onBothDatabases('service keys', (open) => {
   let app: TestApp;
   let key: string;
   beforeAll(async () => {
     app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-    const { id, secret } = await createServiceKey(app.ctx, 'sessions');
-    key = `${id}:${secret}`;
+    key = (await declareService(app.ctx, { name: 'sessions' })).key;
   });
   afterAll(() => app.close());
 
@@ -81,28 +79,28 @@ onBothDatabases('service keys', (open) => {
 
   test('a revoked key is refused at once on every node, and other keys of the same name still work', async () => {
     const other = await open({ beside: app });
-    const made = await createServiceKey(app.ctx, 'sessions');
-    const headers = { Authorization: basic(`${made.id}:${made.secret}`) };
+    const made = await declareService(app.ctx, { name: 'sessions' });
+    const headers = { Authorization: made.authorization };
     const form = { token: 'x' };
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(200);
-    await revokeServiceKey(app.ctx, made.id);
+    await revokeService(app.ctx, made.id);
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(401);
     await expectRefused(headers);
     expect((await introspect(form)).status).toBe(200);
-    await expect(revokeServiceKey(app.ctx, made.id)).rejects.toThrow('no active service key');
-    const listed = (await listServiceKeys(app.ctx)).find((row) => row.id === made.id);
-    expect(listed).toMatchObject({ name: 'sessions', revoked_at: expect.any(Number) });
+    await expect(revokeService(app.ctx, made.id)).rejects.toThrow('no active service');
+    const listed = (await listServices(app.ctx)).find((row) => row.id === made.id);
+    expect(listed).toMatchObject({ name: 'sessions', revokedAt: expect.any(Number) });
     await other.close();
   });
 
   test('a key is stored only as a hash, and its last use is updated at most every five minutes', async () => {
-    const made = await createServiceKey(app.ctx, 'projects');
-    const headers = { Authorization: basic(`${made.id}:${made.secret}`) };
+    const made = await declareService(app.ctx, { name: 'projects' });
+    const headers = { Authorization: made.authorization };
     const rows = JSON.stringify(await app.ctx.db.read.run('SELECT * FROM service_keys', []));
     expect(rows).toContain(made.id);
     expect(rows).not.toContain(made.secret.slice(6));
     const lastUsedAt = async () =>
-      (await listServiceKeys(app.ctx)).find((row) => row.id === made.id)?.last_used_at;
+      (await listServices(app.ctx)).find((row) => row.id === made.id)?.lastUsedAt;
     expect(await lastUsedAt()).toBeNull();
     await introspect({ token: 'x' }, headers);
     for (let n = 0; n < 100 && (await lastUsedAt()) === null; n++) await Bun.sleep(5);
@@ -120,7 +118,7 @@ onBothDatabases('service keys', (open) => {
 
   test('a key needs a visible name of at most 100 characters', async () => {
     for (const name of ['', ' ', 'x'.repeat(101), 'a\nb'])
-      await expect(createServiceKey(app.ctx, name)).rejects.toThrow('The name must be');
-    await createServiceKey(app.ctx, 'x'.repeat(100));
+      await expect(declareService(app.ctx, { name })).rejects.toThrow('The name must be');
+    await declareService(app.ctx, { name: 'x'.repeat(100) });
   });
 });

@@ -2,16 +2,14 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { introspection } from '@latchkey/contract/services';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { basic, declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
-import { createServiceKey } from '../../services/service-keys/service-keys.ts';
 
 setDefaultTimeout(30_000);
 
 const inactive = { active: false };
-const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
-
 let users = 0;
 const newEmail = () => `introspected-${users++}@example.com`;
 
@@ -20,8 +18,7 @@ onBothDatabases('introspection', (open) => {
   let key: string;
   beforeAll(async () => {
     app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-    const { id, secret } = await createServiceKey(app.ctx, 'sessions');
-    key = `${id}:${secret}`;
+    key = (await declareService(app.ctx)).key;
   });
   afterAll(() => app.close());
 
@@ -56,6 +53,8 @@ onBothDatabases('introspection', (open) => {
       amr: ['otp'],
       session_kind: 'browser',
       scope: '*',
+      name: expect.any(String),
+      organizations: [{ id: expect.any(String), slug: expect.any(String), role: 'owner' }],
     });
     expect(found.iat).toBeGreaterThanOrEqual(before);
     expect(found.iat).toBeLessThanOrEqual(after);
@@ -174,7 +173,8 @@ onBothDatabases('introspection', (open) => {
     }
     const before = app.statements.length;
     expect((await introspect(access_token)).active).toBe(true);
-    expect(app.statements.slice(before)).toHaveLength(2);
+    // The service key, the session, and the user with their organizations.
+    expect(app.statements.slice(before)).toHaveLength(3);
     expect(await introspect(mintHandle(app.ctx.keys, 'accessToken', handle))).toEqual(inactive);
   });
 
