@@ -2,7 +2,7 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
-import { everything, ownScopes, scopeName } from '@latchkey/contract/scopes';
+import { ownScopes, scopeName } from '@latchkey/contract/scopes';
 import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
 import { AuthError } from '../../platform/errors.ts';
 
@@ -69,8 +69,7 @@ function requireScope({ name, sentence }: DeclaredScope): void {
       `scope: a name is 1-${fieldLimits.scopeName} characters of a-z, 0-9, _, ., : and -, and starts with a letter.`,
     );
   }
-  if (name === everything || Object.hasOwn(ownScopes, name))
-    throw invalid(`scope: ${name} is a scope of Latchkey itself.`);
+  if (Object.hasOwn(ownScopes, name)) throw invalid(`scope: ${name} is a scope of Latchkey itself.`);
   if (visibleText(fieldLimits.scopeSentence).safeParse(sentence).success) return;
   throw invalid(
     `scope: the sentence of ${name} must be 1-${fieldLimits.scopeSentence} printable characters.`,
