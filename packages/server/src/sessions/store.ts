@@ -280,8 +280,8 @@ const withAccess = (
     .select('id')
     .where('scope', 'is not', null)
     .where((e) => listsAny(e.ref('scope'), p.scopes, dialect))
-    // A union, so that each half uses its own index.
-    .union(
+    // Each half uses its own index. Without `all`, SQLite would read every session in the order of ids.
+    .unionAll(
       db
         .selectFrom('sessions')
         .select('id')
