@@ -4,6 +4,7 @@ import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
+import { PostgresNotifications } from './postgres-notifications.ts';
 
 const poolSize = 16;
 const connectTimeoutSeconds = 2;
@@ -134,12 +135,20 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     run: <Row>(text: string, values: readonly Value[]) => withRetries(() => direct.run<Row>(text, values)),
   };
 
+  const notifications = new PostgresNotifications(url, options.log, (channel, payload) =>
+    single.run('SELECT pg_notify($1, $2)', [channel, payload]),
+  );
+
   return {
     dialect: 'postgres',
     read: single,
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) =>
       withRetries(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
-    close: () => pool.end({ timeout: closeTimeoutSeconds }),
+    notifications,
+    close: async () => {
+      await notifications.close();
+      await pool.end({ timeout: closeTimeoutSeconds });
+    },
   };
 }

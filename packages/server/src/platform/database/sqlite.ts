@@ -5,6 +5,7 @@ import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
 import { temporarilyUnavailable } from '../errors.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
+import { LocalNotifications } from './notifications.ts';
 
 /** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
@@ -41,6 +42,7 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     read,
     single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
     transaction,
+    notifications: new LocalNotifications(),
     close: async () => {
       await writes.finish();
       reader.close();
