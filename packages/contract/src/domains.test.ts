@@ -31,8 +31,10 @@ test('a domain is accepted exactly if browsers look it up as it is spelled, in l
       const isSame = lowerAscii(domain)
         .split('.')
         .every((one, at) => one === aLabels![at] || one === uLabels![at]);
-      expect(isMappedToItself(domain)).toBe(ascii !== '' && isSame);
-      if (ascii !== '') expect(asciiDomainOf(domain)).toBe(ascii);
+      // The URL parser leaves the length of labels, and characters such as the comma, to the resolver.
+      const isDomain = aLabels!.every((one) => /^[a-z0-9-]{1,63}$/.test(one));
+      expect(isMappedToItself(domain)).toBe(isDomain && isSame);
+      expect(asciiDomainOf(domain)).toBe(isDomain ? ascii : undefined);
     }),
     { numRuns: 5000 },
   );

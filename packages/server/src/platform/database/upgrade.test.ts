@@ -100,6 +100,9 @@ const upgraded = (table: string, row: Row): Row =>
 
 const rowsOf = (app: TestApp, table: string) => app.ctx.db.read.run<Row>(`SELECT * FROM ${table}`, []);
 
+/** The last schema whose keys of international addresses are not in ASCII. */
+const lastWithOldKeys = names[names.indexOf('0016-international-domains') - 1];
+
 onBothDatabases('an upgrade', (open, dialect) => {
   for (const migration of names.slice(0, -1)) {
     test(`an upgrade from ${migration} keeps every row of every table`, async () => {
@@ -124,7 +127,7 @@ onBothDatabases('an upgrade', (open, dialect) => {
       await db.close();
     });
 
-    if (migration < '0016') {
+    if (migration === names[0] || migration === lastWithOldKeys) {
       test(`after an upgrade from ${migration} an account with an international domain signs in by email`, async () => {
         const before = await open();
         await before.login('ada@b\u00fccher.example');
