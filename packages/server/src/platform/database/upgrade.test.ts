@@ -1,59 +1,16 @@
 // Opens databases of earlier releases: every schema there ever was, with rows in every table. A new migration is
 // covered as soon as it is listed.
 
-import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { Kysely, Migrator, type TableMetadata } from 'kysely';
-import { PostgresJSDialect } from 'kysely-postgres-js';
-import postgres from 'postgres';
+import type { TableMetadata } from 'kysely';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
-import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { databaseAt, type Row } from '../../../../../tests/support/old-database.ts';
 import { openDatabase } from './database.ts';
-import type { Dialect } from './executor.ts';
 import { migrations } from './migrate.ts';
-import { migrationDialect } from './sqlite.ts';
-
-type Row = Record<string, string | number | null>;
-
-/** A database with the schema of an earlier release. */
-interface OldDatabase {
-  readonly tables: readonly TableMetadata[];
-  insert(table: string, row: Row): Promise<void>;
-}
 
 const names = Object.keys(migrations).toSorted();
 const log = { warn: () => undefined };
-
-/** Creates a database, migrates it up to this migration and no further, and lets `fill` insert rows. */
-async function databaseAt(
-  dialect: Dialect,
-  migration: string,
-  fill: (old: OldDatabase) => Promise<void>,
-): Promise<string> {
-  const path = join(temporaryDirectory(), 'latchkey.db');
-  const url = dialect === 'sqlite' ? `sqlite:${path}` : await (await startPostgres()).createDatabase();
-  const connection = dialect === 'sqlite' ? new Connection(path, { create: true, strict: true }) : undefined;
-  const db = new Kysely<Record<string, Row>>({
-    dialect: connection
-      ? migrationDialect(connection)
-      : new PostgresJSDialect({ postgres: postgres(url, { max: 1, onnotice: () => undefined }) }),
-  });
-  connection?.run('PRAGMA foreign_keys = ON');
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } });
-  const { error } = await migrator.migrateTo(migration);
-  if (error) throw error;
-  const tables = await db.introspection.getTables();
-  const insert: OldDatabase['insert'] = async (table, row) => {
-    await db.insertInto(table).values(row).execute();
-  };
-  await fill({ tables, insert });
-  await db.destroy();
-  connection?.close();
-  return url;
-}
 
 /** Runs all inserts, repeating those that fail until the rows that they refer to exist. */
 async function inSomeOrder(work: readonly (() => Promise<void>)[]): Promise<void> {
@@ -94,9 +51,9 @@ function rowsFor({ columns }: TableMetadata): Row[] {
 const withKnownColumns = ({ columns }: TableMetadata, row: Row): Row =>
   Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
 
-/** What a migration changes on purpose: devices of earlier releases asked for scopes that meant nothing. */
-const upgraded = (table: string, row: Row): Row =>
-  table === 'device_authorizations' ? { ...row, scope: null } : row;
+/** A row after the upgrade from a migration. Until scopes had a meaning, devices asked for some to no effect. */
+const upgraded = (from: string, table: string, row: Row): Row =>
+  table === 'device_authorizations' && from < '0013-scopes' ? { ...row, scope: null } : row;
 
 const rowsOf = (app: TestApp, table: string) => app.ctx.db.read.run<Row>(`SELECT * FROM ${table}`, []);
 
@@ -121,7 +78,7 @@ onBothDatabases('an upgrade', (open, dialect) => {
       for (const [table, rows] of written) {
         const kept = await db.read.run<Row>(`SELECT * FROM ${table}`, []);
         expect(kept).toHaveLength(rows.length);
-        for (const row of rows.map((one) => upgraded(table, one)))
+        for (const row of rows.map((one) => upgraded(migration, table, one)))
           expect(kept).toContainEqual(expect.objectContaining(row));
       }
       await db.close();
