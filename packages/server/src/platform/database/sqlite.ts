@@ -6,6 +6,7 @@ import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
+import { LocalNotifications } from './notifications.ts';
 
 /** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
@@ -42,6 +43,7 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     read,
     single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
     transaction,
+    notifications: new LocalNotifications(),
     close: async () => {
       await writes.finish();
       reader.close();
