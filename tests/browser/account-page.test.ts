@@ -56,7 +56,6 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
   await page.getByLabel('Language').fill('de-CH');
   await page.getByLabel('Time zone').fill('Nowhere/Town');
-  await page.getByLabel('Picture URL').fill('https://pictures.example/ada.png');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText("That isn't a valid time zone").waitFor();
   const zone = page.getByLabel('Time zone');
@@ -74,7 +73,6 @@ test('editing the profile shows errors at their field and keeps what was typed',
   expect(await page.locator('#profile-name').innerText()).toBe('Ada Lovelace');
   expect(await page.locator('#profile-locale').innerText()).toBe('de-CH');
   expect(await page.locator('#profile-time_zone').innerText()).toBe('Europe/Zurich');
-  expect(await page.locator('#profile-avatar_url').innerText()).toBe('https://pictures.example/ada.png');
 
   await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Language').fill('');
@@ -84,6 +82,23 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await rows(page)
     .getByText(/^Profile updated: .*language/)
     .waitFor();
+});
+
+test('the page never loads the picture of a profile, whose host would learn who looks, and saving keeps it', async () => {
+  const page = await newPage();
+  const email = 'picture@example.com';
+  const { access_token: token } = await loginByMail(service.url, email);
+  const picture = 'https://pictures.example/ada.png';
+  await request(service.url, 'PATCH', '/me', { token, json: { avatar_url: picture } });
+  const hosts = new Set<string>();
+  page.on('request', (sent) => void hosts.add(new URL(sent.url()).host));
+  await signIn(page, email);
+  await page.getByRole('button', { name: 'Edit profile' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Ada');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Profile saved.').waitFor();
+  expect((await profileOf(token)).avatar_url).toBe(picture);
+  expect([...hosts].filter((host) => host !== '')).toEqual([new URL(service.url).host]);
 });
 
 test('a profile changed somewhere else is not overwritten without asking, and the form keeps what was typed', async () => {
