@@ -92,7 +92,7 @@ test('the page never loads the picture of a profile, whose host would learn who 
   await request(service.url, 'PATCH', '/me', { token, json: { avatar_url: picture } });
   const hosts = new Set<string>();
   page.on('request', (sent) => void hosts.add(new URL(sent.url()).host));
-  await signIn(page, email);
+  await signIn(page, email, 1);
   await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Ada');
   await page.getByRole('button', { name: 'Save' }).click();

@@ -39,7 +39,7 @@ test('the account page shows ten sessions with the current one first, all of the
   expect(await rows.count()).toBe(10);
   const mine = rows.first();
   await mine.getByText('This session').waitFor();
-  await mine.getByText('Chrome on Linux', { exact: true }).waitFor();
+  await mine.locator('.title').getByText('Chrome on Linux').waitFor();
   await mine.locator('summary').click();
   await mine.getByText('Mozilla/5.0').waitFor();
   await page.getByRole('button', { name: 'Show all 14 sessions' }).click();

@@ -183,10 +183,10 @@ test('a keyboard user cancels signing out everywhere, then does it and gets a co
   const { page } = await openAccount();
   await tabTo(page, 'Sign out everywhere');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Sign out everywhere?"');
   await press(page, 'Cancel', 'button "Sign out everywhere"');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Sign out everywhere?"');
   await tabTo(page, 'Yes, sign out everywhere');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);
@@ -210,10 +210,10 @@ test('a keyboard user cancels deleting the account, then deletes it', async () =
   const { page } = await openAccount();
   await tabTo(page, 'Delete account');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Delete account?"');
   await press(page, 'Cancel', 'button "Delete account"');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Delete account?"');
   await tabTo(page, 'Permanently delete account');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);

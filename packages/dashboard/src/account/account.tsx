@@ -53,7 +53,8 @@ const load = () =>
     }
     if (problem.code === 'invalid_token') {
       // A link that asks for a key does so again after the sign-in.
-      location.replace(loginPath(isKeyRequested ? location.pathname + location.search : home));
+      const address = isKeyRequested ? location.pathname + location.search : home;
+      location.replace(loginPath(address + location.hash));
       return 'leaving';
     }
     error.value = explain(problem, { unreachable });

@@ -110,7 +110,7 @@ function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
 function EventItem({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
   const titleId = `event-${event.id}`;
   return (
-    <li aria-labelledby={titleId}>
+    <li>
       <Row titleId={titleId} icon={eventIcon(event)} isCaution={isSuspicious(event)} title={eventText(event)}>
         <When event={event} sessions={sessions} />
       </Row>

@@ -5,8 +5,7 @@ import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { ErrorMessage } from '../ui/messages.tsx';
-import { Question } from '../ui/question.tsx';
+import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 import { signingOut, signOut, signOutError } from './sign-out.ts';
 
@@ -74,7 +73,7 @@ function DangerRow({ danger, title, text, error, question, confirm }: DangerProp
       </button>
       {isOpen ? (
         <Dialog id={`${danger}-dialog`} title={`${title}?`} onClose={() => cancel(danger)}>
-          <Question>{question}</Question>
+          <Warning>{question}</Warning>
           <ErrorMessage id={`${danger}-error`} text={error.value} />
           <div class="row actions">
             <button type="button" onClick={() => cancel(danger)}>

@@ -49,7 +49,7 @@ const OrganizationItem = ({ organization }: { organization: Organization }) => {
   const { id, name, slug, role, personal, joined_at } = organization;
   const titleId = `organization-${id}`;
   return (
-    <li aria-labelledby={titleId}>
+    <li>
       <Row
         titleId={titleId}
         icon={organizationIcon}

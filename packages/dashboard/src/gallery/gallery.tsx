@@ -250,7 +250,7 @@ const Gallery = () => (
           isDialogOpen.value = false;
         }}
       >
-        <Question>Your profile, passkeys, sessions, and activity will be permanently deleted.</Question>
+        <Warning>Your profile, passkeys, sessions, and activity will be permanently deleted.</Warning>
         <div class="row actions">
           <button type="button">Cancel</button>
           <button type="button" class="danger">
