@@ -112,7 +112,7 @@ test.each([
   ['long names', { client_name: 'program '.repeat(12).trim(), device_name: 'device '.repeat(14).trim() }],
 ])('on a phone the code, the warning and both buttons are in view without scrolling: %s', async (_, json) => {
   const page = await newPage(phone);
-  await signedIn(page, service.url, 'phone@example.com');
+  await signedIn(page, service.url, `${crypto.randomUUID()}@example.com`);
   const { body } = await request(service.url, 'POST', '/device', { json });
   await page.route('**/device/verify', async (route) => {
     const answer = await route.fetch();
@@ -258,7 +258,7 @@ test('reloading or coming back after an approval shows its current status', asyn
   await page.reload();
   await says(page, waiting);
   await page.getByRole('link', { name: 'View your sessions' }).click();
-  await page.waitForURL(`${service.url}/account`);
+  await page.waitForURL(`${service.url}/account#sessions`);
   await page.goBack();
   await says(page, waiting);
   await pickUp(device);

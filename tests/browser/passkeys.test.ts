@@ -161,7 +161,7 @@ test('after an email sign-in a passkey is offered, added, signaled to the browse
   await signOut(page);
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.waitForURL(`${service.url}/account`);
-  await page.getByText('Signed in with a passkey on').waitFor();
+  await page.getByText('Signed in with a passkey').first().waitFor();
   expect(await items(page).innerText()).toContain('Last used');
   expect(await page.getByText('Skip the email next time').count()).toBe(0);
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}');
@@ -173,7 +173,7 @@ test('passkey autofill signs in without a click and continues to the right page'
   await signUpWithPasskey(device, 'autofill@example.com');
   await signOut(page);
   await page.waitForURL(`${service.url}/account`);
-  await page.getByText('Signed in with a passkey on').waitFor();
+  await page.getByText('Signed in with a passkey').first().waitFor();
   await page.context().clearCookies();
   await page.goto(`${service.url}/device`);
   await page.getByRole('heading', { name: 'Device sign-in' }).waitFor();
@@ -299,7 +299,7 @@ test('adding a passkey without a recent sign-in asks to confirm with a passkey a
   // The action ran again: this device already has a passkey.
   await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
   expect(page.url()).toBe(`${service.url}/account`);
-  await page.getByText('Signed in with a passkey on').waitFor();
+  await page.getByText('Signed in with a passkey').first().waitFor();
 });
 
 test('a passkey that is already registered is explained, and the browser discards it', async () => {
