@@ -130,15 +130,6 @@ describe('/login', () => {
     await page.context().close();
   });
 
-  test('offers only email in a browser without passkeys', async () => {
-    const page = await newPage(phone);
-    await page.addInitScript(() => Reflect.deleteProperty(window, 'PublicKeyCredential'));
-    await page.goto(`${service.url}/login`);
-    await button(page, 'Email me a link').waitFor();
-    expect(await button(page, 'Sign in with a passkey').count()).toBe(0);
-    await page.context().close();
-  });
-
   test('stops waiting for a code that has expired or was abandoned, and stores neither', async () => {
     const page = await newPage(phone);
     await page.clock.install();
