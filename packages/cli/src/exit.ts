@@ -178,6 +178,10 @@ const refusedCredentialHint: Readonly<Record<CredentialKind, (login: string) => 
 
 const kept = 'Your stored logins are kept.';
 
+/** The advice, with what matters to a person who has a stored login. */
+const keeping = (advice: string, { credential }: Invocation): string =>
+  credential === 'token' ? advice : `${advice} ${kept}`;
+
 function hintOf(error: LatchkeyError, invocation: Invocation): string {
   const { login, command, credential } = invocation;
   switch (error.code) {
@@ -196,13 +200,22 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
       return `Start again with \`${login}\`.`;
     case 'unreachable':
     case 'timeout':
-      return `Check the address, the network and the proxy settings${isDoctor(invocation) ? '' : ' with `latchkey doctor`'}, and try again. ${kept}`;
+      return keeping(
+        `Check the address, the network and the proxy settings${isDoctor(invocation) ? '' : ' with `latchkey doctor`'}, and try again.`,
+        invocation,
+      );
     case 'not_latchkey':
-      return `Check the address: --server, LATCHKEY_SERVER, or the server last signed in to. ${kept}`;
+      return keeping(
+        'Check the address: --server, LATCHKEY_SERVER, or the server last signed in to.',
+        invocation,
+      );
     case 'rate_limited':
     case 'server_error':
     case 'temporarily_unavailable':
-      return `Try again ${error.retryAfterSeconds === undefined ? 'in a moment' : `in ${error.retryAfterSeconds} s`}. ${kept}`;
+      return keeping(
+        `Try again ${error.retryAfterSeconds === undefined ? 'in a moment' : `in ${error.retryAfterSeconds} s`}.`,
+        invocation,
+      );
     case 'lock_timeout':
       return `Another latchkey process is still running. Try again. ${kept}`;
     case 'store_failed':
@@ -214,7 +227,7 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
         ? 'Run `latchkey keys` to list your keys.'
         : 'Run `latchkey sessions` to list your sessions.';
     case 'insufficient_scope':
-      return `It was created for less. Use one with the scope that is missing. Nothing was changed.`;
+      return 'Its scope is too narrow. Use a login or a token that allows more. Nothing was changed.';
     case 'insufficient_user_authentication':
       return 'Sign in in the browser, and do this there.';
     default:

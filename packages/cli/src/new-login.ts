@@ -135,6 +135,6 @@ export async function printOthers(
   const others = Object.keys(logins).filter((name) => name !== account);
   if (others.length === 0) return;
   output.message({ other_accounts: others }, () => [
-    `You are still signed in as ${others.join(', ')}: use \`latchkey switch NAME\` or --account NAME.`,
+    `You are also signed in as ${others.join(', ')}. Choose with \`latchkey switch NAME\` or --account NAME.`,
   ]);
 }

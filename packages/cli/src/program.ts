@@ -144,9 +144,7 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/token.ts')).token(ctx)),
     );
-  withExamples(token, [
-    'curl -H "Authorization: Bearer $(latchkey token)" https://login.example/api/v1/auth/me',
-  ]);
+  withExamples(token, ['curl -H "Authorization: Bearer $(latchkey token)" https://tickets.example']);
 }
 
 function addStoredLoginCommands(program: Command, runCommand: RunCommand): void {

@@ -189,7 +189,9 @@ export function authorizedCalls(
       return await api.callWithHeaders(id, { ...input, accessToken: token });
     } catch (error) {
       if (!hasCode(error, 'invalid_token')) throw error;
-      return api.callWithHeaders(id, { ...input, accessToken: await tokens.renew(token, input) });
+      const next = await renewed(tokens, token, input.signal);
+      if (next === undefined) throw error;
+      return api.callWithHeaders(id, { ...input, accessToken: next });
     }
   };
 
@@ -202,10 +204,21 @@ export function authorizedCalls(
   };
 }
 
+/** A different token after a 401; undefined if the credential cannot be renewed, as a key cannot. */
+const renewed = (
+  { renew }: Tokens,
+  rejected: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> =>
+  renew(rejected, { signal }).catch((error: unknown) => {
+    if (hasCode(error, 'invalid_token')) return undefined;
+    throw error;
+  });
+
 const fetchWithToken =
   (
     api: Api,
-    { accessToken, renew }: Tokens,
+    tokens: Tokens,
     trustedOrigins: ReadonlySet<string>,
     timeoutMilliseconds: number,
   ): Session['fetch'] =>
@@ -220,10 +233,11 @@ const fetchWithToken =
       );
     };
     if (!trustedOrigins.has(url.origin)) return send();
-    const token = await accessToken({ signal });
+    const token = await tokens.accessToken({ signal });
     const response = await send(token);
     if (response.status !== 401 || init.body instanceof ReadableStream) return response;
-    const nextToken = await renew(token, { signal });
+    const nextToken = await renewed(tokens, token, signal);
+    if (nextToken === undefined) return response;
     await response.body?.cancel();
     return send(nextToken);
   };

@@ -14,7 +14,9 @@ export interface TokenSessionOptions extends CallOptions {
  */
 export function openTokenSession({ token, ...callOptions }: TokenSessionOptions): Session {
   const { api } = callOptions;
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new TypeError('The token is empty, or contains a space.');
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new TypeError('The token is empty, or contains a space or a character outside ASCII.');
+  }
   const calls = authorizedCalls(callOptions, {
     accessToken: async () => token,
     renew: async () => {

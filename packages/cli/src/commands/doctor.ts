@@ -1,5 +1,6 @@
 import { createApi } from '@latchkey/client/api';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import type { FileCheck } from '@latchkey/client/file-storage';
 import type { ProfileView } from '@latchkey/contract/account';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
@@ -13,6 +14,7 @@ import {
 } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { type Failure, failureOf, ReportedError } from '../exit.ts';
+import { openStorage } from '../storage.ts';
 import { duration, localTime, table } from '../text.ts';
 
 type State = 'ok' | 'note' | 'warning' | 'problem';
@@ -33,6 +35,7 @@ const clockWarningSeconds = 60;
 
 /** `latchkey doctor`: checks everything that signing in from here depends on. */
 export async function doctor(ctx: Context): Promise<void> {
+  const found = await checkFile(ctx);
   const connection = await connectOrDefault(ctx);
   const failures: Failure[] = [];
   const recordFailure = (error: unknown): Failure => {
@@ -48,7 +51,7 @@ export async function doctor(ctx: Context): Promise<void> {
     return failure;
   };
   const server = await checkServer(ctx, connection).catch(recordFailure);
-  const credentials = await checkCredentials(connection.stored).catch(recordFailure);
+  const credentials = await checkCredentials(connection.stored, found).catch(recordFailure);
   const canTry = !('code' in server) && !('code' in credentials);
   const session = canTry ? await checkSession(ctx, connection).catch(recordFailure) : null;
   const proxies = ctx.config.proxies.map(withoutPassword);
@@ -95,6 +98,14 @@ export async function doctor(ctx: Context): Promise<void> {
   ]);
   const [first] = failures;
   if (first) throw new ReportedError(first.status);
+}
+
+/** Looks at the modes of the credentials before anything else, since reading them also corrects those. */
+async function checkFile({ config }: Context): Promise<FileCheck | undefined> {
+  if (config.token !== undefined) return undefined;
+  const place = await openStorage(config);
+  // What fails here fails again in the check of the credentials, which reports it.
+  return place.kind === 'file' ? place.storage.check().catch(() => undefined) : undefined;
 }
 
 /** Goes on without logins if the credentials are unreadable, which has a check of its own. */
@@ -153,10 +164,13 @@ interface CredentialReport {
 }
 
 /** Where the credentials are, who could read them, and whether they can be written. */
-async function checkCredentials(stored: Stored | undefined): Promise<CredentialReport> {
+async function checkCredentials(
+  stored: Stored | undefined,
+  found: FileCheck | undefined,
+): Promise<CredentialReport> {
   if (!stored) return { path: null, readable_by: 'owner', servers: [], findings: [] };
   const { place } = stored;
-  const checked = place.kind === 'file' ? await place.storage.check() : undefined;
+  const checked = place.kind === 'file' ? (found ?? (await place.storage.check())) : undefined;
   const servers = Object.keys((await place.storage.read()).servers);
   if (servers.length > 0) {
     await place.storage.lock('document', async () => place.storage.write(await place.storage.read()));

@@ -1,4 +1,4 @@
-import { connectStored } from '../connection.ts';
+import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable } from '../exit.ts';
 import { nextLogin, nextLoginLines } from '../next-login.ts';
@@ -14,20 +14,21 @@ export interface LogoutOptions {
  */
 export async function logout(ctx: Context, { all = false }: LogoutOptions): Promise<void> {
   const connection = await connectStored(ctx);
-  const { session, server, credential, stored } = connection;
+  const { session, server, stored } = connection;
   await cancellable('Logout cancelled, but the server may already have ended the session.', () =>
     session.logout({ everywhere: all, signal: ctx.signal }),
   );
   const account = stored.store.account ?? null;
   const next = await nextLogin(connection);
   ctx.output.result({ server, account, scope: all ? 'all' : 'session', next_account: next }, () => [
-    signedOut({ server, all, isKey: credential === 'key' }),
+    signedOut(connection, all),
     ...nextLoginLines(connection, next),
   ]);
 }
 
-function signedOut({ server, all, isKey }: { server: string; all: boolean; isKey: boolean }): string {
-  if (all) return `Signed out of ${server}, here and everywhere else.`;
-  if (!isKey) return `Signed out of ${server}.`;
-  return `Signed out of ${server}. The key itself still works: \`latchkey keys remove\` ends it.`;
+function signedOut({ server, credential, stored: { held, store } }: StoredConnection, all: boolean): string {
+  const as = Object.keys(held.logins).length > 1 ? ` as ${store.account}` : '';
+  if (all) return `Signed out of ${server}${as}, here and everywhere else.`;
+  if (credential !== 'key') return `Signed out of ${server}${as}.`;
+  return `Signed out of ${server}${as}. The key itself still works: \`latchkey keys remove\` ends it.`;
 }
