@@ -76,7 +76,7 @@ export async function leaveLogin(storage: Storage, server: string, name: string)
   await updateDocument(storage, (document) => {
     const held = loginsAt(document, server);
     current = held.current;
-    if (current !== name || loginNamed(held, name)) return undefined;
+    if ((current !== null && current !== name) || loginNamed(held, name)) return undefined;
     const [only, ...others] = Object.keys(held.logins);
     current = only !== undefined && others.length === 0 ? only : null;
     return withServer(document, server, { ...held, current });
