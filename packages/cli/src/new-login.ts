@@ -122,7 +122,7 @@ function print({ output }: Context, server: string, account: string, profile: Pr
     `latchkey: Warning: ${description}`,
     'Run `latchkey whoami` to ask again.',
   ]);
-  output.result({ server, account, user: null }, () => [`Signed in to ${server} (account ${account}).`]);
+  output.result({ server, account, user: null }, () => [`Signed in to ${server}.`]);
 }
 
 /** Says that a new login has not replaced all others. */

@@ -81,6 +81,7 @@ function createProgram(output: Output, runCommand: RunCommand): Command {
   addAccountCommands(program, runCommand);
   addKeyCommands(program, runCommand);
   addUtilityCommands(program, runCommand);
+  withExamples(program, ['latchkey login', 'latchkey whoami', 'latchkey help keys create']);
   return program;
 }
 
