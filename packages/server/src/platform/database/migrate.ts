@@ -13,7 +13,7 @@ import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts'
 import { up as slowMails } from './migrations/0012-slow-mails.ts';
 import { up as scopes } from './migrations/0013-scopes.ts';
 import { up as trace } from './migrations/0014-trace.ts';
-import { up as internationalDomains } from './migrations/0016-international-domains.ts';
+import { up as internationalDomains } from './migrations/0015-international-domains.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -31,7 +31,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0012-slow-mails': { up: slowMails },
   '0013-scopes': { up: scopes },
   '0014-trace': { up: trace },
-  '0016-international-domains': { up: internationalDomains },
+  '0015-international-domains': { up: internationalDomains },
 };
 
 export const migrationNames = Object.keys(migrations);
