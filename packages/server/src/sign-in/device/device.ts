@@ -13,7 +13,13 @@ import { byClient } from '../../platform/rate-limits/keys.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
-import { describeScope, resolveAccess } from '../../services/scopes/scopes.ts';
+import {
+  describeScope,
+  type RepeatedAccess,
+  requireOwnAccess,
+  resolveAccess,
+  withRequestedScope,
+} from '../../services/scopes/scopes.ts';
 import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { decidePoll, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
@@ -98,13 +104,14 @@ type PollResult =
  * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
  * the session.
  * @throws {AuthError} `authorization_pending`, `slow_down`, `access_denied`, `expired_token`, `invalid_grant`,
- * `account_disabled`, `rate_limited`
+ * `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
  * @see RFC 8628 section 3.5
  */
 export async function redeemDeviceCode(
   ctx: Context,
   deviceCode: string,
   idempotencyKey: string | undefined,
+  repeated: RepeatedAccess = {},
 ): Promise<{ tokens: TokenSet; detail: 'redeemed' | 'retry' }> {
   const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
   if (!handle) throw unknownDeviceCode('malformed');
@@ -115,7 +122,24 @@ export async function redeemDeviceCode(
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
   };
   await ctx.limiter.take({ limit: 'device_polls', key: poll.authorizationId });
-  return answerPoll(ctx, await runPoll(ctx, poll));
+  await checkRepeatedAccess(ctx, poll, repeated);
+  const { tokens, detail } = answerPoll(ctx, await runPoll(ctx, poll));
+  return { tokens: withRequestedScope(tokens, repeated), detail };
+}
+
+/**
+ * Refuses a poll for another scope or resource than the device started with. It changes nothing, not even the interval. A
+ * code that yields nothing any more is left to the poll.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ * @see RFC 8707 section 2.2
+ */
+async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedAccess): Promise<void> {
+  if (repeated.scope === undefined && repeated.resource === undefined) return;
+  const [authorization] = await store.findAuthorization(ctx.db.read, { id: poll.authorizationId });
+  if (!authorization) return;
+  const decision = decidePoll(authorization, poll.idempotencyHash, ctx.clock());
+  if (decision === 'denied' || decision === 'expired' || decision === 'spent') return;
+  requireOwnAccess(repeated, authorization);
 }
 
 /** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */

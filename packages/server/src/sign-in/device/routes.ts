@@ -12,7 +12,7 @@ export const deviceCodeGrant: Grant = {
   grantType: deviceCodeGrantType,
   redeem: async (ctx, { body, idempotencyKey }) => {
     const deviceCode = requireParameter(body, 'device_code');
-    const { tokens, detail } = await redeemDeviceCode(ctx, deviceCode, idempotencyKey);
+    const { tokens, detail } = await redeemDeviceCode(ctx, deviceCode, idempotencyKey, body);
     return { body: tokens, detail };
   },
 };
