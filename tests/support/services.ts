@@ -19,7 +19,10 @@ export async function declareService(
 ): Promise<{ readonly id: string; readonly authorization: string }> {
   const { id, secret } = await createServiceKey(ctx, name);
   const set = resource === undefined ? '' : `, resource = '${resource}'`;
-  await ctx.db.single.run(`UPDATE service_keys SET rights = '${rights.join(' ')}'${set} WHERE id = '${id}'`, []);
+  await ctx.db.single.run(
+    `UPDATE service_keys SET rights = '${rights.join(' ')}'${set} WHERE id = '${id}'`,
+    [],
+  );
   const rows = [
     ...Object.entries(scopes).map(([scope, sentence]) => `('scope', '${scope}', '${id}', '${sentence}')`),
     ...(resource === undefined ? [] : [`('resource', '${resource}', '${id}', NULL)`]),
