@@ -41,6 +41,10 @@ export const pendingDevice = z
     scope: z.string().meta({ description: 'What the device asks to do. `*` is everything the user may do.' }),
     scopes: z.array(describedScope).meta({ description: 'The scopes in words.' }),
     resource: z.string().nullable().meta({ description: 'The only service that would accept the tokens.' }),
+    resource_service: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name of the service that declares the resource.' }),
     session_id: z.string().nullable().meta({
       description:
         'The id of the session that an approval will start, once the device collects its tokens. Null if the device started with an earlier release of the service.',

@@ -95,6 +95,10 @@ export async function describeScope(on: Executor, scope: string): Promise<Descri
   });
 }
 
+/** The name of the active service that declares a resource. */
+export const serviceOf = async (on: Executor, resource: string): Promise<string | null> =>
+  (await findResource(on, resource))?.name ?? null;
+
 /** Everything that a client can ask for: our own scopes first, then what services declare. */
 export async function listScopes(on: Executor): Promise<ScopeList> {
   const own = Object.entries(ownScopes).map(([name, description]) => ({ name, description, service: null }));

@@ -18,6 +18,7 @@ import {
   type RepeatedAccess,
   requireOwnAccess,
   resolveAccess,
+  serviceOf,
   withRequestedScope,
 } from '../../services/scopes/scopes.ts';
 import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
@@ -307,6 +308,7 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
     scope: row.scope ?? everything,
     scopes: await describeScope(ctx.db.read, row.scope ?? everything),
     resource: row.resource,
+    resource_service: row.resource === null ? null : await serviceOf(ctx.db.read, row.resource),
     session_id: row.session_id,
   };
 }
