@@ -17,7 +17,7 @@ export function RequestedAccess({ access }: { access: Access }) {
         {allowed.length === 0 ? <li>Nothing in your account</li> : null}
         {allowed.map(({ name, description, service }) => (
           <li key={name}>
-            {escapeInvisible(description)}
+            <bdi>{escapeInvisible(description)}</bdi>
             {service === null ? null : (
               <span class="hint">
                 {' '}
