@@ -193,7 +193,7 @@ class Credentials {
   }
 
   async prepare(): Promise<void> {
-    const scopes = { 'tickets:read': 'Read your tickets' };
+    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
     await declareService(this.app.ctx, { scopes, resource });
     this.services.service = (await declareService(this.app.ctx, { name: 'Without rights' })).authorization;
     this.services.rights = (

@@ -280,7 +280,7 @@ onBothDatabases('the scope of tokens', (open) => {
   let people = 0;
   beforeAll(async () => {
     app = await open();
-    const scopes = { 'tickets:read': 'Read your tickets' };
+    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
     service = (await declareService(app.ctx, { scopes, resource: tickets })).authorization;
     await declareService(app.ctx, { name: 'Builds', resource: builds });
   });

@@ -6,8 +6,8 @@ import { createServiceKey } from '../../packages/server/src/services/service-key
 
 interface Declared {
   readonly name?: string;
-  /** The sentence for people, by scope. */
-  readonly scopes?: Readonly<Record<string, string>>;
+  /** Each with its sentence for people. */
+  readonly scopes?: readonly { readonly name: string; readonly sentence: string }[];
   readonly resource?: string;
   readonly rights?: readonly ServiceRight[];
 }
@@ -15,7 +15,7 @@ interface Declared {
 /** Creates a service; returns its id and the `Authorization` header with its key. */
 export async function declareService(
   ctx: Context,
-  { name = 'Tickets', scopes = {}, resource, rights = [] }: Declared = {},
+  { name = 'Tickets', scopes = [], resource, rights = [] }: Declared = {},
 ): Promise<{ readonly id: string; readonly authorization: string }> {
   const { id, secret } = await createServiceKey(ctx, name);
   const set = resource === undefined ? '' : `, resource = '${resource}'`;
@@ -24,7 +24,7 @@ export async function declareService(
     [],
   );
   const rows = [
-    ...Object.entries(scopes).map(([scope, sentence]) => `('scope', '${scope}', '${id}', '${sentence}')`),
+    ...scopes.map((scope) => `('scope', '${scope.name}', '${id}', '${scope.sentence}')`),
     ...(resource === undefined ? [] : [`('resource', '${resource}', '${id}', NULL)`]),
   ];
   if (rows.length > 0)

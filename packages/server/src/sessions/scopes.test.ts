@@ -16,7 +16,10 @@ onBothDatabases('the scope and resource of a session', (open) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await open();
-    await declareService(app.ctx, { scopes: { 'tickets:read': 'Read your tickets' }, resource: tickets });
+    await declareService(app.ctx, {
+      scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
+      resource: tickets,
+    });
     await declareService(app.ctx, { name: 'Builds', resource: builds });
   });
   afterAll(() => app.close());

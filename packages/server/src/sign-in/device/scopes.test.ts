@@ -18,13 +18,16 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
     app = await open();
     await declareService(app.ctx, {
       name: 'Tickets',
-      scopes: { 'tickets:read': 'Read your tickets', 'tickets:write': 'Change your tickets' },
+      scopes: [
+        { name: 'tickets:read', sentence: 'Read your tickets' },
+        { name: 'tickets:write', sentence: 'Change your tickets' },
+      ],
       resource: tickets,
     });
     await declareService(app.ctx, { name: 'Builds', resource: builds });
     const { id } = await declareService(app.ctx, {
       name: 'Old',
-      scopes: { 'old:read': 'Read what is old' },
+      scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
       resource: 'https://old.example/',
     });
     await revokeServiceKey(app.ctx, id);

@@ -19,7 +19,7 @@ onBothDatabases('a standard client that asks for a scope', (open) => {
   beforeAll(async () => {
     app = await open({ settings: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
     const { authorization } = await declareService(app.ctx, {
-      scopes: { 'tickets:read': 'Read your tickets' },
+      scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
       resource: tickets,
     });
     await declareService(app.ctx, { name: 'Builds', resource: builds });
