@@ -24,11 +24,11 @@ import { createRateLimiter } from '../../packages/server/src/platform/rate-limit
 import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/rules.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
-import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
+import { declareService } from './services.ts';
 
 export interface Answer {
   readonly status: number;
@@ -254,9 +254,7 @@ export async function openApp(
   };
 
   const serviceAuthorization: TestApp['serviceAuthorization'] = async (...rights) => {
-    const { id, secret } = await createServiceKey(ctx, 'test service');
-    await db.single.run(`UPDATE service_keys SET rights = '${rights.join(' ')}' WHERE id = '${id}'`, []);
-    return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+    return (await declareService(ctx, { name: 'test service', rights })).authorization;
   };
 
   const test: TestApp = {

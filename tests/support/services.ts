@@ -1,36 +1,36 @@
-// Services that declare scopes and a resource.
+// Services, registered as the operator registers them.
 
-import type { ServiceRight } from '@latchkey/contract/services';
 import type { Context } from '../../packages/server/src/platform/context.ts';
-import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
+import { takenOver } from '../../packages/server/src/programs/taken-over/taken-over.ts';
+import {
+  createService,
+  type Registration,
+  setService,
+} from '../../packages/server/src/services/service-keys/service-keys.ts';
 
-interface Declared {
-  readonly name?: string;
-  /** Each with its sentence for people. */
-  readonly scopes?: readonly { readonly name: string; readonly sentence: string }[];
-  readonly resource?: string;
-  readonly rights?: readonly ServiceRight[];
+export interface TestService {
+  readonly id: string;
+  readonly secret: string;
+  /** `id:secret`, as the SDK takes it. */
+  readonly key: string;
+  /** The `Authorization` header. */
+  readonly authorization: string;
 }
 
-/** Creates a service; returns its id and the `Authorization` header with its key. */
+/** The header that authenticates a service with this key. */
+export const basic = (key: string): string => `Basic ${Buffer.from(key).toString('base64')}`;
+
+/** Registers a service, with what it declares and may do: by default nothing. */
 export async function declareService(
   ctx: Context,
-  { name = 'Tickets', scopes = [], resource, rights = [] }: Declared = {},
-): Promise<{ readonly id: string; readonly authorization: string }> {
-  const { id, secret } = await createServiceKey(ctx, name);
-  const set = resource === undefined ? '' : `, resource = '${resource}'`;
-  await ctx.db.single.run(
-    `UPDATE service_keys SET rights = '${rights.join(' ')}'${set} WHERE id = '${id}'`,
-    [],
-  );
-  const rows = [
-    ...scopes.map((scope) => `('scope', '${scope.name}', '${id}', '${scope.sentence}')`),
-    ...(resource === undefined ? [] : [`('resource', '${resource}', '${id}', NULL)`]),
-  ];
-  if (rows.length > 0)
-    await ctx.db.single.run(
-      `INSERT INTO declarations (kind, name, service_id, sentence) VALUES ${rows.join(', ')}`,
-      [],
-    );
-  return { id, authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` };
+  { name = 'Tickets', ...registration }: Partial<Registration & { name: string }> = {},
+): Promise<TestService> {
+  const nothing = { resource: null, scopes: [], rights: [], reach: [] };
+  const { id, secret } = await createService(ctx, name, { ...nothing, ...registration }, takenOver);
+  const key = `${id}:${secret}`;
+  return { id, secret, key, authorization: basic(key) };
 }
+
+/** Replaces what a service declares and may do, as `services set` does. */
+export const changeService = (ctx: Context, id: string, changes: Partial<Registration>): Promise<void> =>
+  setService(ctx, id, changes, takenOver);

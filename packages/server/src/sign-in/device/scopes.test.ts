@@ -3,7 +3,7 @@ import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
-import { revokeServiceKey } from '../../services/service-keys/service-keys.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
 
 setDefaultTimeout(30_000);
 
@@ -30,7 +30,7 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
       scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
       resource: 'https://old.example/',
     });
-    await revokeServiceKey(app.ctx, id);
+    await revokeService(app.ctx, id);
     approver = await app.login();
   });
   afterAll(() => app.close());
