@@ -5,6 +5,7 @@ import {
   listServiceKeys,
   revokeServiceKey,
 } from '../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../sessions/sessions.ts';
 import { followMs, rotateSigningKey } from '../trust/signing-keys/signing-keys.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
@@ -56,7 +57,7 @@ function addServiceKeyCommands(program: Command, run: Run): void {
     .description('revoke a service key at once')
     .action((id: string) =>
       run(async (ctx) => {
-        await revokeServiceKey(ctx, id);
+        await revokeServiceKey(ctx, id, endRunsOfService);
         return `Revoked ${id}.`;
       }),
     );

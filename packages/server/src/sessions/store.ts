@@ -4,8 +4,10 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
+  type SqlBool,
   sql,
 } from 'kysely';
+import type { Dialect } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
@@ -27,6 +29,35 @@ const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
       .whereRef('users.session_epoch', '=', 'sessions.session_epoch')
       .where('users.disabled_at', 'is', null),
   );
+
+/**
+ * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
+ * by a revoked service. Null for logins and keys, which have no path, and whose lookups cost nothing more for it. Since
+ * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
+ */
+const pathEndsAt = (table: 'sessions' | 'parent', dialect: Dialect) => {
+  const path = sql.ref(`${table}.path`);
+  const ids =
+    dialect === 'postgres'
+      ? sql`jsonb_array_elements_text(cast(${path} as jsonb)) as step(id)`
+      : sql`(select value as id from json_each(${path})) as step`;
+  return sql<number | null>`case when ${path} is not null then (
+    select min(case
+      when s.revoked_at is null and (s.service_id is null or exists (
+        select 1 from service_keys k where k.id = s.service_id and k.revoked_at is null
+      )) then coalesce(s.idle_expires_at, 0)
+      else 0 end)
+    from ${ids} left join sessions s on s.id = step.id
+  ) end`;
+};
+
+/** Nothing on the path of a run has ended. */
+export const isPathActive = (
+  table: 'sessions' | 'parent',
+  now: Expression<number>,
+  dialect: Dialect,
+): Expression<SqlBool> =>
+  sql<SqlBool>`(${sql.ref(`${table}.path`)} is null or ${pathEndsAt(table, dialect)} > ${now})`;
 
 /** The address change that gave a user their current address, while it can be undone. */
 const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Expression<string | null>) =>
@@ -111,9 +142,30 @@ export const insertSession = statement<{
     .returning(['id', 'generation', 'rotated_at', 'expires_at']);
 });
 
+/** A run ends some time after its last token was issued, but not before that token. */
+const idleExpiryOf = (p: {
+  readonly now: Expression<number>;
+  readonly idle_expires_at: Expression<number>;
+  readonly run_idle_expires_at: Expression<number>;
+}) => {
+  const [login, run] = [bigint(p.idle_expires_at), bigint(p.run_idle_expires_at)];
+  const token = sql<number>`(${bigint(p.now)} + 1000 * token_ttl_seconds)`;
+  return sql<number>`(case when token_ttl_seconds is null then ${login} when ${token} < ${run} then ${run} else ${token} end)`;
+};
+
+/** What the current tokens of a session are derived from. */
+const rotationColumns = [
+  'generation',
+  'rotated_at',
+  'expires_at',
+  'scope',
+  'authorization_details',
+  'token_ttl_seconds',
+] as const;
+
 /**
  * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at most once,
- * and only while the session is active.
+ * and only while the session is active. That of a run also needs the service that the run was made for.
  */
 export const rotate = statement<{
   id: string;
@@ -123,7 +175,9 @@ export const rotate = statement<{
   program: string;
   now: number;
   idle_expires_at: number;
-}>()((db, p) =>
+  run_idle_expires_at: number;
+  service_id: string | null;
+}>()((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set((e) => ({
@@ -133,14 +187,16 @@ export const rotate = statement<{
       idempotency_hash: p.idempotency_hash,
       rotated_network: p.network,
       rotated_program: p.program,
-      idle_expires_at: extendedIdleExpiry(p.idle_expires_at),
+      idle_expires_at: extendedIdleExpiry(idleExpiryOf(p)),
     }))
     .where('id', '=', p.id)
     .where('generation', '=', p.generation)
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
+    .where((e) => e.or([e('token_ttl_seconds', 'is', null), e('service_id', '=', p.service_id)]))
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
-    .returning(['generation', 'rotated_at', 'expires_at', 'scope']),
+    .returning(rotationColumns),
 );
 
 /**
@@ -168,28 +224,33 @@ const statusColumns = [
   'resource',
 ] as const;
 
-export const findSessionStatus = statement<{ id: string }>()((db, p) =>
+export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select((e) => [...statusColumns, userEpoch(e)])
+    .select((e) => [...statusColumns, userEpoch(e), pathEndsAt('sessions', dialect).as('path_ends_at')])
     .where('id', '=', p.id),
 );
 
 /** A session with the epoch of its account, whatever its status. */
-export const findSession = statement<{ id: string }>()((db, p) =>
+export const findSession = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select((e) => [
       ...statusColumns,
+      ...rotationColumns,
       'id',
       'method',
-      'generation',
-      'rotated_at',
-      'authorization_details',
+      'client_name',
+      'path',
+      'within_session_id',
+      'root_session_id',
+      'service_id',
+      'actor',
       'idempotency_hash',
       'rotated_network',
       'rotated_program',
       userEpoch(e),
+      pathEndsAt('sessions', dialect).as('path_ends_at'),
     ])
     .where('id', '=', p.id),
 );
@@ -201,7 +262,7 @@ export const listSessions = statement<{
   before_time: number;
   before_id: string;
   limit: number;
-}>()((db, p) =>
+}>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select([
@@ -216,12 +277,15 @@ export const listSessions = statement<{
       'last_used_at',
       'scope',
       'resource',
+      'authorization_details',
+      'path',
     ])
     .where('user_id', '=', p.user_id)
-    .where('kind', 'in', ['browser', 'device'])
+    .where('kind', 'in', ['browser', 'device', 'run'])
     .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
     .where((e) =>
       e.or([
@@ -255,7 +319,7 @@ export const endSession = statement<{
   user_id: string;
   distrusted_as: 'stolen' | null;
   now: number;
-}>()((db, p) =>
+}>()((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set({ revoked_at: p.now, idle_expires_at: p.now, distrusted_as: p.distrusted_as })
@@ -263,8 +327,9 @@ export const endSession = statement<{
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
-    .returning(['id', 'kind', 'client_name', 'scope', 'resource']),
+    .returning(['id', 'kind', 'client_name', 'scope', 'resource', 'within_session_id', 'service_id']),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */
@@ -352,6 +417,12 @@ export const exportSessions = statement<{ user_id: string }>()((db, p) =>
       'scope',
       'resource',
       'authorization_details',
+      'path',
+      'within_session_id',
+      'root_session_id',
+      'service_id',
+      'actor',
+      'token_ttl_seconds',
     ])
     .where('user_id', '=', p.user_id)
     .orderBy('created_at'),

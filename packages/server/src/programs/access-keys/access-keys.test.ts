@@ -4,6 +4,7 @@ import { outcome, signInByMail } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey, declare, wantedKey } from '../../../../../tests/support/keys.ts';
 import { createServiceKey, revokeServiceKey } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
 
 setDefaultTimeout(30_000);
 
@@ -256,7 +257,7 @@ onBothDatabases('keys', (open, dialect) => {
       const { id: revoked } = await createServiceKey(app.ctx, 'Old');
       await declare(app, revoked, 'old:read', 'Read what is old');
       await declare(app, revoked, 'https://old.example');
-      await revokeServiceKey(app.ctx, revoked);
+      await revokeServiceKey(app.ctx, revoked, endRunsOfService);
       const { access_token: token } = await app.login(someone());
       const { status, body } = await app.ask('GET', '/scopes', { token });
       expect(status).toBe(200);
@@ -280,7 +281,7 @@ onBothDatabases('keys', (open, dialect) => {
         service: 'Tickets',
       });
       expect(body.resources).toEqual([{ resource: tickets, service: 'Tickets' }]);
-      await revokeServiceKey(app.ctx, id);
+      await revokeServiceKey(app.ctx, id, endRunsOfService);
     });
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
 import { createServiceKey, listServiceKeys, revokeServiceKey } from './service-keys.ts';
 
 setDefaultTimeout(30_000);
@@ -85,11 +86,13 @@ onBothDatabases('service keys', (open) => {
     const headers = { Authorization: basic(`${made.id}:${made.secret}`) };
     const form = { token: 'x' };
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(200);
-    await revokeServiceKey(app.ctx, made.id);
+    await revokeServiceKey(app.ctx, made.id, endRunsOfService);
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(401);
     await expectRefused(headers);
     expect((await introspect(form)).status).toBe(200);
-    await expect(revokeServiceKey(app.ctx, made.id)).rejects.toThrow('no active service key');
+    await expect(revokeServiceKey(app.ctx, made.id, endRunsOfService)).rejects.toThrow(
+      'no active service key',
+    );
     const listed = (await listServiceKeys(app.ctx)).find((row) => row.id === made.id);
     expect(listed).toMatchObject({ name: 'sessions', revoked_at: expect.any(Number) });
     await other.close();

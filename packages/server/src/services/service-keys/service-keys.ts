@@ -46,13 +46,22 @@ export async function createServiceKey(ctx: Context, name: string): Promise<Serv
 /** All keys without their secrets, revoked ones included, oldest first. Times are milliseconds since 1970. */
 export const listServiceKeys = (ctx: Context) => store.listServiceKeys(ctx.db.read, {});
 
+/** Ends and records the active runs that a service acts in. Composed above this layer, because sessions are. */
+export type EndRunsOfService = (ctx: Context, tx: Executor, serviceId: string) => Promise<void>;
+
 /**
- * Revokes a key at once, on every node.
+ * Revokes a key at once, on every node, and ends the runs that the service acts in.
  * @throws {AuthError} `not_found` when there is no such key, or it is already revoked
  */
-export async function revokeServiceKey(ctx: Context, id: string): Promise<void> {
-  const [revoked] = await store.revokeServiceKey(ctx.db.single, { id, now: ctx.clock() });
-  if (!revoked) throw new AuthError('not_found', `There is no active service key ${id}.`);
+export async function revokeServiceKey(ctx: Context, id: string, endRuns: EndRunsOfService): Promise<void> {
+  await ctx.db.transaction(async (tx) => {
+    // First, because it locks accounts.
+    await endRuns(ctx, tx, id);
+    const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
+    if (!revoked) throw new AuthError('not_found', `There is no active service key ${id}.`);
+  });
+  // No lookup accepts a run that was being made meanwhile. This only records its end.
+  await ctx.db.transaction((tx) => endRuns(ctx, tx, id));
 }
 
 const invalidClient = (detail: ErrorDetail): AuthError =>

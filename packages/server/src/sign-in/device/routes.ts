@@ -1,5 +1,5 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import { deviceCodeGrantType } from '@latchkey/contract/tokens';
+import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Call } from '../../platform/http/call.ts';
 import { type Grant, redeemFormGrant, requireParameter } from '../../platform/http/grants.ts';
@@ -8,7 +8,7 @@ import { byClient } from '../../platform/rate-limits/keys.ts';
 import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
 
 /** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */
-export const deviceCodeGrant: Grant = {
+export const deviceCodeGrant: Grant<TokenSet> = {
   grantType: deviceCodeGrantType,
   redeem: async (ctx, { body, idempotencyKey }) => {
     const deviceCode = requireParameter(body, 'device_code');

@@ -1,6 +1,6 @@
-import { type Introspection, introspectionJwtType } from '@latchkey/contract/services';
+import { type Actor, type Introspection, introspectionJwtType } from '@latchkey/contract/services';
 import type { CallingService, Context } from '../../platform/context.ts';
-import { type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
+import { type ActiveServiceToken, type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
 /**
@@ -13,8 +13,9 @@ export async function introspect(
   service: CallingService,
   token: string,
 ): Promise<Introspection> {
-  const found = await findActiveToken(ctx, token, service.resource);
-  return found ? describeToken(ctx, found) : { active: false };
+  const found = await findActiveToken(ctx, token, service);
+  if (!found) return { active: false };
+  return found.use === 'service_token' ? describeServiceToken(ctx, found) : describeToken(ctx, found);
 }
 
 /**
@@ -34,6 +35,19 @@ export const signIntrospection = (
     token_introspection: response,
   });
 
+/** A service that acts for itself has no session, and did not sign in. */
+const describeServiceToken = (ctx: Context, token: ActiveServiceToken): Introspection => ({
+  active: true,
+  token_use: 'access_token',
+  token_type: 'Bearer',
+  iss: ctx.config.baseUrl,
+  sub: token.serviceId,
+  exp: inSeconds(token.endsAt),
+  iat: inSeconds(token.issuedAt),
+  scope: token.scope,
+  aud: token.resource,
+});
+
 function describeToken(ctx: Context, token: ActiveToken): Introspection {
   return {
     active: true,
@@ -48,9 +62,17 @@ function describeToken(ctx: Context, token: ActiveToken): Introspection {
     scope: token.scope,
     ...(token.resource === null ? {} : { aud: token.resource }),
     ...(token.authorizationDetails === null ? {} : { authorization_details: token.authorizationDetails }),
+    ...(token.actors.length === 0 ? {} : { act: actorOf(token.actors) }),
+    ...(token.kind === 'run' ? { within: [...token.within] } : {}),
     ...authenticationClaims(token),
   };
 }
+
+/** The last actor outermost. @see RFC 8693 section 4.1 */
+const actorOf = ([sub = '', ...earlier]: readonly string[]): Actor => ({
+  sub,
+  ...(earlier.length === 0 ? {} : { act: actorOf(earlier) }),
+});
 
 /**
  * When and how the user authenticated. Empty for a device code: it only proves that someone approved the device, in
@@ -67,6 +89,7 @@ function authenticationClaims({ method, startedAt }: ActiveToken) {
       return { auth_time, amr: ['otp'] };
     case 'device_code':
     case 'key':
+    case 'token_exchange':
       return {};
   }
 }
