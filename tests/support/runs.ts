@@ -5,7 +5,7 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import { outcome } from './account.ts';
 import type { Answer, TestApp } from './app.ts';
 
-export const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 /** The parameters of an exchange, and who sends it. */
