@@ -20,19 +20,11 @@ export type ServiceRight = (typeof serviceRights)[number];
 
 const seconds = (description: string) => z.int().meta({ description });
 
-/** A chain of services, the one that acts now outermost. */
-export interface Actor {
-  readonly sub: string;
-  readonly act?: Actor | undefined;
-}
-
-const actor: z.ZodType<Actor> = z
-  .object({
-    sub: z.string(),
-    get act(): z.ZodOptional<z.ZodType<Actor>> {
-      return actor.optional();
-    },
-  })
+/** Runs are at most three deep, so three services can act in turn. The one that acts now is outermost. */
+const firstActor = z.object({ sub: z.string() });
+const secondActor = z.object({ sub: z.string(), act: firstActor.optional() });
+const actor = z
+  .object({ sub: z.string(), act: secondActor.optional() })
   .meta({ id: 'Actor', description: 'RFC 8693 section 4.1' });
 
 /**

@@ -1,4 +1,4 @@
-import { type Actor, type Introspection, introspectionJwtType } from '@latchkey/contract/services';
+import { type Introspection, introspectionJwtType } from '@latchkey/contract/services';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { type ActiveServiceToken, type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
@@ -66,6 +66,11 @@ function describeToken(ctx: Context, token: ActiveToken): Introspection {
     ...(token.kind === 'run' ? { within: [...token.within] } : {}),
     ...authenticationClaims(token),
   };
+}
+
+interface Actor {
+  readonly sub: string;
+  readonly act?: Actor;
 }
 
 /** The last actor outermost. @see RFC 8693 section 4.1 */
