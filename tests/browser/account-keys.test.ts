@@ -88,7 +88,7 @@ test('a name and something to allow are needed; each error stands at its field',
   await page.getByLabel('Name', { exact: true }).fill('ci');
   await button(page, 'Create key').click();
   await section(page).getByText('Choose what the key may do.').waitFor();
-  expect(await page.evaluate(() => (document.activeElement as HTMLInputElement).value)).toBe('*');
+  await page.waitForFunction(() => (document.activeElement as HTMLInputElement).value === '*');
   expect(changes).toEqual([]);
   await button(page, 'Cancel').click();
   expect(await page.getByLabel('Name', { exact: true }).count()).toBe(0);

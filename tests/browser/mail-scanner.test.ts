@@ -43,6 +43,11 @@ async function addPasskey(token: string): Promise<string> {
   return (await call('POST', '/passkey/register', { token, json })).id;
 }
 
+async function createKey(token: string): Promise<string> {
+  return (await call('POST', '/keys', { token, json: { name: 'CI', scope: 'profile', expires_in: 3600 } }))
+    .id;
+}
+
 async function deviceTokens(token: string): Promise<{ access_token: string; refresh_token: string }> {
   const { user_code, device_code } = await startDevice(service.url);
   await call('POST', '/device/approve', { token, json: { user_code } });
@@ -78,6 +83,8 @@ async function causeAllMails(): Promise<{ token: string; deviceToken: string }> 
   const deviceToken = (await deviceTokens(token)).access_token;
   await addPasskey(token);
   await call('DELETE', `/passkeys/${await addPasskey(token)}`, { token });
+  await createKey(token);
+  await call('DELETE', `/keys/${await createKey(token)}`, { token });
   await call('POST', '/magic_link', { json: { email: owner } });
   const json = { token: linkTokenIn(await mailTo(service.url, owner, 1)) };
   const strange = await call('POST', '/magic_link/verify', {
@@ -194,6 +201,8 @@ test(
       subjects.newBrowser,
       subjects.passkeyAdded,
       subjects.passkeyRemoved,
+      subjects.keyAdded,
+      subjects.keyRemoved,
       subjects.theft,
     ])
       expect(await use('/notices/disown', subject)).toHaveProperty('kind');

@@ -1,14 +1,15 @@
 // Which store an operator command uses. Only `serve` and `migrate` create a store or change its schema.
 
-import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { migrationNames } from '../../packages/server/src/platform/database/migrate.ts';
 import { freePort } from '../support/free-port.ts';
 import { loginByMail } from '../support/http.ts';
+import { databaseAt } from '../support/old-database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
 
@@ -100,17 +101,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect((await runOperator(env, 'services', 'list')).code).toBe(0);
     expect((await runOperator(env, 'migrate')).code).toBe(0);
 
-    const forget = "DELETE FROM kysely_migration WHERE name = '0012-slow-mails'";
-    const undo = 'ALTER TABLE outbox DROP COLUMN slow_attempts';
-    if (dialect === 'sqlite') {
-      const connection = new Connection(sqlite);
-      for (const text of [forget, undo]) connection.run(text);
-      connection.close();
-    } else {
-      const sql = postgres(url, { max: 1, onnotice: () => undefined });
-      for (const text of [forget, undo]) await sql.unsafe(text);
-      await sql.end();
-    }
+    const [previous] = migrationNames.slice(-2);
+    env['DATABASE_URL'] = await databaseAt(dialect, previous ?? '');
+    env['LATCHKEY_KEYS'] = generateKey();
     const { code, stderr } = await runOperator(env, 'services', 'list');
     expect(code).toBe(1);
     expect(stderr).toMatch(/^latchkey-server: DATABASE_URL .*older release .*`latchkey-server migrate`/m);

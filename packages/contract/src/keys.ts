@@ -8,7 +8,7 @@ const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSe
 
 export const newKey = z.object({
   name: visibleText(fieldLimits.keyName).meta({ description: 'Shown to the user, to tell keys apart.' }),
-  scope: scopeText,
+  scope: scopeText.meta({ examples: ['profile email'] }),
   resource: resourceText.optional(),
   // Anything else than such an array is `invalid_authorization_details`, not `invalid_request`.
   authorization_details: z
@@ -21,6 +21,7 @@ export const newKey = z.object({
     }),
   expires_in: lifetime.meta({
     description: `Lifetime in seconds: ${fieldLimits.keyMinSeconds} to ${fieldLimits.keyMaxSeconds}.`,
+    examples: [2_592_000],
   }),
 });
 export type NewKey = z.infer<typeof newKey>;

@@ -1,59 +1,16 @@
 // Opens databases of earlier releases: every schema there ever was, with rows in every table. A new migration is
 // covered as soon as it is listed.
 
-import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { Kysely, Migrator, type TableMetadata } from 'kysely';
-import { PostgresJSDialect } from 'kysely-postgres-js';
-import postgres from 'postgres';
+import type { TableMetadata } from 'kysely';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
-import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { databaseAt, type Row } from '../../../../../tests/support/old-database.ts';
 import { openDatabase } from './database.ts';
-import type { Dialect } from './executor.ts';
 import { migrations } from './migrate.ts';
-import { migrationDialect } from './sqlite.ts';
-
-type Row = Record<string, string | number | null>;
-
-/** A database with the schema of an earlier release. */
-interface OldDatabase {
-  readonly tables: readonly TableMetadata[];
-  insert(table: string, row: Row): Promise<void>;
-}
 
 const names = Object.keys(migrations).toSorted();
 const log = { warn: () => undefined };
-
-/** Creates a database, migrates it up to this migration and no further, and lets `fill` insert rows. */
-async function databaseAt(
-  dialect: Dialect,
-  migration: string,
-  fill: (old: OldDatabase) => Promise<void>,
-): Promise<string> {
-  const path = join(temporaryDirectory(), 'latchkey.db');
-  const url = dialect === 'sqlite' ? `sqlite:${path}` : await (await startPostgres()).createDatabase();
-  const connection = dialect === 'sqlite' ? new Connection(path, { create: true, strict: true }) : undefined;
-  const db = new Kysely<Record<string, Row>>({
-    dialect: connection
-      ? migrationDialect(connection)
-      : new PostgresJSDialect({ postgres: postgres(url, { max: 1, onnotice: () => undefined }) }),
-  });
-  connection?.run('PRAGMA foreign_keys = ON');
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } });
-  const { error } = await migrator.migrateTo(migration);
-  if (error) throw error;
-  const tables = await db.introspection.getTables();
-  const insert: OldDatabase['insert'] = async (table, row) => {
-    await db.insertInto(table).values(row).execute();
-  };
-  await fill({ tables, insert });
-  await db.destroy();
-  connection?.close();
-  return url;
-}
 
 /** Runs all inserts, repeating those that fail until the rows that they refer to exist. */
 async function inSomeOrder(work: readonly (() => Promise<void>)[]): Promise<void> {
