@@ -24,11 +24,11 @@ import { createRateLimiter } from '../../packages/server/src/platform/rate-limit
 import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/rules.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
-import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
+import { declareService } from './services.ts';
 
 export interface Answer {
   readonly status: number;
@@ -96,6 +96,8 @@ export interface TestApp {
   /** The `Authorization` header of a service with a new service key and these rights. */
   serviceAuthorization(...rights: ServiceRight[]): Promise<string>;
   sweep(): Promise<number>;
+  /** Ends what waits for something, as SIGTERM does. */
+  stopWaiting(): void;
   close(): Promise<void>;
 }
 
@@ -141,6 +143,7 @@ export async function openApp(
   const { db } = lockOrder;
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
+  const stop = new AbortController();
   const metrics = createMetrics(rateLimitNames);
   const ring = parseKeyRing(keys);
   const ctx: Context = {
@@ -158,6 +161,7 @@ export async function openApp(
     clock: () => Date.now() + offset.ms,
     random: systemRandom,
     wakeMailWorker: () => worker?.wake(),
+    stopping: stop.signal,
   };
   const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
@@ -249,9 +253,7 @@ export async function openApp(
   };
 
   const serviceAuthorization: TestApp['serviceAuthorization'] = async (...rights) => {
-    const { id, secret } = await createServiceKey(ctx, 'test service');
-    await db.single.run(`UPDATE service_keys SET rights = '${rights.join(' ')}' WHERE id = '${id}'`, []);
-    return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+    return (await declareService(ctx, { name: 'test service', rights })).authorization;
   };
 
   const test: TestApp = {
@@ -272,6 +274,7 @@ export async function openApp(
     login,
     deviceLogin,
     serviceAuthorization,
+    stopWaiting: () => stop.abort(),
     sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: async () => {
       await db.close();

@@ -1,42 +1,36 @@
-// Services with rights, a resource, a reach and scopes.
+// Services, registered as the operator registers them.
 
-import type { ServiceRight } from '@latchkey/contract/services';
 import type { Context } from '../../packages/server/src/platform/context.ts';
-import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
+import { takenOver } from '../../packages/server/src/programs/taken-over/taken-over.ts';
+import {
+  createService,
+  type Registration,
+  setService,
+} from '../../packages/server/src/services/service-keys/service-keys.ts';
 
-export interface DeclaredService {
+export interface TestService {
   readonly id: string;
-  /** The `Authorization` header of its key. */
+  readonly secret: string;
+  /** `id:secret`, as the SDK takes it. */
+  readonly key: string;
+  /** The `Authorization` header. */
   readonly authorization: string;
 }
 
+/** The header that authenticates a service with this key. */
+export const basic = (key: string): string => `Basic ${Buffer.from(key).toString('base64')}`;
+
+/** Registers a service, with what it declares and may do: by default nothing. */
 export async function declareService(
-  { db, ...ctx }: Context,
-  {
-    name = 'Tickets',
-    resource = null,
-    scopes = [],
-    rights = [],
-    reach = [],
-  }: {
-    readonly name?: string;
-    readonly resource?: string | null;
-    readonly scopes?: readonly { readonly name: string; readonly sentence: string }[];
-    readonly rights?: readonly ServiceRight[];
-    readonly reach?: readonly string[];
-  },
-): Promise<DeclaredService> {
-  const { id, secret } = await createServiceKey({ db, ...ctx }, name);
-  const uri = resource === null ? 'NULL' : `'${resource}'`;
-  await db.single.run(
-    `UPDATE service_keys SET rights = '${rights.join(' ')}', reach = '${reach.join(' ')}', resource = ${uri} WHERE id = '${id}'`,
-    [],
-  );
-  const declared = [
-    ...(resource === null ? [] : [`('resource', '${resource}', '${id}', NULL)`]),
-    ...scopes.map(({ name, sentence }) => `('scope', '${name}', '${id}', '${sentence}')`),
-  ];
-  for (const row of declared)
-    await db.single.run(`INSERT INTO declarations (kind, name, service_id, sentence) VALUES ${row}`, []);
-  return { id, authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` };
+  ctx: Context,
+  { name = 'Tickets', ...registration }: Partial<Registration & { name: string }> = {},
+): Promise<TestService> {
+  const nothing = { resource: null, scopes: [], rights: [], reach: [] };
+  const { id, secret } = await createService(ctx, name, { ...nothing, ...registration }, takenOver);
+  const key = `${id}:${secret}`;
+  return { id, secret, key, authorization: basic(key) };
 }
+
+/** Replaces what a service declares and may do, as `services set` does. */
+export const changeService = (ctx: Context, id: string, changes: Partial<Registration>): Promise<void> =>
+  setService(ctx, id, changes, takenOver);

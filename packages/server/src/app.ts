@@ -42,7 +42,7 @@ import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './securi
 import { noticeTtlSeconds } from './security-log/notices/notices.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
 import { scopeRoutes } from './services/scopes/routes.ts';
-import { authenticateService, requireRight } from './services/service-keys/service-keys.ts';
+import { authenticateService, requireRight } from './services/service-keys/authentication.ts';
 import { clientCredentialsGrant } from './services/service-tokens/routes.ts';
 import { sweepServiceTokens } from './services/service-tokens/store.ts';
 import { authenticate, missingCredential, readCredential } from './sessions/authentication.ts';
@@ -51,7 +51,8 @@ import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { withdrawApproval } from './sign-in/device/device.ts';
-import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
+import { openHeldPolls } from './sign-in/device/held-polls.ts';
+import { deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
 import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
 import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
@@ -131,7 +132,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
     requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
   });
-  deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant, tokenExchangeGrant, clientCredentialsGrant]);
+  deviceRoutes(api, ctx, openHeldPolls(ctx), [refreshGrant, tokenExchangeGrant, clientCredentialsGrant]);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx, { revokeAllSessions, withdrawApproval });

@@ -31,11 +31,15 @@ export const deviceEndpoints = {
     path: `${auth}/token`,
     summary: 'Returns the tokens of a device sign-in once the user has approved it',
     notes:
-      'Poll at the interval returned when the sign-in was started. With a form-encoded body, this is the OAuth token endpoint, which also refreshes tokens, makes runs (RFC 8693) and issues tokens to services that act for no user. A run is a session within another session or a key, for one piece of work. With a service key that may delegate, the service acts in it.',
+      'Poll at the interval returned when the sign-in was started; it counts from the response. With `Prefer: wait=25`, the response waits for the decision of the user. With a form-encoded body, this is the OAuth token endpoint, which also refreshes tokens, makes runs (RFC 8693) and issues tokens to services that act for no user. A run is a session within another session or a key, for one piece of work. With a service key that may delegate, the service acts in it.',
     access: 'anyone',
     takesServiceKey: true,
     takesCredential: true,
-    headers: repeatable(60),
+    headers: {
+      ...repeatable(60),
+      Prefer:
+        '`wait=N` holds a poll that is too early for an answer until the user has decided, the code has expired or N seconds have passed, up to 25. `Preference-Applied` then tells the time that was applied. See RFC 7240.',
+    },
     body: deviceTokenRequest,
     form: grantForm,
     status: 200,
@@ -80,7 +84,7 @@ export const deviceEndpoints = {
     access: 'recent',
     body: userCodeRequest,
     status: 204,
-    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+    errors: ['invalid_request', 'invalid_grant', 'invalid_scope', 'invalid_target', 'rate_limited'],
   }),
   denyDevice: define({
     id: 'denyDevice',

@@ -10,7 +10,7 @@ import { isSameScope, parseScope } from '../platform/values/scope.ts';
 import { programOf } from '../platform/values/user-agent.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
-import { authenticateService, requireRight } from '../services/service-keys/service-keys.ts';
+import { identifyService, requireDelegation } from '../services/service-keys/service-keys.ts';
 import { endStolenSession } from './revocation.ts';
 import { loggedStatus, type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
@@ -149,7 +149,7 @@ async function readService(
 ): Promise<CallingService | AuthError | undefined> {
   if (authorization === null) return undefined;
   try {
-    return await authenticateService(ctx, authorization);
+    return await identifyService(ctx, authorization);
   } catch (error) {
     if (error instanceof AuthError && error.code === 'invalid_client') return error;
     throw error;
@@ -166,10 +166,10 @@ async function requireServiceOfRun(
   service: RefreshRequest['service'],
 ): Promise<void> {
   if (session.kind !== 'run') return;
-  const authenticated = service ?? (await authenticateService(ctx, null));
+  const authenticated = service ?? (await identifyService(ctx, null));
   if (authenticated instanceof AuthError) throw authenticated;
   if (authenticated.id !== session.service_id) throw refused('another_service');
-  requireRight(authenticated, ['delegate']);
+  requireDelegation(authenticated);
 }
 
 /**

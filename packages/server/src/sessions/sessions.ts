@@ -11,9 +11,12 @@ import { lockAccountRow } from '../platform/database/locks.ts';
 import type { PageRequest } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
-import type { ClientInfo } from '../platform/values/client-info.ts';
+import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import { holdAccess } from '../services/scopes/scopes.ts';
+import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
-import { insertKey, type NewKey, recordNewKey } from './keys.ts';
+import { insertKey, type NewKey, recordNewKey, recordRemovedKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
 import { listSessions } from './listing.ts';
 import { endRunsOfService as endServiceRuns, revokeKeySession } from './revocation.ts';
@@ -22,6 +25,7 @@ import {
   findPlace,
   insertRun,
   type NewRun,
+  recordEndedRun,
   recordStartedRun,
   requireRoom,
 } from './runs/starting.ts';
@@ -131,6 +135,40 @@ export async function disownSessions(
   await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
 }
 
+/** Up to `limit` accounts with active sessions and keys that have this access. */
+export const listAccessHolders = async (
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  limit: number,
+): Promise<string[]> => {
+  const access = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) };
+  const rows = await store.listAccessHolders(tx, { ...access, now: ctx.clock(), limit });
+  return rows.map((row) => row.user_id);
+};
+
+/** Ends every session and key of locked accounts that has this access. Each is recorded, so call it last. */
+export async function endSessionsWithAccess(
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  userIds: readonly string[],
+): Promise<void> {
+  const ended = await store.endSessionsWithAccess(tx, {
+    scopes: JSON.stringify(scopes),
+    resources: JSON.stringify(resources),
+    user_ids: JSON.stringify(userIds),
+    now: ctx.clock(),
+  });
+  const detail = { reason: 'taken_over' };
+  for (const { user_id: userId, ...row } of ended) {
+    if (row.kind === 'key')
+      await recordRemovedKey(ctx, tx, { userId, by: undefined, client: noClient }, row, detail);
+    else if (row.kind === 'run') await recordEndedRun(ctx, tx, { userId }, row, detail);
+    else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, detail });
+  }
+}
+
 /** Times are milliseconds since 1970. */
 export interface StartedKey {
   readonly id: string;
@@ -181,7 +219,8 @@ export type { NewRun, RunSubject };
 /**
  * Makes a run within the session or key of its subject, or in place of it, and records it. Races with everything that ends
  * one of those are decided by the insertion, which holds only while all of them are active.
- * @throws {AuthError} `invalid_request` if one of them has ended; `conflict` if there are too many runs, or it is too deep
+ * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
+ * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
  */
 export const startRun = (
   ctx: Context,
@@ -192,6 +231,7 @@ export const startRun = (
     const { service, client, scope, resource } = run;
     await lockAccountRow(tx, { id: userId });
     const place = await findPlace(ctx, tx, run);
+    await holdAccess(tx, { scope, resource });
     if (run.isReplacement) await endReplacedRun(ctx, tx, run);
     await requireRoom(ctx, tx, place);
     const inserted = await insertRun(ctx, tx, run, place);

@@ -4,14 +4,15 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
-  type SqlBool,
+  type Kysely,
   sql,
 } from 'kysely';
 import type { Dialect } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
-import { textsOf } from '../platform/database/texts.ts';
+import { listsAny, textsOf } from '../platform/database/texts.ts';
+import { isPathActive, pathEndsAt } from './runs/store.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -29,35 +30,6 @@ const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
       .whereRef('users.session_epoch', '=', 'sessions.session_epoch')
       .where('users.disabled_at', 'is', null),
   );
-
-/**
- * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
- * by a revoked service. Null for logins and keys, which have no path, and whose lookups cost nothing more for it. Since
- * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
- */
-const pathEndsAt = (table: 'sessions' | 'parent', dialect: Dialect) => {
-  const path = sql.ref(`${table}.path`);
-  const ids =
-    dialect === 'postgres'
-      ? sql`jsonb_array_elements_text(cast(${path} as jsonb)) as step(id)`
-      : sql`(select value as id from json_each(${path})) as step`;
-  return sql<number | null>`case when ${path} is not null then (
-    select min(case
-      when s.revoked_at is null and (s.service_id is null or exists (
-        select 1 from service_keys k where k.id = s.service_id and k.revoked_at is null
-      )) then coalesce(s.idle_expires_at, 0)
-      else 0 end)
-    from ${ids} left join sessions s on s.id = step.id
-  ) end`;
-};
-
-/** Nothing on the path of a run has ended. */
-export const isPathActive = (
-  table: 'sessions' | 'parent',
-  now: Expression<number>,
-  dialect: Dialect,
-): Expression<SqlBool> =>
-  sql<SqlBool>`(${sql.ref(`${table}.path`)} is null or ${pathEndsAt(table, dialect)} > ${now})`;
 
 /** The address change that gave a user their current address, while it can be undone. */
 const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Expression<string | null>) =>
@@ -330,6 +302,72 @@ export const endSession = statement<{
     .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
     .returning(['id', 'kind', 'client_name', 'scope', 'resource', 'within_session_id', 'service_id']),
+);
+
+/** The sessions, ended ones included, whose tokens hold one of these scopes or are bound to one of these resources. */
+const withAccess = (
+  db: Kysely<Tables>,
+  p: { readonly scopes: Expression<string>; readonly resources: Expression<string> },
+  dialect: Dialect,
+) =>
+  db
+    .selectFrom('sessions')
+    .select('id')
+    .where('scope', 'is not', null)
+    .where((e) => listsAny(e.ref('scope'), p.scopes, dialect))
+    // Each half uses its own index. Without `all`, SQLite would read every session in the order of ids.
+    .unionAll(
+      db
+        .selectFrom('sessions')
+        .select('id')
+        .where('resource', 'is not', null)
+        .where('resource', 'in', textsOf(p.resources, dialect)),
+    );
+
+/** The accounts with active sessions that have this access, by ascending id. `scopes` and `resources` are JSON arrays. */
+export const listAccessHolders = statement<{
+  scopes: string;
+  resources: string;
+  now: number;
+  limit: number;
+}>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select('user_id')
+    .distinct()
+    .where('id', 'in', withAccess(db, p, dialect))
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .orderBy('user_id')
+    .limit(p.limit),
+);
+
+/** Ends the active sessions of these users that have this access; a row for each. */
+export const endSessionsWithAccess = statement<{
+  scopes: string;
+  resources: string;
+  user_ids: string;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now })
+    .where('id', 'in', withAccess(db, p, dialect))
+    .where('user_id', 'in', textsOf(p.user_ids, dialect))
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .returning([
+      'id',
+      'user_id',
+      'kind',
+      'client_name',
+      'scope',
+      'resource',
+      'within_session_id',
+      'service_id',
+    ]),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */

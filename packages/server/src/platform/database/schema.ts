@@ -150,6 +150,7 @@ export interface Tables {
     id: string;
     template: string;
     recipient: string;
+    recipient_key: string | null;
     reference: string;
     created_at: number;
     expires_at: number;
@@ -161,6 +162,8 @@ export interface Tables {
     priority: number;
     refusals: number;
     slow_attempts: number;
+    trace_id: string | null;
+    span_id: string | null;
   };
   events: {
     id: string;

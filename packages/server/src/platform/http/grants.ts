@@ -12,7 +12,7 @@ export type GrantParameters = Partial<z.output<typeof grantForm>>;
 export interface GrantCall
   extends Pick<
     CallHeaders,
-    'idempotencyKey' | 'authorization' | 'presentedCredential' | 'requireExpectedUser'
+    'idempotencyKey' | 'wait' | 'authorization' | 'presentedCredential' | 'requireExpectedUser'
   > {
   readonly client: ClientInfo;
   readonly body: GrantParameters;

@@ -3,9 +3,9 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
-import { type DeclaredService, declareService } from '../../../../../tests/support/services.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { revokeServiceKey } from '../../services/service-keys/service-keys.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/sessions.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 
@@ -21,8 +21,8 @@ onBothDatabases('the life of a run', (open, dialect) => {
   let app: TestApp;
   /** Another node, to check that what ends a run takes effect everywhere. */
   let node: TestApp;
-  let agents: DeclaredService;
-  let builds: DeclaredService;
+  let agents: TestService;
+  let builds: TestService;
 
   beforeAll(async () => {
     app = await open();
@@ -200,7 +200,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
       const narrowed = await run(first.access_token);
       const inner = await run(first.access_token, { by: builds.authorization });
       const other = await run(login.access_token, { by: builds.authorization, scope });
-      await revokeServiceKey(app.ctx, doomed.id, endRunsOfService);
+      await revokeService(app.ctx, doomed.id, endRunsOfService);
       await requireEnded([first, narrowed, inner]);
       expect(await isActive(other.access_token)).toBe(true);
       expect(outcome(await refreshRun(app, first.refresh_token, doomed.authorization))).toBe(

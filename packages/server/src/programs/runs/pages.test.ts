@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
-import { type DeclaredService, declareService } from '../../../../../tests/support/services.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 
 setDefaultTimeout(30_000);
 
@@ -16,8 +16,8 @@ const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 onBothDatabases('runs of pages', (open, dialect) => {
   let app: TestApp;
   let node: TestApp;
-  let agents: DeclaredService;
-  let tickets: DeclaredService;
+  let agents: TestService;
+  let tickets: TestService;
 
   beforeAll(async () => {
     app = await open();

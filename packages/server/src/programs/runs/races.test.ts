@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
-import { type DeclaredService, declareService } from '../../../../../tests/support/services.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { revokeServiceKey } from '../../services/service-keys/service-keys.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/sessions.ts';
 
 setDefaultTimeout(120_000);
@@ -18,8 +18,8 @@ const ticketsUri = 'https://tickets.example/api';
 onBothDatabases('runs, whatever else happens', (open, dialect) => {
   let app: TestApp;
   let node: TestApp;
-  let agents: DeclaredService;
-  let tickets: DeclaredService;
+  let agents: TestService;
+  let tickets: TestService;
 
   beforeAll(async () => {
     app = await open();
@@ -68,8 +68,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
       'signing out': ({ access_token: token }) => app.ask('DELETE', '/logout?scope=session', { token }),
       'signing out everywhere': ({ access_token: token }) => app.ask('POST', '/revoke', { token }),
       'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
-      'revoking the service': (_login, _email, service) =>
-        revokeServiceKey(app.ctx, service, endRunsOfService),
+      'revoking the service': (_login, _email, service) => revokeService(app.ctx, service, endRunsOfService),
     };
   for (const [what, end] of Object.entries(ends)) {
     test(`${what} leaves no run behind that was being made at that moment`, async () => {

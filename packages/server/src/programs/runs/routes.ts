@@ -8,7 +8,7 @@ import {
   readLifetime,
 } from '../../platform/http/grants.ts';
 import { duplicateMember } from '../../platform/http/json.ts';
-import { authenticateService, requireRight } from '../../services/service-keys/service-keys.ts';
+import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
 import { findRunSubject, type RunSubject } from '../../sessions/sessions.ts';
 import { exchangeToken } from './runs.ts';
 
@@ -35,8 +35,8 @@ export const tokenExchangeGrant: Grant<IssuedToken> = {
 /** @throws {AuthError} `invalid_client`, `unauthorized_client` */
 async function readService(ctx: Context, { authorization }: GrantCall): Promise<CallingService | undefined> {
   if (authorization === null || !/^basic\b/i.test(authorization)) return undefined;
-  const service = await authenticateService(ctx, authorization);
-  requireRight(service, ['delegate']);
+  const service = await identifyService(ctx, authorization);
+  requireDelegation(service);
   return service;
 }
 

@@ -10,7 +10,7 @@ import {
   refreshRun,
   startedRun,
 } from '../../../../../tests/support/runs.ts';
-import { type DeclaredService, declareService } from '../../../../../tests/support/services.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 
 setDefaultTimeout(30_000);
 
@@ -25,10 +25,10 @@ onBothDatabases('token exchange', (open) => {
   let app: TestApp;
   let login: Tokens;
   /** May delegate, and reach the tickets. */
-  let agents: DeclaredService;
-  let tickets: DeclaredService;
+  let agents: TestService;
+  let tickets: TestService;
   /** May delegate, and has no resource. */
-  let builds: DeclaredService;
+  let builds: TestService;
 
   beforeAll(async () => {
     app = await open();
@@ -56,7 +56,7 @@ onBothDatabases('token exchange', (open) => {
 
   const run = (token: string, wants = {}) => startedRun(app, token, wants);
   const refusal = async (token: string | undefined, wants = {}) => outcome(await exchange(app, token, wants));
-  const facts = (token: string, service: DeclaredService = tickets) =>
+  const facts = (token: string, service: TestService = tickets) =>
     introspected(app, token, service.authorization);
 
   describe('without a service', () => {

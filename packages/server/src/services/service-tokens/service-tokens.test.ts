@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { exchange, introspected } from '../../../../../tests/support/runs.ts';
-import { type DeclaredService, declareService } from '../../../../../tests/support/services.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { endRunsOfService } from '../../sessions/sessions.ts';
-import { revokeServiceKey } from '../service-keys/service-keys.ts';
+import { revokeService } from '../service-keys/service-keys.ts';
 
 setDefaultTimeout(30_000);
 
@@ -13,9 +13,9 @@ const filesUri = 'https://files.example/api';
 
 onBothDatabases('a token of a service that acts for no user', (open) => {
   let app: TestApp;
-  let builds: DeclaredService;
-  let tickets: DeclaredService;
-  let files: DeclaredService;
+  let builds: TestService;
+  let tickets: TestService;
+  let files: TestService;
 
   beforeAll(async () => {
     app = await open();
@@ -129,7 +129,7 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
     const doomed = await declareService(app.ctx, { name: 'Doomed', reach: [ticketsUri] });
     const { access_token: orphaned } = await issued({}, doomed.authorization);
     expect((await facts(orphaned)).active).toBe(true);
-    await revokeServiceKey(app.ctx, doomed.id, endRunsOfService);
+    await revokeService(app.ctx, doomed.id, endRunsOfService);
     expect(await facts(orphaned)).toEqual({ active: false });
   });
 

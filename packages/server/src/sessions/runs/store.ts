@@ -1,8 +1,37 @@
-import { type AliasableExpression, expressionBuilder, sql } from 'kysely';
+import { type AliasableExpression, type Expression, expressionBuilder, type SqlBool, sql } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { isPathActive } from '../store.ts';
+
+/**
+ * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
+ * by a revoked service. Null for logins and keys, which have no path, and whose lookups cost nothing more for it. Since
+ * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
+ */
+export const pathEndsAt = (table: 'sessions' | 'parent', dialect: Dialect) => {
+  const path = sql.ref(`${table}.path`);
+  const ids =
+    dialect === 'postgres'
+      ? sql`jsonb_array_elements_text(cast(${path} as jsonb)) as step(id)`
+      : sql`(select value as id from json_each(${path})) as step`;
+  return sql<number | null>`case when ${path} is not null then (
+    select min(case
+      when s.revoked_at is null and (s.service_id is null or exists (
+        select 1 from service_keys k where k.id = s.service_id and k.revoked_at is null
+      )) then coalesce(s.idle_expires_at, 0)
+      else 0 end)
+    from ${ids} left join sessions s on s.id = step.id
+  ) end`;
+};
+
+/** Nothing on the path of a run has ended. */
+export const isPathActive = (
+  table: 'sessions' | 'parent',
+  now: Expression<number>,
+  dialect: Dialect,
+): Expression<SqlBool> =>
+  sql<SqlBool>`(${sql.ref(`${table}.path`)} is null or ${pathEndsAt(table, dialect)} > ${now})`;
 
 /**
  * Makes a run within a session or key, in one statement that holds only while its account is enabled and everything on its
