@@ -212,11 +212,16 @@ const rules: Rule[] = [
     bad: { [`${server}sign-in/device/routes.ts`]: "import { Hono } from 'hono';" },
   },
   {
-    name: 'only config/environment.ts of the server and config.ts of the command line read the environment',
+    name: 'only config/environment.ts of the server, config.ts of the command line and environment.ts of the SDK read the environment',
     complaints: (files) =>
       productOf(files, 'packages/')
         .filter(
-          ({ path }) => path !== `${server}platform/config/environment.ts` && path !== `${cli}config.ts`,
+          ({ path }) =>
+            ![
+              `${server}platform/config/environment.ts`,
+              `${cli}config.ts`,
+              `${client}environment.ts`,
+            ].includes(path),
         )
         .filter(({ text, imports }) => {
           const code = withoutComments(text);
