@@ -31,7 +31,7 @@ const isConfirmingEverywhere = signal(false);
 const initiallyShown = 10;
 const showsAll = signal(false);
 
-const kinds = { browser: 'Browser', device: 'Device' } satisfies Record<Session['kind'], string>;
+const kinds = { browser: 'Browser', device: 'Device', run: 'Run' } satisfies Record<Session['kind'], string>;
 
 async function loadSessions(): Promise<Problem | undefined> {
   const list = detectSignOut(await listSessions());

@@ -14,6 +14,7 @@ import { up as slowMails } from './migrations/0012-slow-mails.ts';
 import { up as scopes } from './migrations/0013-scopes.ts';
 import { up as trace } from './migrations/0014-trace.ts';
 import { up as internationalDomains } from './migrations/0015-international-domains.ts';
+import { up as runs } from './migrations/0016-runs.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -32,6 +33,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0013-scopes': { up: scopes },
   '0014-trace': { up: trace },
   '0015-international-domains': { up: internationalDomains },
+  '0016-runs': { up: runs },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -65,12 +65,18 @@ test('the reference explains every scope of the service itself, and each section
 test('every endpoint is in the API document, with its credentials, bodies and errors', () => {
   for (const endpoint of all) {
     const { id, method, path, access, body, form, status, createdStatus, response, errors } = endpoint;
+    const { takesServiceKey = false, takesCredential = false } = endpoint;
     const operation = document.paths[path][method];
     expect(operation.operationId).toBe(id);
-    expect([id, operation.security.length > 0]).toEqual([id, access !== 'anyone']);
+    expect([id, operation.security.length > 0]).toEqual([
+      id,
+      access !== 'anyone' || takesServiceKey || takesCredential,
+    ]);
     expect([id, operation.security.some((one: object) => Object.keys(one).length === 0)]).toEqual([
       id,
-      access === 'optional' || (access === 'bearer' && form !== undefined),
+      access === 'optional' ||
+        (access === 'bearer' && form !== undefined) ||
+        (access === 'anyone' && (takesServiceKey || takesCredential)),
     ]);
     const types = Object.keys(operation.requestBody?.content ?? {});
     expect([id, types.includes('application/json')]).toEqual([id, body !== undefined]);
@@ -84,7 +90,7 @@ test('every endpoint is in the API document, with its credentials, bodies and er
     expect([id, '304' in operation.responses]).toEqual([id, isCached]);
     expect([id, '201' in operation.responses]).toEqual([id, status === 201 || createdStatus === 201]);
     const takesUser = access !== 'anyone' && access !== 'service';
-    expect([id, names.includes('Latchkey-User')]).toEqual([id, takesUser]);
+    expect([id, names.includes('Latchkey-User')]).toEqual([id, takesUser || takesCredential]);
     const expected = [...errors, ...(takesUser ? ['invalid_request', 'precondition_failed'] : [])];
     for (const error of expected)
       expect([id, descriptions.join(', ').split(', ')]).toEqual([id, expect.arrayContaining([error])]);

@@ -232,7 +232,8 @@ function typeOf(schema: Schema, resolve: Resolve): string {
 
 /** An example call; the words in capitals are placeholders. */
 function curl(method: string, url: string, operation: Operation, resolve: Resolve): string {
-  const schemes = operation.security.flatMap((scheme) => Object.keys(scheme));
+  // The first alternative: others are for some requests only.
+  const schemes = Object.keys(operation.security[0] ?? {});
   const body = operation.requestBody?.content[json]?.schema;
   const parts = [
     `curl ${method === 'GET' ? '' : `-X ${method} `}'${url.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase())}'`,

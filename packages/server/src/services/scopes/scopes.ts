@@ -1,7 +1,7 @@
+import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { ScopeList } from '@latchkey/contract/keys';
 import { type DescribedScope, everything, type OwnScope, ownScopes } from '@latchkey/contract/scopes';
-import type { AuthorizationDetails } from '@latchkey/contract/services';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';

@@ -4,6 +4,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
 
 setDefaultTimeout(30_000);
 
@@ -30,7 +31,7 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
       scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
       resource: 'https://old.example/',
     });
-    await revokeService(app.ctx, id);
+    await revokeService(app.ctx, id, endRunsOfService);
     approver = await app.login();
   });
   afterAll(() => app.close());

@@ -1,6 +1,6 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { ServerMetadata } from '@latchkey/contract/services';
-import { deviceCodeGrantType, refreshGrantType } from '@latchkey/contract/tokens';
+import { grantTypes } from '@latchkey/contract/tokens';
 import { signingAlgorithm } from '../signing-keys/signing-keys.ts';
 
 export const keySetPath = '/.well-known/jwks.json';
@@ -18,9 +18,9 @@ export const serverMetadata = (baseUrl: string, scopes: readonly string[]): Serv
   introspection_endpoint: baseUrl + endpoints.introspect.path,
   jwks_uri: baseUrl + keySetPath,
   scopes_supported: [...scopes],
-  grant_types_supported: [deviceCodeGrantType, refreshGrantType],
+  grant_types_supported: [...grantTypes],
   response_types_supported: [],
-  token_endpoint_auth_methods_supported: ['none'],
+  token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
   revocation_endpoint_auth_methods_supported: ['none'],
   introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
   introspection_signing_alg_values_supported: [signingAlgorithm],
