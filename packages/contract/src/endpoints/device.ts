@@ -1,12 +1,11 @@
 import {
   deviceAuthorization,
   deviceAuthorizationRequest,
-  deviceTokenRequest,
   pendingDevice,
   userCodeRequest,
 } from '../device.ts';
 import { auth, define, repeatable } from '../endpoint.ts';
-import { grantForm, tokenSet } from '../tokens.ts';
+import { deviceTokenRequest, grantForm, tokenSet } from '../tokens.ts';
 
 export const deviceEndpoints = {
   startDeviceAuthorization: define({
