@@ -2,12 +2,11 @@ import { z } from 'zod';
 import {
   deviceAuthorization,
   deviceAuthorizationRequest,
-  deviceTokenRequest,
   pendingDevice,
   userCodeRequest,
 } from '../device.ts';
 import { auth, define, repeatable } from '../endpoint.ts';
-import { grantForm, issuedToken, tokenSet } from '../tokens.ts';
+import { deviceTokenRequest, grantForm, issuedToken, tokenSet } from '../tokens.ts';
 
 export const deviceEndpoints = {
   startDeviceAuthorization: define({

@@ -161,6 +161,7 @@ export function describeEndpoint(endpoint: Endpoint): Operation {
     summary,
     description: [
       accessInWords[access],
+      ...(takesUser(endpoint) ? [scopesInWords(endpoint)] : []),
       ...(rights ? [`The service needs the right ${rights.join(' or ')}.`] : []),
       ...(takesServiceKey ? ['Some requests need a service key, by HTTP Basic authentication.'] : []),
       ...(formNeedsNoUser ? ['As a form, it needs only the token in the body.'] : []),
@@ -242,6 +243,11 @@ const accessInWords = {
   recent: 'Needs the access token or cookie of a browser session with a recent sign-in.',
   service: 'Needs a service key, by HTTP Basic authentication.',
 } satisfies Record<Endpoint['access'], string>;
+
+const scopesInWords = ({ scopes, endsOwnSession }: Endpoint): string => {
+  const exception = endsOwnSession ? ', except to end only its own session' : '';
+  return `A token needs the scope ${scopes?.join(' or ') ?? everything}${exception}.`;
+};
 
 /** The errors of a user's credential, and of the `Latchkey-User` header beside it. */
 const userErrors: ErrorCode[] = [
