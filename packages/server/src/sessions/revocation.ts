@@ -71,17 +71,26 @@ export async function revokeByToken(ctx: Context, token: string, client: ClientI
   else await endServiceToken(ctx, read.handle.subject);
 }
 
-/** Ends all active runs that a service acts in, in the transaction that revokes it, and records it for each account. */
-export async function endRunsOfService(ctx: Context, tx: Executor, serviceId: string): Promise<void> {
+/**
+ * Locks the accounts with active runs that a service acts in. Returns what ends these runs and records it for each account,
+ * since the transaction that revokes the service takes other locks in between (`platform/database/locks.ts`).
+ */
+export async function endRunsOfService(
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+): Promise<() => Promise<void>> {
   const now = ctx.clock();
   const accounts = await runStore.listAccountsOfService(tx, { service_id: serviceId, now });
   // Locks all accounts before the first log, in the order in which every transaction locks several.
   await lockAccountRows(tx, { ids: JSON.stringify(accounts.map(({ user_id }) => user_id)) });
-  for (const { user_id } of accounts) {
-    const ended = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now });
-    for (const run of ended)
-      await recordEndedRun(ctx, tx, { userId: user_id }, run, { reason: 'service_revoked' });
-  }
+  return async () => {
+    for (const { user_id } of accounts) {
+      const ended = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now });
+      for (const run of ended)
+        await recordEndedRun(ctx, tx, { userId: user_id }, run, { reason: 'service_revoked' });
+    }
+  };
 }
 
 /**
