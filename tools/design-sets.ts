@@ -115,6 +115,7 @@ const icons: Readonly<Record<string, string>> = {
   passkeyIcon: 'fingerprint-pattern',
   phoneIcon: 'smartphone',
   profileIcon: 'user-round',
+  runIcon: 'play',
   scopeIcon: 'check',
   securityIcon: 'shield-check',
   signOutIcon: 'log-out',

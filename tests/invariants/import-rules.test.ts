@@ -47,11 +47,11 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['mail'],
   ],
   'security-log': [['events'], ['notices']],
-  services: [['service-keys'], ['scopes']],
+  services: [['service-keys'], ['scopes', 'service-tokens']],
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['device', 'magic-links', 'passkeys']],
-  programs: [['access-keys', 'taken-over']],
+  programs: [['access-keys', 'runs', 'taken-over']],
   trust: [['signing-keys'], ['discovery', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],
   'app.ts': [['']],
@@ -92,6 +92,7 @@ const tableOwners: Readonly<Record<string, string>> = {
   spent_challenges: 'sign-in/passkeys',
   service_keys: 'services/service-keys',
   declarations: 'services/service-keys',
+  service_tokens: 'services/service-tokens',
   signing_keys: 'trust/signing-keys',
 };
 
@@ -211,11 +212,16 @@ const rules: Rule[] = [
     bad: { [`${server}sign-in/device/routes.ts`]: "import { Hono } from 'hono';" },
   },
   {
-    name: 'only config/environment.ts of the server and config.ts of the command line read the environment',
+    name: 'only config/environment.ts of the server, config.ts of the command line and environment.ts of the SDK read the environment',
     complaints: (files) =>
       productOf(files, 'packages/')
         .filter(
-          ({ path }) => path !== `${server}platform/config/environment.ts` && path !== `${cli}config.ts`,
+          ({ path }) =>
+            ![
+              `${server}platform/config/environment.ts`,
+              `${cli}config.ts`,
+              `${client}environment.ts`,
+            ].includes(path),
         )
         .filter(({ text, imports }) => {
           const code = withoutComments(text);

@@ -1,5 +1,6 @@
 import { browserName } from '@latchkey/contract/browser-name';
 import type { Session } from '@latchkey/contract/sessions';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
 import { listSessions, type Problem, revokeSession } from '../api.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
@@ -7,13 +8,15 @@ import { explain } from '../error-messages.ts';
 import { productName } from '../product.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
-import { browserIcon, phoneIcon, terminalIcon } from '../ui/icons.ts';
+import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { hideToast, showToast } from '../ui/toast.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
+import { everything, sentencesOf } from './key-request.ts';
+import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 import { signInMethods } from './sign-in-methods.ts';
 
@@ -30,9 +33,15 @@ const showsAll = signal(false);
 async function loadSessions(): Promise<Problem | undefined> {
   const list = detectSignOut(await listSessions());
   if (!list.ok) return list.problem;
+  // Only a narrow session needs the sentences of scopes. If they can't be loaded, the list shows the names of scopes.
+  if (list.value.some(isNarrow)) await loadKnownScopes();
   sessions.value = list.value;
   return undefined;
 }
+
+/** Missing from the response of a node that runs an earlier release, whose sessions may do everything. */
+const isNarrow = ({ scope = everything, resource = null }: Session): boolean =>
+  scope !== everything || resource !== null;
 
 export const sessionsData = sectionData('sessions', 'Your sessions', loadSessions);
 
@@ -52,27 +61,34 @@ const run = (action: () => Promise<'leaving' | undefined>) =>
 async function end(ended: Session): Promise<Problem | undefined> {
   const result = await runAction(() => revokeSession(ended.id));
   if (!result.ok && result.problem.code !== 'not_found') return result.problem;
-  sessions.value = sessions.value?.filter(({ id }) => id !== ended.id);
+  sessions.value = sessions.value?.filter(({ id, within }) => id !== ended.id && !within?.includes(ended.id));
   return undefined;
 }
 
-const endOneSession = (session: Session) =>
+/** Ends some sessions, one after the other. */
+const endEach = (ended: readonly Session[], done: string) =>
   run(async () => {
-    const problem = await end(session);
-    if (problem) {
+    for (const session of ended) {
+      const problem = await end(session);
+      if (problem === undefined) continue;
       error.value = explain(problem);
       return undefined;
     }
-    showToast('Session ended.');
+    showToast(done);
     focusHeading('sessions');
     return undefined;
   });
+
+const isRun = ({ kind }: Session): boolean => kind === 'run';
+
+/** Runs end with the session that they are within. */
+const isOther = (session: Session): boolean => !session.current && !isRun(session);
 
 /** Ends all sessions but this one, including those started since the page was opened. */
 const endOtherSessions = () =>
   run(async () => {
     let problem = await loadSessions();
-    for (const session of sessions.value?.filter(({ current }) => !current) ?? []) {
+    for (const session of sessions.value?.filter(isOther) ?? []) {
       problem ??= await end(session);
     }
     if (problem) {
@@ -89,15 +105,84 @@ const endOtherSessions = () =>
   });
 
 const iconOf = ({ kind, user_agent }: Session): string => {
+  if (kind === 'run') return runIcon;
   if (kind === 'device') return terminalIcon;
   return /Mobile|Android/.test(user_agent ?? '') ? phoneIcon : browserIcon;
 };
 
-/** A browser is named in words, a device as it names itself. */
+/** A browser is named in words, a device as it names itself, and a run by the service that acts in it. */
 function Name({ session: { kind, user_agent, device_name, client_name } }: { session: Session }) {
   if (kind === 'browser') return <>{browserName(user_agent ?? '') ?? 'Browser'}</>;
+  if (kind === 'run') return client_name === null ? <>Run</> : <bdi>{escapeInvisible(client_name)}</bdi>;
   const name = device_name ?? client_name;
   return name === null ? <>Device</> : <Untrusted text={name} />;
+}
+
+/** What a narrow session may do. */
+const accessOf = ({ scope }: Session): string =>
+  sentencesOf(scope, known.value).map(escapeInvisible).join(' · ') || 'Nothing in your account';
+
+const Title = ({ session }: { session: Session }) => (
+  <>
+    <Name session={session} /> {session.current ? <span class="badge current">This session</span> : null}
+    {session.resource ? (
+      <span class="badge">
+        Only <bdi>{escapeInvisible(serviceOf(session.resource))}</bdi>
+      </span>
+    ) : null}
+  </>
+);
+
+function RunItem({ session }: { session: Session }) {
+  const titleId = `session-${session.id}`;
+  return (
+    <li data-session={session.id} aria-labelledby={titleId}>
+      <Row
+        titleId={titleId}
+        icon={runIcon}
+        title={<Title session={session} />}
+        action={
+          <button
+            type="button"
+            disabled={busy.now.value}
+            aria-describedby={titleId}
+            onClick={() => void endEach([session], 'Run stopped.')}
+          >
+            Stop
+          </button>
+        }
+      >
+        <p>{accessOf(session)}</p>
+        <p>
+          Started <RelativeTime at={session.created_at} /> · Last used{' '}
+          <RelativeTime at={session.last_used_at} />
+        </p>
+      </Row>
+    </li>
+  );
+}
+
+/** The runs within a login, with a button for each and for all of them. */
+function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) {
+  return (
+    <div class="runs">
+      <ul class="plain-list" aria-labelledby={titleId}>
+        {runs.map((session) => (
+          <RunItem key={session.id} session={session} />
+        ))}
+      </ul>
+      {runs.length < 2 ? null : (
+        <button
+          type="button"
+          disabled={busy.now.value}
+          aria-describedby={titleId}
+          onClick={() => void endEach(runs, 'All runs stopped.')}
+        >
+          Stop all runs
+        </button>
+      )}
+    </div>
+  );
 }
 
 const EndSession = ({ session, titleId }: { session: Session; titleId: string }) => (
@@ -105,13 +190,13 @@ const EndSession = ({ session, titleId }: { session: Session; titleId: string })
     type="button"
     disabled={busy.now.value}
     aria-describedby={titleId}
-    onClick={() => void endOneSession(session)}
+    onClick={() => void endEach([session], 'Session ended.')}
   >
     End session
   </button>
 );
 
-function SessionItem({ session }: { session: Session }) {
+function SessionItem({ session, runs }: { session: Session; runs: readonly Session[] }) {
   const titleId = `session-${session.id}`;
   const { device_name, client_name, user_agent } = session;
   return (
@@ -119,14 +204,11 @@ function SessionItem({ session }: { session: Session }) {
       <Row
         titleId={titleId}
         icon={iconOf(session)}
-        title={
-          <>
-            <Name session={session} />{' '}
-            {session.current ? <span class="badge current">This session</span> : null}
-          </>
-        }
+        title={<Title session={session} />}
+        below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
         action={session.current ? null : <EndSession session={session} titleId={titleId} />}
       >
+        {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
         <p>
           Last used <RelativeTime at={session.last_used_at} /> · {session.ip_address ?? 'Unknown IP address'}
         </p>
@@ -152,7 +234,7 @@ function SessionItem({ session }: { session: Session }) {
 }
 
 function EndOthers() {
-  const hasOthers = sessions.value?.some(({ current }) => !current);
+  const hasOthers = sessions.value?.some(isOther);
   return hasOthers ? (
     <button
       type="button"
@@ -173,20 +255,32 @@ function showAll(): void {
   );
 }
 
-/** The current session, then the newest others. */
+/** The current session, then the newest others, each with the runs within it. Runs within a key come by themselves. */
 function List({ all }: { all: readonly Session[] }) {
-  const ordered = [...all].sort((one, other) => Number(other.current) - Number(one.current));
+  const logins = new Set(all.filter((session) => !isRun(session)).map(({ id }) => id));
+  const isBelow = (session: Session) => session.within?.some((id) => logins.has(id)) ?? false;
+  const ordered = all
+    .filter((session) => !isBelow(session))
+    .sort((one, other) => Number(other.current) - Number(one.current));
   const shown = showsAll.value ? ordered : ordered.slice(0, initiallyShown);
   return (
     <>
       <ul id="sessions" class="plain-list" aria-labelledby="sessions-heading">
-        {shown.map((session) => (
-          <SessionItem key={session.id} session={session} />
-        ))}
+        {shown.map((session) =>
+          isRun(session) ? (
+            <RunItem key={session.id} session={session} />
+          ) : (
+            <SessionItem
+              key={session.id}
+              session={session}
+              runs={all.filter(({ within }) => within?.includes(session.id))}
+            />
+          ),
+        )}
       </ul>
-      {shown.length < all.length ? (
+      {shown.length < ordered.length ? (
         <button type="button" id="all-sessions" class="plain" onClick={showAll}>
-          Show all {all.length} sessions
+          Show all {ordered.length} sessions
         </button>
       ) : null}
       <UntrustedHint />

@@ -1,8 +1,7 @@
 import type { PendingDevice } from '@latchkey/contract/device';
-import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { Details } from '../ui/details.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { cautionIcon, scopeIcon } from '../ui/icons.ts';
+import { cautionIcon } from '../ui/icons.ts';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
@@ -46,30 +45,3 @@ export const DeviceDetails = ({ device }: { device: PendingDevice }) => (
     </Details>
   </>
 );
-
-/** What the device may do once it is signed in, a sentence each. */
-export function Permissions({ device: { scope, scopes, resource } }: { device: PendingDevice }) {
-  const sentences = scope === '*' ? ['Everything you can do'] : scopes.map(({ description }) => description);
-  const shown = sentences.filter((sentence) => sentence !== '');
-  return (
-    <section id="permissions" aria-labelledby="permissions-heading">
-      <h2 id="permissions-heading" class="small-heading">
-        What it may do
-      </h2>
-      <ul class="scopes">
-        {shown.map((sentence) => (
-          <li key={sentence}>
-            <Icon path={scopeIcon} />
-            <span>{escapeInvisible(sentence)}</span>
-          </li>
-        ))}
-        {shown.length === 0 ? <li>Nothing but to stay signed in</li> : null}
-      </ul>
-      {resource === null ? null : (
-        <p class="quiet">
-          It works only at <bdi>{escapeInvisible(resource)}</bdi>.
-        </p>
-      )}
-    </section>
-  );
-}

@@ -17,8 +17,9 @@ import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { type Decision, recallDecision, saveDecision } from './decision.ts';
-import { DeviceDetails, Permissions } from './device-details.tsx';
+import { DeviceDetails } from './device-details.tsx';
 import { Approved, Denied } from './outcome.tsx';
+import { RequestedAccess } from './requested-access.tsx';
 import { type ReviewTimer, reviewTimer } from './review-timer.ts';
 
 type Step =
@@ -259,7 +260,7 @@ function ReviewStep({ review }: { review: Review }) {
           : " The request comes from a different network: expect that only if the device isn't with you, such as a remote server."}
       </Warning>
       <DeviceDetails device={device} />
-      <Permissions device={device} />
+      <RequestedAccess access={device} />
       <ErrorMessage text={error.value} />
       <Choice review={review} />
       <SignedInAs />

@@ -39,6 +39,8 @@ export interface Config {
   readonly challengeTtlSeconds: number;
   readonly passkeysPerUser: number;
   readonly refreshReuseLeewaySeconds: number;
+  readonly runIdleTtlSeconds: number;
+  readonly runTtlSeconds: number;
   readonly eventRetentionSeconds: number;
 }
 
@@ -98,6 +100,8 @@ export function readConfig(env: Environment = processEnvironment): Config {
     challengeTtlSeconds: s.LATCHKEY_CHALLENGE_TTL,
     passkeysPerUser: s.LATCHKEY_PASSKEYS_PER_USER,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
+    runIdleTtlSeconds: s.LATCHKEY_RUN_IDLE_TTL,
+    runTtlSeconds: s.LATCHKEY_RUN_TTL,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }

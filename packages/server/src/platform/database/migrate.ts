@@ -13,7 +13,8 @@ import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts'
 import { up as slowMails } from './migrations/0012-slow-mails.ts';
 import { up as scopes } from './migrations/0013-scopes.ts';
 import { up as trace } from './migrations/0014-trace.ts';
-import { up as internationalDomains } from './migrations/0016-international-domains.ts';
+import { up as internationalDomains } from './migrations/0015-international-domains.ts';
+import { up as runs } from './migrations/0016-runs.ts';
 import { up as linkOrigin } from './migrations/0017-link-origin.ts';
 
 /** Append-only: a released migration is never changed. */
@@ -32,7 +33,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0012-slow-mails': { up: slowMails },
   '0013-scopes': { up: scopes },
   '0014-trace': { up: trace },
-  '0016-international-domains': { up: internationalDomains },
+  '0015-international-domains': { up: internationalDomains },
+  '0016-runs': { up: runs },
   '0017-link-origin': { up: linkOrigin },
 };
 

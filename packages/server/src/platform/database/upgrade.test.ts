@@ -58,7 +58,7 @@ const upgraded = (from: string, table: string, row: Row): Row =>
 const rowsOf = (app: TestApp, table: string) => app.ctx.db.read.run<Row>(`SELECT * FROM ${table}`, []);
 
 /** The last schema whose keys of international addresses are not in ASCII. */
-const lastWithOldKeys = names[names.indexOf('0016-international-domains') - 1];
+const lastWithOldKeys = names[names.indexOf('0015-international-domains') - 1];
 
 onBothDatabases('an upgrade', (open, dialect) => {
   for (const migration of names.slice(0, -1)) {
