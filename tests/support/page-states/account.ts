@@ -4,7 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../authenticator.ts';
 import { apiAt, loginByMail } from '../http.ts';
-import { headed, pressed, signIn, startDevice } from '../people.ts';
+import { headed, pressed, signIn, startDevice, startRun } from '../people.ts';
 import { longName, type PageState, rightToLeft } from './page-state.ts';
 
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
@@ -68,6 +68,19 @@ export const accountStates = (url: string): PageState[] => [
       }
       await seeAccount(page, url, email);
       await page.getByText('Read the tickets of your organizations (Tickets)').waitFor();
+    },
+  },
+  {
+    name: 'account-runs',
+    open: async (page) => {
+      const email = 'runs@example.com';
+      const { access_token: accessToken } = await loginByMail(url, email);
+      const { user_code, device_code } = await startDevice(url, { device_name: 'workshop' });
+      await apiAt(url).call('approveDevice', { accessToken, body: { user_code } });
+      const { access_token } = await apiAt(url).call('redeemDeviceCode', { body: { device_code } });
+      for (const scope of ['profile tickets:read', 'organizations']) await startRun(url, access_token, scope);
+      await seeAccount(page, url, email);
+      await page.getByRole('button', { name: 'Stop all runs' }).waitFor();
     },
   },
   {

@@ -1,0 +1,50 @@
+// Runs on the account page: below the login that they are within, with what they may do.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { newPage } from '../support/browser.ts';
+import { request } from '../support/http.ts';
+import { signedIn, startDevice, startRun } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+test('runs are shown below their login, and one or all of a login can be stopped', async () => {
+  const page = await newPage();
+  const token = await signedIn(page, service.url, 'runs@example.com');
+  const { user_code, device_code } = await startDevice(service.url, { device_name: 'workshop' });
+  await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
+  const { access_token } = (await request(service.url, 'POST', '/token', { json: { device_code } })).body;
+  const runs: string[] = [];
+  for (const scope of ['profile', 'email', 'organizations'])
+    runs.push(await startRun(service.url, access_token, scope));
+  const statuses = () =>
+    Promise.all(
+      runs.map(async (run) => (await request(service.url, 'GET', '/me', { token: run })).status === 401),
+    );
+
+  await page.goto(`${service.url}/account#sessions`);
+  const login = page.locator('#sessions > li').filter({ hasText: 'workshop' });
+  const items = login.getByRole('listitem');
+  await items.nth(2).waitFor();
+  await items.getByText('See your email address').waitFor();
+  expect(await page.locator('#sessions > li').count()).toBe(3);
+
+  await items.filter({ hasText: 'See your email address' }).getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('Run stopped.').waitFor();
+  expect(await items.count()).toBe(2);
+  expect(await statuses()).toEqual([false, true, false]);
+  await login.getByRole('button', { name: 'Stop all runs' }).click();
+  await page.getByText('All runs stopped.').waitFor();
+  expect(await items.count()).toBe(0);
+  expect(await statuses()).toEqual([true, true, true]);
+  expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(200);
+  await page.context().close();
+});
