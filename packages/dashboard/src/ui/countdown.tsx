@@ -3,12 +3,12 @@ import { clock, remaining } from '../format.ts';
 
 /** Milliseconds from now until `until`, read again every second. */
 export function useRemaining(until: number): number {
-  const [now, setNow] = useState(Date.now());
+  const [, tick] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
+    const timer = setInterval(() => tick((ticks) => ticks + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  return Math.max(0, until - now);
+  return Math.max(0, until - Date.now());
 }
 
 /** The time left until `until`, such as `9:32`. Screen readers do not announce each second. */
