@@ -5,6 +5,7 @@ import { resourceNotFound } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { announceEnd } from './announcements.ts';
 import { recordRemovedKey } from './keys.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
@@ -89,6 +90,7 @@ const endSession = (
     if (revoked?.kind === 'key')
       await recordRemovedKey(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
     else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
+    if (revoked) await announceEnd(ctx, tx, userId, revoked);
     return true;
   });
 
@@ -116,4 +118,5 @@ export const endStolenSession = (
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId, client });
     await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId, client });
+    await announceEnd(ctx, tx, userId, ended);
   });

@@ -12,6 +12,7 @@ import type { PageRequest } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
+import { announceEnd } from './announcements.ts';
 import { insertKey, type NewKey, recordNewKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
 import { listSessions } from './listing.ts';
@@ -97,14 +98,29 @@ export async function requireActiveSession(ctx: Context, tx: Executor, caller: C
 
 /**
  * Ends sessions of a locked account that its owner did not start, and those that came from them, whatever state they are
- * in. From then on no sign-in counts as familiar because of them.
+ * in. From then on no sign-in counts as familiar because of them. Returns those that were active, for `announceEnded`.
  */
 export async function disownSessions(
   ctx: Context,
   tx: Executor,
   { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+): Promise<EndedSession[]> {
+  const disowned = { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() };
+  const active = await store.listActive(tx, disowned);
+  await store.disownSessions(tx, disowned);
+  return active;
+}
+
+type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
+
+/** Announces to services that these sessions and keys have ended, in the transaction that ended them. Call it last. */
+export async function announceEnded(
+  ctx: Context,
+  tx: Executor,
+  userId: string,
+  ended: readonly EndedSession[],
 ): Promise<void> {
-  await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
+  for (const session of ended) await announceEnd(ctx, tx, userId, session);
 }
 
 /** Times are milliseconds since 1970. */

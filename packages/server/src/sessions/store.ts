@@ -267,6 +267,19 @@ export const endSession = statement<{
     .returning(['id', 'kind', 'client_name', 'scope', 'resource']),
 );
 
+/** Those of these sessions of the user that are active. */
+export const listActive = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select(['id', 'kind'])
+    .where('user_id', '=', p.user_id)
+    .where('id', 'in', textsOf(p.ids, dialect))
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .orderBy('created_at'),
+);
+
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */
 export const disownSessions = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
   db

@@ -66,6 +66,7 @@ test('an empty environment gives the defaults', () => {
     challengeTtlSeconds: 300,
     passkeysPerUser: 20,
     refreshReuseLeewaySeconds: 10,
+    feedWaitSeconds: 1,
     eventRetentionSeconds: 400 * 86_400,
   });
 });

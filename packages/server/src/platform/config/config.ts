@@ -39,6 +39,7 @@ export interface Config {
   readonly challengeTtlSeconds: number;
   readonly passkeysPerUser: number;
   readonly refreshReuseLeewaySeconds: number;
+  readonly feedWaitSeconds: number;
   readonly eventRetentionSeconds: number;
 }
 
@@ -98,6 +99,7 @@ export function readConfig(env: Environment = processEnvironment): Config {
     challengeTtlSeconds: s.LATCHKEY_CHALLENGE_TTL,
     passkeysPerUser: s.LATCHKEY_PASSKEYS_PER_USER,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
+    feedWaitSeconds: s.LATCHKEY_FEED_WAIT,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }

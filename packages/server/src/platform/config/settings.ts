@@ -171,6 +171,11 @@ export const settings = {
     10,
     'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
   ),
+  LATCHKEY_FEED_WAIT: setting(
+    format.seconds(0, 20),
+    1,
+    'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
+  ),
   LATCHKEY_EVENT_RETENTION: setting(
     format.seconds(day, maxTtlSeconds),
     400 * day,

@@ -24,6 +24,11 @@ export interface Database {
    * run more than once, so it must have no side effects besides its statements.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  /**
+   * Calls `wake` after a commit that announced itself on this channel; on SQLite after every commit of this process. Commits
+   * may be missed, so look from time to time as well. Ends with `close`.
+   */
+  listen(channel: string, wake: () => void): Promise<void>;
   close(): Promise<void>;
 }
 

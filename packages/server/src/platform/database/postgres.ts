@@ -140,6 +140,12 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) =>
       withRetries(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
+    // On a connection of its own, which the driver opens again if it is lost.
+    listen: async (channel, wake) => {
+      await withTimeout(pool.listen(channel, wake)).catch((error) => {
+        throw asStoreError(error);
+      });
+    },
     close: () => pool.end({ timeout: closeTimeoutSeconds }),
   };
 }

@@ -41,6 +41,7 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     read,
     single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
     transaction,
+    listen: async (_, wake) => writes.onCommit(wake),
     close: async () => {
       await writes.finish();
       reader.close();
@@ -143,6 +144,7 @@ class GroupCommit {
   readonly #log: DatabaseOptions['log'];
   #queue: Unit[] = [];
   #flushing: Promise<void> | undefined;
+  readonly #listeners: (() => void)[] = [];
 
   readonly #begin: () => void;
   readonly #commit: () => void;
@@ -172,6 +174,11 @@ class GroupCommit {
       this.#queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= nextTurn().then(() => this.#flush());
     });
+  }
+
+  /** Calls `listener` after every commit. */
+  onCommit(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Resolves when no transaction is left to commit. */
@@ -204,6 +211,7 @@ class GroupCommit {
       return;
     }
     for (const settleUnit of settle) settleUnit();
+    for (const listener of this.#listeners) listener();
   }
 
   /** Runs a unit in its savepoint. Returns what settles the caller's promise once the batch is committed. */
