@@ -51,7 +51,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['device', 'magic-links', 'passkeys']],
-  programs: [['access-keys']],
+  programs: [['access-keys', 'taken-over']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],
   'app.ts': [['']],

@@ -24,12 +24,11 @@ import { createRateLimiter } from '../../packages/server/src/platform/rate-limit
 import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/rules.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
-import { feedStart } from '../../packages/server/src/security-log/feed/feed.ts';
-import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
+import { declareService } from './services.ts';
 
 export interface Answer {
   readonly status: number;
@@ -250,16 +249,7 @@ export async function openApp(
   };
 
   const serviceAuthorization: TestApp['serviceAuthorization'] = async (...rights) => {
-    const { id, secret } = await createServiceKey(ctx, 'test service');
-    await db.transaction(async (tx) => {
-      const { feed_since, feed_from } = await feedStart(ctx, tx);
-      await tx.run(
-        `UPDATE service_keys SET rights = '${rights.join(' ')}', feed_since = ${feed_since},
-         feed_from = ${feed_from} WHERE id = '${id}'`,
-        [],
-      );
-    });
-    return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+    return (await declareService(ctx, { name: 'test service', rights })).authorization;
   };
 
   const test: TestApp = {

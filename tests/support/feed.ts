@@ -4,6 +4,7 @@ import type { FeedAnswer } from '@latchkey/contract/feed';
 import type { ServiceRight } from '@latchkey/contract/services';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { Answer, TestApp } from './app.ts';
+import { declareService } from './services.ts';
 
 export interface FeedService {
   /** The `Authorization` header of its key. */
@@ -29,8 +30,7 @@ export interface ReceivedEvent {
 
 /** A new service that may read the feed, and has these other rights. */
 export async function feedService(t: TestApp, ...rights: ServiceRight[]): Promise<FeedService> {
-  const authorization = await t.serviceAuthorization('feed', ...rights);
-  const [id = ''] = atob(authorization.slice('Basic '.length)).split(':');
+  const { id, authorization } = await declareService(t.ctx, { name: 'Reader', rights: ['feed', ...rights] });
   const ask: FeedService['ask'] = (json, node = t) =>
     node.ask('POST', '/feed', { headers: { Authorization: authorization }, ...(json ? { json } : {}) });
   const read: FeedService['read'] = async (reader, node = t) => {

@@ -42,7 +42,7 @@ import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './securi
 import { noticeTtlSeconds } from './security-log/notices/notices.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
 import { scopeRoutes } from './services/scopes/routes.ts';
-import { authenticateService, requireRight } from './services/service-keys/service-keys.ts';
+import { authenticateService, requireRight } from './services/service-keys/authentication.ts';
 import { authenticate, missingCredential, readCredential } from './sessions/authentication.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';

@@ -72,7 +72,7 @@ export const deviceEndpoints = {
     access: 'recent',
     body: userCodeRequest,
     status: 204,
-    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+    errors: ['invalid_request', 'invalid_grant', 'invalid_scope', 'invalid_target', 'rate_limited'],
   }),
   denyDevice: define({
     id: 'denyDevice',

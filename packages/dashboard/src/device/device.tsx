@@ -43,10 +43,15 @@ const busy = busyState();
 /** An approval got no response, so it may have taken effect. */
 let approvalInDoubt = false;
 
+const noLongerOffered =
+  'A service no longer offers something that the device asked for. Start again on your device.';
+
 const codeErrors = {
   invalid_request: emailCodeErrors.invalid_request,
   invalid_grant:
     "No device is waiting with this code. If you just approved or denied it, you're all set. Otherwise, check the code on your device. If it matches, start again there.",
+  invalid_scope: noLongerOffered,
+  invalid_target: noLongerOffered,
 };
 
 /** The path of this page with its code, to come back to. */

@@ -2,6 +2,7 @@ import { Kysely } from 'kysely';
 import { PostgresJSDialect } from 'kysely-postgres-js';
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
+import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 
@@ -138,8 +139,10 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     dialect: 'postgres',
     read: single,
     single,
-    transaction: <T>(work: (tx: Executor) => Promise<T>) =>
-      withRetries(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
+    transaction: <T>(work: (tx: Executor) => Promise<T>) => {
+      const traced = keepTrace(work);
+      return withRetries(async () => (await pool.begin((tx) => traced(executor(tx)))) as T);
+    },
     // On a connection of its own, which the driver opens again if it is lost.
     listen: async (channel, wake) => {
       await withTimeout(pool.listen(channel, wake)).catch((error) => {

@@ -150,6 +150,8 @@ export interface Tables {
     priority: number;
     refusals: number;
     slow_attempts: number;
+    trace_id: string | null;
+    span_id: string | null;
   };
   events: {
     id: string;

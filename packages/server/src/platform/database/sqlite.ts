@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
 import { temporarilyUnavailable } from '../errors.ts';
+import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 
@@ -171,7 +172,7 @@ class GroupCommit {
 
   add<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
+      this.#queue.push({ run: keepTrace(work), resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= nextTurn().then(() => this.#flush());
     });
   }

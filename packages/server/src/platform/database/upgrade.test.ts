@@ -51,7 +51,7 @@ function rowsFor({ columns }: TableMetadata): Row[] {
 const withKnownColumns = ({ columns }: TableMetadata, row: Row): Row =>
   Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
 
-/** What migrations change on purpose: before 0013, devices asked for scopes that meant nothing. */
+/** A row after the upgrade from a migration. Until scopes had a meaning, devices asked for some to no effect. */
 const upgraded = (from: string, table: string, row: Row): Row =>
   table === 'device_authorizations' && from < '0013-scopes' ? { ...row, scope: null } : row;
 

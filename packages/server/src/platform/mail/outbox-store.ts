@@ -19,6 +19,8 @@ export const insertMail = statement<{
   due: number;
   expires_at: number;
   priority: number;
+  trace_id: string | null;
+  span_id: string | null;
 }>()((db, p) =>
   db
     .insertInto('outbox')
@@ -34,6 +36,8 @@ export const insertMail = statement<{
       priority: p.priority,
       refusals: 0,
       slow_attempts: 0,
+      trace_id: p.trace_id,
+      span_id: p.span_id,
     })
     .onConflict((c) => c.column('id').doNothing()),
 );

@@ -6,7 +6,12 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { parseScope } from '../../platform/values/scope.ts';
-import { findResource, findScopes, listDeclarations } from '../service-keys/service-keys.ts';
+import {
+  findResource,
+  findScopes,
+  holdDeclarations,
+  listDeclarations,
+} from '../service-keys/service-keys.ts';
 
 const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name);
 
@@ -22,10 +27,15 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const foreign = names.filter((name) => name !== everything && !isOwn(name));
   const declared = foreign.length > 0 ? await findScopes(ctx.db.read, foreign) : [];
   const unknown = foreign.find((name) => !declared.some((scope) => scope.name === name));
-  if (unknown !== undefined)
-    throw new AuthError('invalid_scope', `scope: no service has declared ${unknown}`);
+  if (unknown !== undefined) throw undeclaredScope(unknown);
   return names.join(' ');
 }
+
+const undeclaredScope = (name: string): AuthError =>
+  new AuthError('invalid_scope', `scope: no service has declared ${name}`);
+
+const undeclaredResource = (): AuthError =>
+  new AuthError('invalid_target', 'resource: no service has declared this URI');
 
 /**
  * The requested resource.
@@ -34,7 +44,7 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
  */
 async function resolveResource(ctx: Context, requested: string): Promise<string> {
   if (await findResource(ctx.db.read, requested)) return requested;
-  throw new AuthError('invalid_target', 'resource: no service has declared this URI');
+  throw undeclaredResource();
 }
 
 /** What a client asked for, checked. */
@@ -52,6 +62,24 @@ export const resolveAccess = async (
   scope: scope === undefined ? null : await resolveScope(ctx, scope),
   resource: resource === undefined ? null : await resolveResource(ctx, resource),
 });
+
+/**
+ * Requires, in the transaction that makes a token, that services still declare what the token will hold, and holds that
+ * until the transaction ends: a service that takes over a name then finds the token and ends it. The account must be
+ * locked, and nothing that it has be written yet (`platform/database/locks.ts`).
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ */
+export async function holdAccess(tx: Executor, { scope, resource }: RequestedAccess): Promise<void> {
+  const names = scope === null || scope === everything ? [] : scope.split(' ');
+  const foreign = names.filter((name) => !isOwn(name));
+  if (foreign.length === 0 && resource === null) return;
+  const held = await holdDeclarations(tx, foreign, resource);
+  const isHeld = (wanted: 'scope' | 'resource', name: string) =>
+    held.some((declaration) => declaration.kind === wanted && declaration.name === name);
+  const unknown = foreign.find((name) => !isHeld('scope', name));
+  if (unknown !== undefined) throw undeclaredScope(unknown);
+  if (resource !== null && !isHeld('resource', resource)) throw undeclaredResource();
+}
 
 /** The names of a scope with the sentences that people approve, in their order. None for everything. */
 export async function describeScope(on: Executor, scope: string): Promise<DescribedScope[]> {

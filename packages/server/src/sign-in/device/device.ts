@@ -8,12 +8,14 @@ import { randomCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
-import { describeScope, resolveAccess } from '../../services/scopes/scopes.ts';
+import { describeScope, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
+import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { decidePoll, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
@@ -144,7 +146,7 @@ async function attemptPoll(ctx: Context, poll: Poll): Promise<PollResult | 'lost
       return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
     }
     case 'redeem': {
-      const tokens = await redeem(ctx, poll);
+      const tokens = await redeem(ctx, poll, authorization);
       return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
     }
     case 'repeat':
@@ -159,9 +161,22 @@ async function attemptPoll(ctx: Context, poll: Poll): Promise<PollResult | 'lost
   }
 }
 
-/** Spends an approved authorization and starts its session in one transaction; undefined when another poll won. */
-const redeem = (ctx: Context, poll: Poll): Promise<TokenSet | undefined> =>
+type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number];
+
+/**
+ * Spends an approved authorization and starts its session in one transaction; undefined when another poll won.
+ * @throws {AuthError} `invalid_scope`, `invalid_target` if what the user approved is not declared any more
+ */
+const redeem = (
+  ctx: Context,
+  poll: Poll,
+  { user_id, scope, resource }: Authorization,
+): Promise<TokenSet | undefined> =>
   ctx.db.transaction(async (tx) => {
+    if (scope !== null || resource !== null) {
+      await lockAccountRow(tx, { id: user_id! });
+      await holdAccess(tx, { scope, resource });
+    }
     const [redeemed] = await store.redeem(tx, {
       id: poll.authorizationId,
       now: ctx.clock(),
@@ -289,7 +304,8 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
 
 /**
  * Approves or denies a pending device for the signed-in user. Only the first decision counts.
- * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `rate_limited`
+ * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `invalid_scope` or
+ * `invalid_target` when it asks for something that is not declared any more; `rate_limited`
  */
 export async function decideDevice(
   ctx: Context,
@@ -301,6 +317,10 @@ export async function decideDevice(
   await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
       await lockAccount(tx, caller.userId);
+      if (decision === 'approve') {
+        const [pending] = await store.findPending(tx, { user_code_hash, now: ctx.clock() });
+        if (pending) await holdAccess(tx, pending);
+      }
       const decide = decision === 'approve' ? store.approve : store.deny;
       const decided = await decide(tx, { user_code_hash, session_id: caller.sessionId, now: ctx.clock() });
       const [device] = decided;
@@ -343,6 +363,46 @@ export const denyApprovedBy = (
     session_ids: JSON.stringify(sessionIds),
     now: ctx.clock(),
   });
+
+/** Up to `limit` accounts that approved a device with this access that has not redeemed it. */
+export const listAccessApprovers = async (
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  limit: number,
+): Promise<string[]> => {
+  const access = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) };
+  const rows = await store.listAccessApprovers(tx, { ...access, now: ctx.clock(), limit });
+  return rows.map((row) => row.user_id);
+};
+
+/**
+ * Denies every device authorization with this access that waits for approval, or that one of these locked accounts approved and
+ * no device has redeemed. Each approval is recorded, so call it last.
+ */
+export async function denyAccess(
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  userIds: readonly string[],
+): Promise<void> {
+  const denied = await store.denyAccess(tx, {
+    scopes: JSON.stringify(scopes),
+    resources: JSON.stringify(resources),
+    user_ids: JSON.stringify(userIds),
+    now: ctx.clock(),
+  });
+  for (const { user_id: userId, session_id } of denied) {
+    if (userId === null) continue;
+    const sessionId = session_id === null ? {} : { sessionId: session_id };
+    await recordEvent(ctx, tx, {
+      type: 'session_revoked',
+      userId,
+      ...sessionId,
+      detail: { reason: 'taken_over' },
+    });
+  }
+}
 
 /** The device authorizations of a user for the export of personal data. */
 export const exportDeviceAuthorizations = (on: Executor, userId: string) =>

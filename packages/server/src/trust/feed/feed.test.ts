@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { eventsOf, feedService } from '../../../../../tests/support/feed.ts';
+import { changeService } from '../../../../../tests/support/services.ts';
 
 /** Ends the newest session of an account; returns its id. */
 async function endOne(t: TestApp, email = 'ada@example.com'): Promise<string> {
@@ -135,6 +136,22 @@ onBothDatabases('the feed', (open, dialect) => {
     expect((await service.read('one')).map(sessionOf)).toEqual([ended[1]]);
     expect((await service.read()).map(sessionOf)).toEqual(ended);
     expect((await service.ask({ ...now, reader: 'one' })).body).not.toHaveProperty('begun');
+    await t.close();
+  });
+
+  test('a service that loses the right reads nothing, and begins anew when it has it again', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    await service.ask({ ...now, reader: 'one' });
+    await endOne(t);
+    await changeService(t.ctx, service.id, { rights: ['users'] });
+    expect((await service.ask(now)).body.error).toBe('unauthorized_client');
+    await endOne(t);
+    await changeService(t.ctx, service.id, { rights: ['feed'] });
+    const ended = await endOne(t);
+    await changeService(t.ctx, service.id, { rights: ['feed', 'users'] });
+    for (const reader of ['one', undefined])
+      expect((await service.read(reader)).map(sessionOf)).toEqual([ended]);
     await t.close();
   });
 
