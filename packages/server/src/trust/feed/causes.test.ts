@@ -21,6 +21,7 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests
 import { type FeedService, feedService, type ReceivedEvent } from '../../../../../tests/support/feed.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { changeService, declareService } from '../../../../../tests/support/services.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 
@@ -338,6 +339,14 @@ const byOperator: Readonly<Record<string, Step>> = {
     async ({ t, userId }) =>
     () =>
       revokeAllSessions(t.ctx, userId, 'operator'),
+  // Takes over a scope that another service declared before.
+  'services create': async ({ t, tokens }) => {
+    const scopes = [{ name: 'boards:read', sentence: 'See your boards' }];
+    const { id } = await declareService(t.ctx, { scopes });
+    await createdKey(t, tokens, { scope: 'boards:read' });
+    await changeService(t.ctx, id, { scopes: [] });
+    return () => declareService(t.ctx, { name: 'Boards', scopes });
+  },
   'users delete':
     async ({ t, email }) =>
     () =>
