@@ -96,6 +96,8 @@ export interface TestApp {
   /** The `Authorization` header of a service with a new service key and these rights. */
   serviceAuthorization(...rights: ServiceRight[]): Promise<string>;
   sweep(): Promise<number>;
+  /** Ends what waits for something, as SIGTERM does. */
+  stopWaiting(): void;
   close(): Promise<void>;
 }
 
@@ -141,6 +143,7 @@ export async function openApp(
   const { db } = lockOrder;
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
+  const stop = new AbortController();
   const metrics = createMetrics(rateLimitNames);
   const ring = parseKeyRing(keys);
   const ctx: Context = {
@@ -158,6 +161,7 @@ export async function openApp(
     clock: () => Date.now() + offset.ms,
     random: systemRandom,
     wakeMailWorker: () => worker?.wake(),
+    stopping: stop.signal,
   };
   const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
@@ -270,6 +274,7 @@ export async function openApp(
     login,
     deviceLogin,
     serviceAuthorization,
+    stopWaiting: () => stop.abort(),
     sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: async () => {
       await db.close();

@@ -48,7 +48,8 @@ import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { withdrawApproval } from './sign-in/device/device.ts';
-import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
+import { openHeldPolls } from './sign-in/device/held-polls.ts';
+import { deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
 import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
 import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
@@ -131,7 +132,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
     requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
   });
-  deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
+  deviceRoutes(api, ctx, openHeldPolls(ctx), [refreshGrant]);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx, { revokeAllSessions, withdrawApproval });
@@ -145,7 +146,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   accessKeyRoutes(api, ctx);
   const signingKeys = openSigningKeys(ctx);
   introspectionRoutes(api, ctx, signingKeys);
-  feedRoutes(api, ctx, signingKeys, () => lifecycle.draining);
+  feedRoutes(api, ctx, signingKeys);
   discoveryRoutes(api, ctx, signingKeys);
 
   healthRoutes(routes, ctx, lifecycle);

@@ -5,6 +5,7 @@ import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
+import { PostgresNotifications } from './postgres-notifications.ts';
 
 const poolSize = 16;
 const connectTimeoutSeconds = 2;
@@ -135,6 +136,10 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     run: <Row>(text: string, values: readonly Value[]) => withRetries(() => direct.run<Row>(text, values)),
   };
 
+  const notifications = new PostgresNotifications(url, options.log, (channel, payload) =>
+    single.run('SELECT pg_notify($1, $2)', [channel, payload]),
+  );
+
   return {
     dialect: 'postgres',
     read: single,
@@ -143,12 +148,10 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       const traced = keepTrace(work);
       return withRetries(async () => (await pool.begin((tx) => traced(executor(tx)))) as T);
     },
-    // On a connection of its own, which the driver opens again if it is lost.
-    listen: async (channel, wake) => {
-      await withTimeout(pool.listen(channel, wake)).catch((error) => {
-        throw asStoreError(error);
-      });
+    notifications,
+    close: async () => {
+      await notifications.close();
+      await pool.end({ timeout: closeTimeoutSeconds });
     },
-    close: () => pool.end({ timeout: closeTimeoutSeconds }),
   };
 }

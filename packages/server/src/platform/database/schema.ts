@@ -139,6 +139,7 @@ export interface Tables {
     id: string;
     template: string;
     recipient: string;
+    recipient_key: string | null;
     reference: string;
     created_at: number;
     expires_at: number;

@@ -78,6 +78,13 @@ const challenge: Header = {
   required: true,
   description: 'The credential that is required, and what is wrong with the one that was sent',
 };
+const preferenceApplied: Header = {
+  name: 'Preference-Applied',
+  required: false,
+  description: 'The preference of the request that was honoured',
+  pattern: '^wait=[0-9]+$',
+  example: 'wait=25',
+};
 export const allow: Header = {
   name: 'Allow',
   required: true,
@@ -184,6 +191,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
     ...(endpoint.etag ? [etag] : []),
     ...(setsCookie ? [setCookie] : []),
     ...(endpoint.errors.includes('rate_limited') ? rateLimitHeaders.map(optional) : []),
+    ...preferenceHeadersOf(endpoint),
   ];
   const content = response && {
     'application/json': response,
@@ -201,6 +209,9 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
       : {}),
   };
 }
+
+const preferenceHeadersOf = ({ headers }: Endpoint): readonly Header[] =>
+  headers && 'Prefer' in headers ? [preferenceApplied] : [];
 
 /** One scope or right suffices, so each is an alternative. The session of a browser has all scopes. */
 function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
@@ -253,7 +264,13 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
     ...commonErrors,
   ]);
   const byStatus = Map.groupBy(codes, (code) => errorStatus[code]);
-  return Object.fromEntries([...byStatus].map(([status, found]) => [status, errorResponse(found)]));
+  const preferenceHeaders = preferenceHeadersOf(endpoint);
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => {
+      const response = errorResponse(found);
+      return [status, { ...response, headers: [...(response.headers ?? []), ...preferenceHeaders] }];
+    }),
+  );
 }
 
 const pathParameter = z.string();

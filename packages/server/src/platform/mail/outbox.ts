@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { currentTrace } from '../telemetry/trace.ts';
+import { emailKeyOf } from '../values/email-key.ts';
 import * as store from './outbox-store.ts';
 
 export interface Mail {
@@ -30,6 +31,7 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
     id: mail.id ?? newId('mail_', ctx.random),
     template: mail.template,
     recipient: mail.recipient,
+    recipient_key: emailKeyOf(mail.recipient),
     reference: mail.reference,
     now,
     due: mail.due ?? now,

@@ -3,6 +3,7 @@
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Database, Executor } from '../../platform/database/executor.ts';
+import { commitsChannel } from '../../platform/database/notifications.ts';
 import * as store from './store.ts';
 
 export type CredentialChange = 'create' | 'update' | 'delete';
@@ -100,8 +101,9 @@ export async function readExtent({ clock, on }: Reading, previous?: FeedExtent):
 }
 
 /** Calls `wake` soon after events were committed, by whichever node. May miss some, and may call it without a reason. */
-export const listenToFeed = (db: Database, wake: () => void): Promise<void> =>
-  db.listen(store.feedChannel, wake);
+export const listenToFeed = ({ dialect, notifications }: Database, wake: () => void): void => {
+  notifications.listen(dialect === 'sqlite' ? commitsChannel : store.feedChannel, wake);
+};
 
 /**
  * Where a service begins to read: the columns of its key to set in the transaction that gives it the right to read the

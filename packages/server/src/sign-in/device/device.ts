@@ -13,10 +13,12 @@ import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { WaitPreference } from '../../platform/values/wait-preference.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
+import type { HeldPolls, Watch } from './held-polls.ts';
 import { decidePoll, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
 
@@ -82,32 +84,57 @@ export async function startDeviceAuthorization(
   throw new Error('every generated user code was already in use');
 }
 
+export interface PollRequest {
+  readonly deviceCode: string;
+  readonly idempotencyKey: string | undefined;
+  readonly wait: WaitPreference | undefined;
+}
+
+/** The response to a poll that started a session, or repeats the tokens of one. */
+interface RedeemedCode {
+  readonly tokens: TokenSet;
+  readonly detail: 'redeemed' | 'retry';
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A held poll has been accepted: while the authorization is pending it is neither too early nor accepted again. */
+type PollStage = 'new' | 'held';
+
 /** One poll: a device code that this service issued, and the key that identifies a repeated request. */
 interface Poll {
   readonly authorizationId: string;
   readonly secret: Uint8Array;
   readonly expiresAt: number;
   readonly idempotencyHash: string | null;
+  readonly wait: WaitPreference | undefined;
+}
+
+/** A pending authorization whose poll was accepted. The interval counts from `answeredAt`, the end of the wait. */
+interface Pending {
+  readonly outcome: 'pending';
+  readonly acceptedAt: number;
+  readonly answeredAt: number;
 }
 
 /** Every way a poll can end. */
 type PollResult =
   | { readonly outcome: 'redeemed' | 'repeated'; readonly tokens: TokenSet }
   | { readonly outcome: 'slow_down'; readonly intervalSeconds: number }
-  | { readonly outcome: 'pending' | 'denied' | 'expired' | 'spent' | 'unknown' | 'contended' };
+  | Pending
+  | { readonly outcome: 'still_pending' | 'denied' | 'expired' | 'spent' | 'unknown' | 'contended' };
 
 /**
  * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
- * the session.
+ * the session. A client that prefers to wait is answered when there is something to say.
  * @throws {AuthError} `authorization_pending`, `slow_down`, `access_denied`, `expired_token`, `invalid_grant`,
  * `account_disabled`, `rate_limited`
  * @see RFC 8628 section 3.5
  */
 export async function redeemDeviceCode(
   ctx: Context,
-  deviceCode: string,
-  idempotencyKey: string | undefined,
-): Promise<{ tokens: TokenSet; detail: 'redeemed' | 'retry' }> {
+  heldPolls: HeldPolls,
+  { deviceCode, idempotencyKey, wait }: PollRequest,
+): Promise<RedeemedCode> {
   const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
   if (!handle) throw unknownDeviceCode('malformed');
   const poll: Poll = {
@@ -115,31 +142,82 @@ export async function redeemDeviceCode(
     secret: handle.subject,
     expiresAt: handle.value,
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
+    wait,
   };
   await ctx.limiter.take({ limit: 'device_polls', key: poll.authorizationId });
-  return answerPoll(ctx, await runPoll(ctx, poll));
+  if (!wait) return answerPoll(ctx, await runPoll(ctx, poll));
+  const watch = heldPolls.watch(poll.authorizationId);
+  try {
+    const first = await runPoll(ctx, poll);
+    return first.outcome === 'pending'
+      ? await holdPoll(ctx, watch, poll, wait, first)
+      : answerPoll(ctx, first);
+  } finally {
+    watch.end();
+  }
+}
+
+/** Answers a poll once the user has decided, the code has expired or the client has waited as long as it wanted to. */
+async function holdPoll(
+  ctx: Context,
+  watch: Watch,
+  poll: Poll,
+  { seconds, clientGone }: WaitPreference,
+  pending: Pending,
+): Promise<RedeemedCode> {
+  const headers = { 'Preference-Applied': `wait=${seconds}` };
+  try {
+    const result = await awaitDecision(ctx, watch, poll, clientGone, pending);
+    return { ...answerPoll(ctx, result), headers };
+  } catch (error) {
+    throw error instanceof AuthError ? error.withHeaders(headers) : error;
+  }
+}
+
+async function awaitDecision(
+  ctx: Context,
+  watch: Watch,
+  poll: Poll,
+  clientGone: AbortSignal,
+  { acceptedAt, answeredAt }: Pending,
+): Promise<PollResult> {
+  for (;;) {
+    const wakening = await watch.next(Math.max(0, answeredAt - ctx.clock()), clientGone);
+    if (wakening === 'client_gone' || wakening === 'stopping') {
+      // A client that got no response may poll again as if this poll had been answered at once.
+      const ended_at = wakening === 'client_gone' ? acceptedAt : ctx.clock();
+      const ended = { id: poll.authorizationId, planned_at: answeredAt, ended_at };
+      await store.endHeldPoll(ctx.db.single, ended).catch(() => ctx.log.warn('a held poll was not ended'));
+      return { outcome: 'still_pending' };
+    }
+    const result = await runPoll(ctx, poll, 'held');
+    if (result.outcome !== 'still_pending' || ctx.clock() >= answeredAt) return result;
+  }
 }
 
 /** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */
-async function runPoll(ctx: Context, poll: Poll): Promise<PollResult> {
+async function runPoll(ctx: Context, poll: Poll, stage: PollStage = 'new'): Promise<PollResult> {
   for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
-    const result = await attemptPoll(ctx, poll);
+    const result = await attemptPoll(ctx, poll, stage);
     if (result !== 'lost_race') return result;
   }
   return { outcome: 'contended' };
 }
 
-async function attemptPoll(ctx: Context, poll: Poll): Promise<PollResult | 'lost_race'> {
+async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<PollResult | 'lost_race'> {
   const now = ctx.clock();
   const id = poll.authorizationId;
   const [authorization] = await store.findAuthorization(ctx.db.read, { id });
   if (!authorization) return { outcome: poll.expiresAt <= now ? 'expired' : 'unknown' };
   const decision = decidePoll(authorization, poll.idempotencyHash, now);
+  if (stage === 'held' && (decision === 'keep_waiting' || decision === 'slow_down'))
+    return { outcome: 'still_pending' };
   switch (decision) {
     case 'keep_waiting': {
-      const { last_poll_at } = authorization;
-      const [accepted] = await store.acceptPoll(ctx.db.single, { id, last_poll_at, now });
-      return accepted ? { outcome: 'pending' } : 'lost_race';
+      const { last_poll_at, expires_at } = authorization;
+      const answered_at = Math.min(now + (poll.wait?.seconds ?? 0) * 1000, expires_at);
+      const [accepted] = await store.acceptPoll(ctx.db.single, { id, last_poll_at, answered_at });
+      return accepted ? { outcome: 'pending', acceptedAt: now, answeredAt: answered_at } : 'lost_race';
     }
     case 'slow_down': {
       const [slowed] = await store.growInterval(ctx.db.single, { id, by_seconds: slowDownSeconds });
@@ -196,11 +274,13 @@ const redeem = (
       client: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
       secret: sessionSecretOf(poll.secret),
     });
+    // Rolls back: the tokens would be lost, and the device could not sign in with this code any more.
+    if (poll.wait?.clientGone.aborted) throw pendingAuthorization('client_gone');
     return tokensOf(ctx, session);
   });
 
 /** Turns the result of a poll into its tokens or the error that RFC 8628 names for it. */
-function answerPoll(ctx: Context, result: PollResult): { tokens: TokenSet; detail: 'redeemed' | 'retry' } {
+function answerPoll(ctx: Context, result: PollResult): RedeemedCode {
   switch (result.outcome) {
     case 'redeemed':
       ctx.metrics.logins.inc({ method: 'device_code' });
@@ -208,10 +288,8 @@ function answerPoll(ctx: Context, result: PollResult): { tokens: TokenSet; detai
     case 'repeated':
       return { tokens: result.tokens, detail: 'retry' };
     case 'pending':
-      throw new AuthError(
-        'authorization_pending',
-        'The user has not approved this device yet. Keep polling.',
-      );
+    case 'still_pending':
+      throw pendingAuthorization();
     case 'contended':
       throw new AuthError(
         'authorization_pending',
@@ -230,6 +308,13 @@ function answerPoll(ctx: Context, result: PollResult): { tokens: TokenSet; detai
       throw unknownDeviceCode(result.outcome);
   }
 }
+
+const pendingAuthorization = (detail?: ErrorDetail) =>
+  new AuthError(
+    'authorization_pending',
+    'The user has not approved this device yet. Keep polling.',
+    detail ? { detail } : {},
+  );
 
 const unknownDeviceCode = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The device code is unknown or has already been redeemed.', { detail });
@@ -309,12 +394,13 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
  */
 export async function decideDevice(
   ctx: Context,
+  heldPolls: HeldPolls,
   decision: 'approve' | 'deny',
   typed: string,
   approver: Approver,
 ): Promise<void> {
   const { caller, client } = approver;
-  await findByUserCode(ctx, typed, approver, (user_code_hash) =>
+  const { row: decided } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
       await lockAccount(tx, caller.userId);
       if (decision === 'approve') {
@@ -322,9 +408,8 @@ export async function decideDevice(
         if (pending) await holdAccess(tx, pending);
       }
       const decide = decision === 'approve' ? store.approve : store.deny;
-      const decided = await decide(tx, { user_code_hash, session_id: caller.sessionId, now: ctx.clock() });
-      const [device] = decided;
-      if (device) {
+      const rows = await decide(tx, { user_code_hash, session_id: caller.sessionId, now: ctx.clock() });
+      for (const { id: _, ...device } of rows) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',
           userId: caller.userId,
@@ -333,9 +418,10 @@ export async function decideDevice(
           detail: withoutNulls(device),
         });
       }
-      return decided;
+      return rows;
     }),
   );
+  heldPolls.announce(decided.id);
 }
 
 const withoutNulls = (device: Readonly<Record<string, string | null>>): Record<string, string> =>

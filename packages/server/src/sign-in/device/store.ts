@@ -74,15 +74,38 @@ export const findPending = statement<{ user_code_hash: string; now: number }>()(
     .where('expires_at', '>', p.now),
 );
 
-/** Accepts a poll unless another one was accepted since `last_poll_at`; a row for exactly one of concurrent polls. */
-export const acceptPoll = statement<{ id: string; last_poll_at: number; now: number }>()((db, p) =>
+/**
+ * Accepts a poll unless another one was accepted since `last_poll_at`; a row for exactly one of concurrent polls. The
+ * interval counts from `answered_at`, which for a held poll is in the future: until then every other poll is too early,
+ * on every node.
+ */
+export const acceptPoll = statement<{ id: string; last_poll_at: number; answered_at: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
-    .set({ last_poll_at: p.now })
+    .set({ last_poll_at: p.answered_at })
     .where('id', '=', p.id)
     .where('status', '=', 'pending')
     .where('last_poll_at', '=', p.last_poll_at)
     .returning('id'),
+);
+
+/** Lets the interval count from another moment than `planned_at`, because a held poll ended before. */
+export const endHeldPoll = statement<{ id: string; planned_at: number; ended_at: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ last_poll_at: p.ended_at })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .where('last_poll_at', '=', p.planned_at),
+);
+
+/** Those of these authorizations that are not pending any more. `ids` is a JSON array. */
+export const findDecided = statement<{ ids: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('device_authorizations')
+    .select('id')
+    .where('id', 'in', textsOf(p.ids, dialect))
+    .where('status', '<>', 'pending'),
 );
 
 /** Lengthens the interval after an early poll and leaves the time of the last accepted poll alone. */
@@ -113,7 +136,7 @@ export const approve = statement<{ user_code_hash: string; session_id: string; n
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
-    .returning(['client_name', 'device_name', 'ip_address']),
+    .returning(['id', 'client_name', 'device_name', 'ip_address']),
 );
 
 /** Denies a pending authorization, under the same conditions as `approve`. */
@@ -125,7 +148,7 @@ export const deny = statement<{ user_code_hash: string; session_id: string; now:
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
-    .returning(['client_name', 'device_name', 'ip_address']),
+    .returning(['id', 'client_name', 'device_name', 'ip_address']),
 );
 
 /** The account that approved a device authorization. */

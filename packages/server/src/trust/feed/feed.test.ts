@@ -304,7 +304,7 @@ onBothDatabases('the feed', (open, dialect) => {
     const service = await feedService(t);
     const waiting = Array.from({ length: 20 }, () => service.ask());
     await Bun.sleep(200);
-    t.lifecycle.draining = true;
+    t.stopWaiting();
     const startedAt = Date.now();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
     expect(Date.now() - startedAt).toBeLessThan(1_000);

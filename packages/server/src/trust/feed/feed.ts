@@ -33,7 +33,7 @@ export async function readFeed(
   for (;;) {
     const rows = await unacknowledged(ctx, reader.id, position, view, maxEvents + 1);
     const waitMs = deadline - performance.now();
-    if (rows.length > 0 || !waits || waitMs <= 0 || watch.isStopping) {
+    if (rows.length > 0 || !waits || waitMs <= 0 || ctx.stopping.aborted) {
       const begun = reader.begun ? ({ begun: true } as const) : {};
       return { ...(await answerOf(ctx, sign, service, rows, view, { maxEvents, arrivedAt })), ...begun };
     }

@@ -11,7 +11,7 @@ import * as store from './store.ts';
 export const feedRetentionSeconds = 7 * 86_400;
 
 /** How long a named reader is kept without a request. */
-export const readerTtlSeconds = 600;
+const readerTtlSeconds = 600;
 
 /** The shortest interval between two writes of a reader that acknowledges nothing. */
 const writeIntervalMs = 10_000;

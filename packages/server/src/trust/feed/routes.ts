@@ -7,8 +7,8 @@ import { createEventSigner } from './sets.ts';
 import { FeedWatch } from './watch.ts';
 
 /** Hands out events to services. Requests stop waiting when the process is about to end. */
-export function feedRoutes(api: Api, ctx: Context, keys: SigningKeys, isStopping: () => boolean): void {
-  const feed = { watch: new FeedWatch(ctx, isStopping), sign: createEventSigner(ctx, keys) };
+export function feedRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
+  const feed = { watch: new FeedWatch(ctx), sign: createEventSigner(ctx, keys) };
   api.on(endpoints.readFeed, async ({ service, body, arrivedAt }) => ({
     body: await readFeed(ctx, feed, service, body, arrivedAt),
   }));

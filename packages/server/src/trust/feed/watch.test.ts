@@ -60,7 +60,7 @@ test('without announcements of PostgreSQL, polling ends the wait soon', async ()
   const node = await openApp('postgres', { beside: t });
   const service = await feedService(t);
   // As behind a proxy that pools connections, where LISTEN reaches no one.
-  t.ctx.db.listen = async () => undefined;
+  t.ctx.db.notifications.listen = () => () => undefined;
   const times: number[] = [];
   for (let round = 0; round < 10; round++) {
     const { access_token: accessToken } = await node.login();

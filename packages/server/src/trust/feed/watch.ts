@@ -4,9 +4,6 @@ import { type FeedExtent, listenToFeed, readExtent } from '../../security-log/fe
 /** How often a node looks for events while requests wait: the database may fail to wake it. */
 const pollMs = 100;
 
-/** How long after a failure the node asks the database again to be woken. */
-const listenRetryMs = 10_000;
-
 /** How far the feed could be read when this process last looked. */
 export interface FeedView extends FeedExtent {
   /** Before the look, in milliseconds of this process's monotonic clock. */
@@ -24,7 +21,6 @@ interface Waiter {
  */
 export class FeedWatch {
   readonly #ctx: Context;
-  readonly #isStopping: () => boolean;
   #last: FeedView | undefined;
   #looking: Promise<FeedView> | undefined;
   #queued: Promise<FeedView> | undefined;
@@ -32,16 +28,10 @@ export class FeedWatch {
   #isPolling = false;
   #isWoken = false;
   #wake = () => {};
-  #listenFrom = Number.NEGATIVE_INFINITY;
+  #isListening = false;
 
-  constructor(ctx: Context, isStopping: () => boolean) {
+  constructor(ctx: Context) {
     this.#ctx = ctx;
-    this.#isStopping = isStopping;
-  }
-
-  /** Requests no longer wait: the process is about to end. */
-  get isStopping(): boolean {
-    return this.#isStopping();
   }
 
   /** A look that starts after this call, so it sees whatever was committed before. Shared with other callers. */
@@ -62,9 +52,12 @@ export class FeedWatch {
     return isRecent ? this.#last! : this.fresh();
   }
 
-  /** Resolves when there are newer events than in this view, after some time, or when the database cannot be asked. */
+  /**
+   * Resolves when there are newer events than in this view, after some time, when the database cannot be asked, or
+   * when the process is about to end.
+   */
   async changed({ newest }: FeedView, ms: number): Promise<void> {
-    if (this.#last && this.#last.newest > newest) return;
+    if (this.#ctx.stopping.aborted || (this.#last && this.#last.newest > newest)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter: Waiter = { newest, release: resolve };
     const timer = setTimeout(resolve, ms);
@@ -100,8 +93,7 @@ export class FeedWatch {
     this.#isPolling = true;
     while (this.#waiters.size > 0) {
       await this.#pause();
-      const isDone = this.#isStopping() || !(await this.fresh().catch(() => undefined));
-      if (isDone) for (const { release } of this.#waiters) release();
+      await this.fresh().catch(() => this.#releaseAll());
     }
     this.#isPolling = false;
   }
@@ -118,18 +110,18 @@ export class FeedWatch {
     this.#isWoken = false;
   }
 
-  /** Asks the database to wake this process, once; polling does without it. */
+  /** Asks the database to wake this process, with the first request that waits. */
   #listen(): void {
-    const now = performance.now();
-    if (now < this.#listenFrom) return;
-    this.#listenFrom = Number.POSITIVE_INFINITY;
-    const wake = () => {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    listenToFeed(this.#ctx.db, () => {
       this.#isWoken = true;
       this.#wake();
-    };
-    listenToFeed(this.#ctx.db, wake).catch(() => {
-      this.#listenFrom = now + listenRetryMs;
-      this.#ctx.log.warn('the database does not announce events; the feed is polled');
     });
+    this.#ctx.stopping.addEventListener('abort', () => this.#releaseAll());
+  }
+
+  #releaseAll(): void {
+    for (const { release } of this.#waiters) release();
   }
 }
