@@ -71,8 +71,8 @@ onBothDatabases('the feed', (open, dialect) => {
     const endedAt = Date.now();
     for (const { events, ms, body } of await Promise.all(waiting)) {
       expect(events.map(({ type }) => type)).toEqual(['session-revoked']);
-      expect(ms).toBeWithin(350, 2_000);
-      expect(body.after).toBeWithin(300, 2_000);
+      expect(ms).toBeWithin(100, 2_000);
+      expect(body.after).toBeWithin(50, 2_000);
       expect(Date.parse(body.through)).toBeWithin(endedAt - 1_000, endedAt + 1_000);
     }
     for (const node of nodes.toReversed()) await node.close();
