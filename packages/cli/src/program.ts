@@ -1,5 +1,5 @@
 import type { CredentialStore } from '@latchkey/client/credentials';
-import { systemReason } from '@latchkey/client/store-failure';
+import { systemReason } from '@latchkey/client/internal/store-failure';
 import { Argument, Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';

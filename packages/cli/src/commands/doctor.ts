@@ -49,10 +49,12 @@ export async function doctor(ctx: Context): Promise<void> {
   const session = canTry ? await checkSession(ctx, connection).catch(recordFailure) : null;
   const proxies = ctx.config.proxies.map(withoutPassword);
 
+  const { bun, node } = process.versions;
   const report = {
     versions: {
       latchkey: manifest.version,
-      bun: Bun.version,
+      bun: bun ?? null,
+      node: bun === undefined ? node : null,
       platform: `${process.platform} ${process.arch}`,
       server: 'code' in server ? null : server.version,
     },
@@ -82,7 +84,7 @@ export async function doctor(ctx: Context): Promise<void> {
     proxyCheck(proxies),
   ];
   ctx.output.result(report, () => [
-    `latchkey ${manifest.version}, Bun ${Bun.version}, ${report.versions.platform}`,
+    `latchkey ${manifest.version}, ${bun === undefined ? `Node.js ${node}` : `Bun ${bun}`}, ${report.versions.platform}`,
     '',
     ...table(checks.map(({ name, state, text }) => [marks[state], name, text])),
     ...checks.flatMap(({ hint }) => (hint === undefined ? [] : ['', hint])),
