@@ -70,8 +70,8 @@ export async function run({ args, config, stdout, stderr, signal }: Environment)
   return (await flush(output)) ?? status;
 }
 
-/** The commands. Their code is loaded when they run. */
-function createProgram(output: Output, runCommand: RunCommand): Command {
+/** The commands, whose code is loaded when they run. The man page and the shell completions are generated from them. */
+export function createProgram(output: Output, runCommand: RunCommand): Command {
   const program = createRoot(output);
   addAuthenticationCommands(program, runCommand);
   addAccountCommands(program, runCommand);
