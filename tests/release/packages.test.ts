@@ -1,14 +1,16 @@
 // The packages for npm: built, packed, installed into empty folders and run there.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
-import { $, spawnSync } from 'bun';
+import { $, spawn, spawnSync } from 'bun';
 import { publint } from 'publint';
 import { buildPackages } from '../../tools/release/packages.ts';
 import { newPage } from '../support/browser.ts';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { decide, newHome, runIn, userCodeIn } from '../support/cli.ts';
+import { freePort } from '../support/free-port.ts';
 import { nodes } from '../support/node.ts';
 import { expectReadme, readmeProgram, readmeWatcher } from '../support/readme.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
@@ -205,14 +207,33 @@ describe('the package of the service', () => {
     );
   });
 
-  test('serves the pages, and names the command line by the name it is installed under', async () => {
+  /** A PATH with Bun. */
+  const withBun = (): string => {
     const bin = join(temporaryDirectory(), 'bin');
     mkdirSync(bin);
-    await $`ln -s ${process.execPath} ${join(bin, 'bun')}`;
-    const path = `${bin}:${process.env['PATH']}`;
-    const packed = await startService({ program: [program], env: { PATH: path } });
+    symlinkSync(process.execPath, join(bin, 'bun'));
+    return `${bin}:/usr/bin:/bin`;
+  };
+
+  test('serves the pages', async () => {
+    const packed = await startService({ program: [program], env: { PATH: withBun() } });
     expect((await fetch(`${packed.url}/login`)).status).toBe(200);
     expect(await packed.stop()).toBe(0);
+  }, 30_000);
+
+  test('names the command line as it is installed, and nothing of the npm registry', async () => {
+    const cwd = temporaryDirectory();
+    const env = { PATH: withBun(), PORT: String(freePort()) };
+    const child = spawn([program, 'serve'], { cwd, env, stdout: 'ignore', stderr: 'pipe' });
+    endAtExit(child.pid);
+    let banner = '';
+    for await (const chunk of child.stderr) {
+      banner += new TextDecoder().decode(chunk);
+      if (/API:.*\n/.test(banner)) child.kill();
+    }
+    hasEnded(child.pid);
+    expect(banner).toContain(`Terminal: latchkey login --server http://localhost:${env.PORT}\n`);
+    expect(banner).not.toContain('npx');
   }, 30_000);
 
   test('says what it needs where there is no Bun', () => {

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { $ } from 'bun';
 import { billOfMaterials } from './bill-of-materials.ts';
@@ -23,23 +23,21 @@ export interface ReleaseOptions {
   readonly targets?: readonly Target[];
   /** Where the archives will be downloaded from. Default: the directory, for a trial on this machine. */
   readonly downloadUrl?: string;
+  /** Of gzip, from 1 to 9. */
+  readonly compression?: number;
   readonly say: (line: string) => void;
 }
 
 /** Builds the release into the directory. */
-export async function buildRelease({
-  directory,
-  targets: chosen = targets,
-  downloadUrl = `file://${directory}`,
-  say,
-}: ReleaseOptions): Promise<void> {
+export async function buildRelease(options: ReleaseOptions): Promise<void> {
+  const { directory, targets: chosen = targets, downloadUrl = `file://${directory}`, say } = options;
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   for (const program of programs) {
     const built = new Map<string, ProgramFiles>();
     for (const target of chosen) {
       say(`${program.name} for ${target.name}`);
-      built.set(target.name, await buildForTarget(program, target, directory, say));
+      built.set(target.name, await buildForTarget(program, target, options));
     }
     const files = [...built.values()][0]!;
     await writeFormula(files, directory, chosen, downloadUrl, say);
@@ -57,8 +55,7 @@ export async function buildRelease({
 async function buildForTarget(
   program: Program,
   target: Target,
-  directory: string,
-  say: ReleaseOptions['say'],
+  { directory, compression = 6, say }: ReleaseOptions,
 ): Promise<ProgramFiles> {
   const executable = join(directory, `.${program.name}-${target.name}`);
   const packages = await buildSingleFile(program, executable, target);
@@ -71,11 +68,12 @@ async function buildForTarget(
     say('  not started: it does not run on this machine');
   }
   const name = archiveName(files, target);
-  await writeArchive(files, executable, directory, name);
+  await writeArchive(files, executable, join(directory, name), compression);
   const bill = await billOfMaterials(program, files.version, packages);
   await Bun.write(join(directory, `${name}.cdx.json`), bill);
   if (target.debian !== undefined) {
-    if (Bun.which('dpkg-deb')) await buildDebianPackage(files, executable, target.debian, directory);
+    if (Bun.which('dpkg-deb'))
+      await buildDebianPackage(files, executable, target.debian, directory, compression);
     else say('  no Debian package: dpkg-deb is not installed');
   }
   await rm(executable);
@@ -88,10 +86,9 @@ const archiveName = ({ program, version }: ProgramFiles, target: Target): string
 async function writeArchive(
   { program, files }: ProgramFiles,
   executable: string,
-  directory: string,
-  name: string,
+  folder: string,
+  compression: number,
 ): Promise<void> {
-  const folder = join(directory, name);
   await mkdir(join(folder, 'completions'), { recursive: true });
   const write = (path: string, content: string) => Bun.write(join(folder, path), content);
   await copyFile(executable, join(folder, program.name));
@@ -105,7 +102,8 @@ async function writeArchive(
     const unit = 'latchkey-server.service';
     await copyFile(join(root, 'deploy', unit), join(folder, unit));
   }
-  await $`tar -czf ${name}.tar.gz ${name}`.cwd(directory);
+  const name = basename(folder);
+  await $`tar -cf - ${name} | gzip -${compression} > ${name}.tar.gz`.cwd(dirname(folder));
   await rm(folder, { recursive: true });
 }
 

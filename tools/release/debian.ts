@@ -17,6 +17,7 @@ export async function buildDebianPackage(
   executable: string,
   architecture: string,
   target: string,
+  compression: number,
 ): Promise<string> {
   const { name, section, summary } = program;
   const isServer = program === server;
@@ -52,7 +53,7 @@ Description: ${summary}
   if (isServer) await putService(put);
   const file = join(target, `${name}_${version}_${architecture}.deb`);
   // gzip, because xz takes a minute for each package and saves a tenth of the size of an installation.
-  await $`dpkg-deb --root-owner-group -Zgzip --build ${tree} ${file}`.quiet();
+  await $`dpkg-deb --root-owner-group -Zgzip -z${compression} --build ${tree} ${file}`.quiet();
   await rm(tree, { recursive: true });
   return file;
 }

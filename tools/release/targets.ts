@@ -38,6 +38,7 @@ function target(
 /** The target whose files run on this machine. */
 export const hostTarget = (): Target | undefined => {
   const system = process.platform === 'darwin' ? 'macos' : process.platform;
-  const isMusl = process.platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime;
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  const isMusl = process.platform === 'linux' && header.glibcVersionRuntime === undefined;
   return targets.find(({ name }) => name === `${system}-${process.arch}${isMusl ? '-musl' : ''}`);
 };
