@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { $, spawn, spawnSync } from 'bun';
 import { publint } from 'publint';
+import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildPackages } from '../../tools/release/packages.ts';
 import { newPage } from '../support/browser.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
@@ -44,7 +45,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-const archive = (name: string): string => archives.find((path) => path.includes(`/${name}-0`))!;
+const archive = (name: string): string =>
+  archives.find((path) => path.endsWith(`/${name}-${cli.version}.tgz`))!;
 const npm = realpathSync(Bun.which('npm')!);
 
 /** Installs archives into an empty folder. Nothing is fetched: the packages need nothing. */

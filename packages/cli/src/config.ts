@@ -24,11 +24,16 @@ export interface Config {
   readonly overSsh: boolean;
   /** There is a screen on which a browser can open. */
   readonly hasScreen: boolean;
-  /** The proxy settings that Bun's fetch follows. */
+  /** The proxy settings that `fetch` follows. */
   readonly proxies: readonly ProxySetting[];
 }
 
 const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'];
+
+/** Bun follows proxy settings. Node does only if it is told to, from the versions on that have this flag. */
+const followsProxies = (setting: string | undefined): boolean =>
+  process.versions.bun !== undefined ||
+  (setting === '1' && process.allowedNodeEnvironmentFlags.has('--use-env-proxy'));
 
 /** Reads the environment. An empty variable counts as not set. */
 export function readConfig(): Config {
@@ -48,7 +53,7 @@ export function readConfig(): Config {
     dumbTerminal: value('TERM') === 'dumb',
     overSsh: isSet('SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY'),
     hasScreen: process.platform !== 'linux' || isSet('DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME'),
-    proxies: proxyNames.flatMap((name) => {
+    proxies: (followsProxies(value('NODE_USE_ENV_PROXY')) ? proxyNames : []).flatMap((name) => {
       const setting = value(name);
       return setting === undefined ? [] : [{ name, value: setting }];
     }),

@@ -241,7 +241,7 @@ function sessionCheck(ctx: Context, report: SessionReport | Failure): Check {
 const proxyCheck = (proxies: readonly ProxySetting[]): Check => ({
   name: 'Proxies',
   state: 'note',
-  text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none set',
+  text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none in use',
 });
 
 const withoutPassword = ({ name, value }: ProxySetting): ProxySetting => ({
