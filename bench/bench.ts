@@ -3,6 +3,7 @@
 
 import { costs } from './figures/costs.ts';
 import { forged } from './figures/forged.ts';
+import { heldPolls } from './figures/held-polls.ts';
 import { knownAddresses } from './figures/known-addresses.ts';
 import { me } from './figures/me.ts';
 import { memory } from './figures/memory.ts';
@@ -24,6 +25,7 @@ const figures: readonly Figure[] = [
   start,
   passkeyLogin,
   knownAddresses,
+  heldPolls,
 ];
 
 /** Figures without a promise. They are measured only by name. */

@@ -97,16 +97,21 @@ test('a login succeeds even if the server does not say who signed in', async () 
 });
 
 describe('Ctrl-C', () => {
-  /** A proxy to the service that interrupts the running command when a response of `path` is due, and holds that. */
+  /**
+   * A proxy to the service that interrupts the running command when the first successful response of `path` is due. It
+   * holds that response and all later ones of the path.
+   */
   function interrupter(path: string, holdMilliseconds: number) {
     let child: ReturnType<typeof spawn> | undefined;
+    let isInterrupted = false;
     const proxy = listener(async (request) => {
       const { pathname, search } = new URL(request.url);
       const body = request.method === 'GET' ? null : await request.text();
       const { method, headers } = request;
       const response = await fetch(service.url + pathname + search, { method, headers, body });
       if (child && response.ok && pathname.endsWith(path)) {
-        child.kill('SIGINT');
+        if (!isInterrupted) child.kill('SIGINT');
+        isInterrupted = true;
         await Bun.sleep(holdMilliseconds);
       }
       return response;

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
+  expireAccessToken,
   latchkey,
   listener,
   makeHostile,
@@ -42,7 +43,7 @@ describe('latchkey token', () => {
     await storeLogin(home, service.url, 'many@example.com');
     const store = storeOf(home, service.url);
     const stored = await store.read();
-    await store.put({ ...stored!, access_token_expires_at: 1 });
+    await expireAccessToken(home, service.url);
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => latchkey(home, 'token')));
     expect(outcomes.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
       Array.from({ length: 20 }, () => ({ code: 0, stderr: '' })),

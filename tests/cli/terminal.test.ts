@@ -118,6 +118,53 @@ test('Ctrl-C ends a login with status 130, removes its progress line and restore
   expect((await latchkey(home, 'token', '--server', service.url)).code).toBe(3);
 });
 
+test('a login that is cancelled leaves the existing login, and says so', async () => {
+  const home = newHome();
+  await storeLogin(home, service.url, 'kept@example.com');
+  const before = await Bun.file(home.credentialsFile).text();
+  const terminal = inTerminal(home, ['login']);
+  await terminal.shows(/Waiting for your/);
+  terminal.type(interrupt);
+  expect(await terminal.exited).toBe(130);
+  expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Your existing login is unchanged.\r\n');
+  expect(await Bun.file(home.credentialsFile).text()).toBe(before);
+});
+
+test('the code is copied to the clipboard on a machine with a screen, but not with --no-browser', async () => {
+  const home = newHome();
+  const copied = join(home.path, 'copied');
+  addCommand(home, 'pbcopy', '#!/bin/sh\nexit 1\n');
+  addCommand(home, 'xclip', `#!/bin/sh\necho "$@" >'${copied}'; cat >>'${copied}'\n`);
+  const screen = { DISPLAY: ':99', BROWSER: 'true', XDG_DATA_DIRS: home.path };
+  const interrupted = async (args: string[], env: Record<string, string>) => {
+    const terminal = inTerminal(home, args, env);
+    const [, code = ''] = await terminal.shows(/^\S*?([A-Z]{4}-[A-Z]{4})\S*\r$/m);
+    await terminal.shows(/Waiting for your/);
+    terminal.type(interrupt);
+    await terminal.exited;
+    return { code, reported: terminal.screen().includes('The code is on your clipboard.') };
+  };
+  expect((await interrupted(['login', '--no-browser'], screen)).reported).toBe(false);
+  expect((await interrupted(['login'], {})).reported).toBe(false);
+  expect(await Bun.file(copied).exists()).toBe(false);
+  const { code, reported } = await interrupted(['login'], screen);
+  expect(reported).toBe(true);
+  expect(await Bun.file(copied).text()).toBe(`-selection clipboard\n${code}`);
+});
+
+test('a key is pasted into a terminal as one line', async () => {
+  const terminal = inTerminal(newHome(), ['login', '--with-token']);
+  await terminal.shows(/Paste the key, and press Enter\./);
+  terminal.type('lk_ak_unknown\n');
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).toContain('does not accept this key.');
+  const waiting = inTerminal(newHome(), ['login', '--with-token']);
+  await waiting.shows(/Paste the key/);
+  waiting.type(interrupt);
+  expect(await waiting.exited).toBe(130);
+  expect(waiting.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
+});
+
 test('NO_COLOR turns off colour, a dumb terminal also progress and the QR code', async () => {
   const plain = inTerminal(newHome(), ['login'], { NO_COLOR: '1' });
   await plain.shows(/9:5\d left/);

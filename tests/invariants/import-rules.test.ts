@@ -55,7 +55,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['device', 'magic-links', 'passkeys']],
-  programs: [['access-keys']],
+  programs: [['access-keys', 'taken-over']],
   trust: [['signing-keys'], ['discovery', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],
   'app.ts': [['']],
@@ -215,11 +215,16 @@ const rules: Rule[] = [
     bad: { [`${server}sign-in/device/routes.ts`]: "import { Hono } from 'hono';" },
   },
   {
-    name: 'only config/environment.ts of the server and config.ts of the command line read the environment',
+    name: 'only config/environment.ts of the server, config.ts of the command line and environment.ts of the SDK read the environment',
     complaints: (files) =>
       productOf(files, 'packages/')
         .filter(
-          ({ path }) => path !== `${server}platform/config/environment.ts` && path !== `${cli}config.ts`,
+          ({ path }) =>
+            ![
+              `${server}platform/config/environment.ts`,
+              `${cli}config.ts`,
+              `${client}environment.ts`,
+            ].includes(path),
         )
         .filter(({ text, imports }) => {
           const code = withoutComments(text);
@@ -259,10 +264,11 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/index.ts`]: "export * from './sessions.ts';\nexport { a } from './a.ts';" },
   },
   {
-    name: 'the contract depends only on zod',
+    name: 'the contract depends only on zod, and on tr46 for domains',
     complaints: (files) =>
       productOf(files, 'packages/contract/')
         .flatMap(({ path, imports }) => imports.map((to) => ({ from: path, to })))
+        .filter(({ from, to }) => !(to === 'tr46' && from === 'packages/contract/src/domains.ts'))
         .filter(({ to }) => to !== 'zod' && !to.startsWith('packages/contract/src/'))
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { 'packages/contract/src/fields.ts': "import { isIP } from 'node:net';" },

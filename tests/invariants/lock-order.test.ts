@@ -27,6 +27,7 @@ describe('a transaction of a test service', () => {
     'select * from "event_chains" where "user_id" = (select "id" from "users" where "id" = \'-\' for key share) for no key update';
   const organization = 'select "id" from "organizations" where "slug" = \'-\' for no key update';
   const sessions = 'update "sessions" set "revoked_at" = 1 where "user_id" = \'-\'';
+  const declaration = 'select "name" from "declarations" where "name" = \'-\' for share';
   const address = 'select cast(pg_advisory_xact_lock(1, 1) as text)';
 
   test('a transaction that violates the lock order fails, even without contention', async () => {
@@ -36,6 +37,9 @@ describe('a transaction of a test service', () => {
       [[log, account], 'locks the account after its log'],
       [[account, address], 'locks an address after the account'],
       [[organization, account], 'locks an account after an organization'],
+      [[declaration, account], 'locks an account after a declaration'],
+      [[declaration, organization], 'locks an organization after a declaration'],
+      [[account, sessions, declaration], 'locks a declaration after writing what an account owns'],
       [
         ['update "magic_links" set "spent_at" = 1 where "id" = \'-\''],
         'changes a link before locking its address',
@@ -52,7 +56,7 @@ describe('a transaction of a test service', () => {
   });
 
   test('a transaction may take all locks in order', async () => {
-    await inTransaction(address, account, organization, sessions, log);
+    await inTransaction(address, account, organization, declaration, sessions, log);
     watched.requireKept();
   });
 });

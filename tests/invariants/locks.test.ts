@@ -12,11 +12,13 @@ import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts'
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
 import { startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
+import { revokeService } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data/personal-data.ts';
 import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support/account-scene.ts';
 import { type Ask, openApp, type TestApp } from '../support/app.ts';
 import { addMember, createOrganization } from '../support/organizations.ts';
+import { declareService } from '../support/services.ts';
 
 /** The time limit for a pair. A deadlock alone takes a second, and a lock wait times out after five. */
 const maxPairMs = 5_000;
@@ -360,6 +362,19 @@ const others: Record<string, Operation> = {
     run: (node, { email }) => operator(() => deleteAccount(node.ctx, email)),
     status: 200,
     leaves: accountGone,
+  },
+  'services create with a scope that another service had': {
+    run: async (node, { userId, key }, side) => {
+      const scopes = [{ name: `taken.${side}.${Bun.hash(userId)}`, sentence: 'Read' }];
+      const former = await declareService(node.ctx, { scopes });
+      await sql`UPDATE sessions SET scope = ${scopes[0]!.name} WHERE id = ${key.id} AND scope IS NULL`;
+      return operator(async () => {
+        await revokeService(node.ctx, former.id);
+        await declareService(node.ctx, { scopes });
+      });
+    },
+    status: 200,
+    leaves: event('key_removed', '%taken_over%'),
   },
   'add-member': {
     run: (node, { userId }) => operator(() => addMember(node.ctx, 'team', userId, 'member')),

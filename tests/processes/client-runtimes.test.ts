@@ -83,7 +83,7 @@ async function run(...command: string[]): Promise<Findings> {
 
 function expectPromisesKept(findings: Findings): void {
   expect(findings).toEqual({
-    firstPollAfterSeconds: [1.2],
+    secondsBetweenPolls: [],
     firstToken: true,
     email: 'suite@example.com',
     refreshesOf50: 1,

@@ -20,36 +20,44 @@ const [firstBlock = ''] = codeBlocks(guide);
 const startDeadlineMs = 15_000;
 const maxGuideLines = 20;
 
+const owner = 'ada@example.com';
+
 let service: TestService;
 let serviceKey: string;
-/** What Latchkey says about a token, beyond what it knows by itself. */
-const facts = new Map<string, Record<string, unknown>>();
 let isUnavailable = false;
 
-/** Passes introspection on to the service and adds the facts. */
+/** Passes introspection on to the service unless that is to be unavailable. */
 const latchkey = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   fetch: async (request) => {
     if (isUnavailable) return new Response('out of order', { status: 503, headers: { 'Retry-After': '7' } });
-    const text = await request.text();
-    const answer = await fetch(service.url + new URL(request.url).pathname, {
+    return fetch(service.url + new URL(request.url).pathname, {
       method: request.method,
       headers: request.headers,
-      body: text,
+      body: await request.text(),
     });
-    const body = (await answer.json()) as { active: boolean };
-    const headers = { 'X-Request-Id': answer.headers.get('X-Request-Id') ?? '' };
-    const more = facts.get(new URLSearchParams(text).get('token') ?? '');
-    return Response.json(body.active ? { ...body, ...more } : body, { status: answer.status, headers });
   },
 });
 
 beforeAll(async () => {
   mkdirSync(directory, { recursive: true });
   service = await startService();
-  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects');
+  // As in the guide.
+  const { stdout } = await operator(
+    ...['services', 'create', 'projects', '--resource', 'https://projects.example'],
+    ...['--scope', 'projects:read=See your projects'],
+    ...['--scope', 'projects:write=Change and delete your projects'],
+  );
   serviceKey = stdout.trim().split('\n').at(-1)!;
+  await loginByMail(service.url, owner);
+  for (const [slug, role] of [
+    ['acme', 'owner'],
+    ['bolt', 'member'],
+  ] as const) {
+    await operator('organizations', 'create', '--slug', slug, '--name', slug);
+    await operator('organizations', 'add-member', '--slug', slug, '--email', owner, '--role', role);
+  }
 });
 
 afterAll(async () => {
@@ -57,6 +65,12 @@ afterAll(async () => {
   latchkey.stop(true);
   await service.stop();
 });
+
+async function operator(...args: string[]) {
+  const result = await runOperator(service.env, ...args);
+  if (result.code !== 0) throw new Error(result.stderr);
+  return result;
+}
 
 /** All blocks in TypeScript. */
 function codeBlocks(text: string): string[] {
@@ -111,21 +125,30 @@ async function startProgram(command: readonly string[], server: string): Promise
   return { url, stop };
 }
 
-const organizations = [
-  { id: 'org_a', slug: 'acme', role: 'owner' },
-  { id: 'org_b', slug: 'bolt', role: 'member' },
-];
+/** The access token of a recent sign-in, which may do everything. */
+const recentToken = async (): Promise<string> => (await loginByMail(service.url, owner)).access_token;
 
-/** The access token of a new sign-in, about which Latchkey says this. */
-async function tokenWith(members: Record<string, unknown>): Promise<string> {
-  const { access_token } = await loginByMail(service.url, 'ada@example.com');
-  facts.set(access_token, members);
-  return access_token;
+/** The organizations as a service sees them. */
+const organizations = ['personal', 'acme', 'bolt'].map((slug) => ({
+  id: expect.stringMatching(/^org_/),
+  slug: slug === 'personal' ? expect.stringMatching(/^ada-/) : slug,
+  role: slug === 'bolt' ? 'member' : 'owner',
+}));
+
+/** A key that is restricted to a deployment. */
+async function restrictedKey(): Promise<string> {
+  const body = {
+    name: 'deployments',
+    scope: 'projects:read',
+    authorization_details: [{ type: 'deployment' }],
+    expires_in: 3600,
+  };
+  return (await apiAt(service.url).call('createKey', { accessToken: await recentToken(), body })).key;
 }
 
 /** The access token of a device, which is never a recent sign-in. Without a scope it may do everything. */
 async function deviceToken(scope?: string): Promise<string> {
-  const { access_token: accessToken } = await loginByMail(service.url, 'ada@example.com');
+  const accessToken = await recentToken();
   const api = apiAt(service.url);
   const body = scope === undefined ? {} : { scope };
   const { device_code, user_code } = await api.call('startDeviceAuthorization', { body });
@@ -154,7 +177,7 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
   const remove = (slug: string, token: string) =>
     ask(url, 'DELETE', `/organizations/${slug}/projects`, token);
   try {
-    const token = await tokenWith({ organizations });
+    const token = await recentToken();
     const listed = await list(token);
     expect([listed.status, listed.body]).toEqual([
       200,
@@ -182,7 +205,7 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
       expect(challenge).toStartWith('Bearer realm="latchkey", error="invalid_token"');
     }
 
-    const narrow = await tokenWith({ scope: 'projects:read', organizations });
+    const narrow = await deviceToken('projects:read organizations');
     expect((await list(narrow)).status).toBe(200);
     const refused = await remove('acme', narrow);
     expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope']);
@@ -198,13 +221,12 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
     expect([stepUp.status, stepUp.body.error]).toEqual([401, 'insufficient_user_authentication']);
     expect(stepUp.challenge).toEndWith('max_age="900"');
 
-    const restricted = await tokenWith({ authorization_details: [{ type: 'deployment' }] });
-    const { status, body } = await list(restricted);
+    const { status, body } = await list(await restrictedKey());
     expect([status, body.error]).toEqual([403, 'insufficient_scope']);
     expect(body.error_description).toContain('deployment');
 
     isUnavailable = true;
-    const unasked = await list(await tokenWith({}));
+    const unasked = await list(await recentToken());
     expect([unasked.status, unasked.retryAfter, unasked.body.error]).toEqual([
       503,
       '7',

@@ -87,7 +87,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         [['users', 'disable', 'nobody@example.com'], 'no account'],
         [['users', 'explode', 'nobody@example.com'], 'unknown command'],
         [['services', 'create', ' '], 'The name must be'],
-        [['services', 'revoke', 'svc_unknown'], 'no active service key'],
+        [['services', 'revoke', 'svc_unknown'], 'no active service'],
       ];
       for (const [args, sentence] of wrong) {
         const { code, stderr } = await operator(...args);
@@ -137,13 +137,13 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const introspect = () => request(service.url, 'POST', '/introspect', { json: { token: 'x' }, headers });
       expect(await introspect()).toEqual({ status: 200, body: { active: false } });
 
-      const list = await operator('services', 'list');
+      const list = await operator('services', 'list', '--json');
       expect(list.stdout).not.toContain(secret!);
       expect(JSON.parse(list.stdout)).toMatchObject({ id, name: 'Sessions service', revoked_at: null });
       expect((await operator('services', 'revoke', id!)).code).toBe(0);
       expect((await introspect()).status).toBe(401);
       expect(await operator('services', 'revoke', id!)).toMatchObject({ code: 1 });
-      expect(JSON.parse((await operator('services', 'list')).stdout).revoked_at).toBeString();
+      expect(JSON.parse((await operator('services', 'list', '--json')).stdout).revoked_at).toBeString();
     });
 
     test('a rotated signing key is published before it signs', async () => {

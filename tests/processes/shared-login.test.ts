@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
+import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
@@ -92,7 +93,7 @@ async function share(lock: keyof typeof variants): Promise<void> {
       const lostBefore = proxy.lost.answers;
       const workers = Array.from({ length: processes }, () => start());
       expect(await Promise.all(workers.map((worker) => worker.hear()))).toEqual(workers.map(() => 'ready'));
-      while ((await stored.read())!.access_token_expires_at > Date.now()) await Bun.sleep(20);
+      while ((await storedSession(stored)).access_token_expires_at > Date.now()) await Bun.sleep(20);
       for (const worker of workers) worker.say('go');
       for (const worker of workers.slice(0, killedOfThem)) {
         setTimeout(() => worker.signal('SIGKILL'), random() * killedWithinMs);
@@ -117,7 +118,7 @@ async function share(lock: keyof typeof variants): Promise<void> {
     proxy.mend();
     expect([await last.hear(), await last.ask('go')]).toEqual(['ready', 'ok']);
     expect(await last.finish()).toBe('');
-    const token = (await stored.read())!.access_token;
+    const token = (await storedSession(stored)).access_token;
     const { body: list } = await request(service.url, 'GET', '/sessions', { token });
     expect(list.sessions).toHaveLength(1);
     const database = new Database(join(service.directory, 'latchkey.db'), { readonly: true });

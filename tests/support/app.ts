@@ -4,7 +4,7 @@
 import { describe } from 'bun:test';
 import { join } from 'node:path';
 import { type Api, createApi } from '@latchkey/client/api';
-import { startDeviceLogin } from '@latchkey/client/device-login';
+import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/device-login';
 import type { ServiceRight } from '@latchkey/contract/services';
 import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
@@ -24,11 +24,11 @@ import { createRateLimiter } from '../../packages/server/src/platform/rate-limit
 import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/rules.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
-import { createServiceKey } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
+import { declareService } from './services.ts';
 
 export interface Answer {
   readonly status: number;
@@ -67,7 +67,11 @@ export interface Tokens {
   readonly refresh_token: string;
   readonly expires_in: number;
   readonly token_type: string;
+  readonly scope?: string | undefined;
 }
+
+/** What the tokens of a device may do. */
+type DeviceAccess = Pick<DeviceLoginOptions, 'scope' | 'resource'>;
 
 export interface TestApp {
   readonly app: App;
@@ -92,10 +96,12 @@ export interface TestApp {
   /** Signs in by mail. */
   login(email?: string): Promise<Tokens>;
   /** Signs a program in by the device flow. `approver`: the tokens of a recent sign-in in a browser. */
-  deviceLogin(approver: Tokens): Promise<Tokens>;
+  deviceLogin(approver: Tokens, access?: DeviceAccess): Promise<Tokens>;
   /** The `Authorization` header of a service with a new service key and these rights. */
   serviceAuthorization(...rights: ServiceRight[]): Promise<string>;
   sweep(): Promise<number>;
+  /** Ends what waits for something, as SIGTERM does. */
+  stopWaiting(): void;
   close(): Promise<void>;
 }
 
@@ -141,6 +147,7 @@ export async function openApp(
   const { db } = lockOrder;
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
+  const stop = new AbortController();
   const metrics = createMetrics(rateLimitNames);
   const ring = parseKeyRing(keys);
   const ctx: Context = {
@@ -158,6 +165,7 @@ export async function openApp(
     clock: () => Date.now() + offset.ms,
     random: systemRandom,
     wakeMailWorker: () => worker?.wake(),
+    stopping: stop.signal,
   };
   const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
@@ -241,17 +249,16 @@ export async function openApp(
     return tokenSet.parse(await api.call('verifyMagicLink', { body: { token: mail?.token ?? '' } }));
   };
 
-  const deviceLogin: TestApp['deviceLogin'] = async (approver) => {
-    const started = await startDeviceLogin(api, { clock: { now: ctx.clock, sleep: async () => {} } });
+  const deviceLogin: TestApp['deviceLogin'] = async (approver, access = {}) => {
+    const clock = { now: ctx.clock, sleep: async () => {} };
+    const started = await startDeviceLogin(api, { clock, ...access });
     const body = { user_code: started.userCode };
     await api.call('approveDevice', { accessToken: approver.access_token, body });
     return started.tokens();
   };
 
   const serviceAuthorization: TestApp['serviceAuthorization'] = async (...rights) => {
-    const { id, secret } = await createServiceKey(ctx, 'test service');
-    await db.single.run(`UPDATE service_keys SET rights = '${rights.join(' ')}' WHERE id = '${id}'`, []);
-    return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+    return (await declareService(ctx, { name: 'test service', rights })).authorization;
   };
 
   const test: TestApp = {
@@ -272,6 +279,7 @@ export async function openApp(
     login,
     deviceLogin,
     serviceAuthorization,
+    stopWaiting: () => stop.abort(),
     sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
     close: async () => {
       await db.close();

@@ -8,6 +8,7 @@ import { fileStorage } from '@latchkey/client/file-storage';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from './cleanup.ts';
+import { storedSession } from './client.ts';
 import { apiAt, loginByMail } from './http.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -120,9 +121,7 @@ export async function storeLogin(home: Home, url: string, email: string, server 
 /** Makes the stored access token look expired. */
 export async function expireAccessToken(home: Home, server: string): Promise<void> {
   const store = storeOf(home, server);
-  const login = await store.read();
-  if (!login) throw new Error(`no login for ${server}`);
-  await store.put({ ...login, access_token_expires_at: 1 });
+  await store.put({ ...(await storedSession(store)), access_token_expires_at: 1 });
 }
 
 /** Adds a script to the path of a home. */

@@ -72,7 +72,7 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
   setTimeout(() => controller.abort(), 50);
 
   const findings = {
-    firstPollAfterSeconds: waits,
+    secondsBetweenPolls: waits,
     firstToken: first === tokens.access_token,
     email: (await session.call('getProfile')).email,
     refreshesOf50,

@@ -4,7 +4,7 @@ import { type Api, createApi } from '@latchkey/client/api';
 import {
   type CredentialStore,
   credentialStore,
-  type StoredLogin,
+  type StoredSession,
   tokenMembers,
 } from '@latchkey/client/credentials';
 import { LatchkeyError } from '@latchkey/client/errors';
@@ -28,12 +28,19 @@ export const clockOf = (test: TestApp): Clock => ({
   sleep: async (milliseconds) => test.pass(milliseconds / 1000),
 });
 
-export const loginOf = (server: string, tokens: Tokens, now: number): StoredLogin => ({
+export const loginOf = (server: string, tokens: Tokens, now: number): StoredSession => ({
   server,
   user: { id: 'usr_ada', email: 'ada@example.com' },
   logged_in_at: new Date(now).toISOString(),
   ...tokenMembers({ ...tokens, token_type: 'Bearer' }, now),
 });
+
+/** The stored login, which must be a session. */
+export async function storedSession(store: CredentialStore): Promise<StoredSession> {
+  const login = await store.read();
+  if (!login || login.kind === 'key') throw new Error(`no session is stored for ${store.server}`);
+  return login;
+}
 
 /** A credential store in memory that contains a login with these tokens. */
 export async function storeWith(test: TestApp, tokens: Tokens): Promise<CredentialStore> {

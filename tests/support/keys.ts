@@ -1,8 +1,6 @@
 // Keys, and the scopes and resources of services that they can be limited to.
 
-import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
-import { join } from 'node:path';
 import type { CreatedKey, NewKey } from '@latchkey/contract/keys';
 import { outcome } from './account.ts';
 import type { TestApp, Tokens } from './app.ts';
@@ -21,24 +19,13 @@ export async function createdKey(
   return answer.body;
 }
 
-/** Stores that a service declares a scope, with its sentence, or a resource, without one. */
-export const declare = (app: TestApp, service: string, name: string, sentence?: string) =>
-  app.ctx.db.single.run(
-    sentence === undefined
-      ? `INSERT INTO declarations (kind, name, service_id) VALUES ('resource', '${name}', '${service}')`
-      : `INSERT INTO declarations (kind, name, service_id, sentence) VALUES ('scope', '${name}', '${service}', '${sentence}')`,
-    [],
-  );
-
-/** Gives a running service on SQLite another service, whose scopes and resource a key can be limited to. */
-export async function declareTickets({ directory, env }: TestService): Promise<void> {
-  const { stdout } = await runOperator(env, 'services', 'create', 'Tickets');
-  const [id] = /svc_[\w-]{22}/.exec(stdout) ?? [];
-  const store = new Database(join(directory, 'latchkey.db'));
-  store.run('PRAGMA busy_timeout = 5000');
-  const insert = 'INSERT INTO declarations (kind, name, service_id, sentence) VALUES (?, ?, ?, ?)';
-  store.run(insert, ['scope', 'tickets:read', id!, 'Read the tickets of your organizations']);
-  store.run(insert, ['scope', 'tickets:write', id!, 'Create, change and close tickets in your name']);
-  store.run(insert, ['resource', 'https://tickets.example/api', id!, null]);
-  store.close();
+/** Registers a service with a running Latchkey, whose scopes and resource a key can be limited to. */
+export async function declareTickets({ env }: TestService): Promise<void> {
+  const options = [
+    ...['--resource', 'https://tickets.example/api'],
+    ...['--scope', 'tickets:read=Read the tickets of your organizations'],
+    ...['--scope', 'tickets:write=Create, change and close tickets in your name'],
+  ];
+  const { code, stderr } = await runOperator(env, 'services', 'create', 'Tickets', ...options);
+  if (code !== 0) throw new Error(stderr);
 }

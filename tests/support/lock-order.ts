@@ -14,6 +14,8 @@ const addressLock = /pg_advisory_xact_lock\(/;
 const challengeWrite = /^insert into "spent_challenges"/;
 const accountWrite = /^(?:insert into|update|delete from) "users"/;
 const organizationLock = /^select .* from "organizations" .* for (?:no key )?update/s;
+const declarationLock =
+  /^(?:select .* from "declarations" .* for (?:no key update|share)|insert into "declarations"|update "declarations")/s;
 /** The first lock clause after the table applies to it. */
 const accountRead = /from "users".*? for (update|no key update|key share)/s;
 
@@ -21,6 +23,9 @@ interface Held {
   address: boolean;
   account: 'no' | 'shared' | 'exclusive';
   organization: boolean;
+  declaration: boolean;
+  /** It has written rows of an account. */
+  owned: boolean;
   /** It locks the log only if that is free, so it never waits. */
   freeLog: boolean;
 }
@@ -37,12 +42,22 @@ function complaintAbout(text: string, held: Held): string | undefined {
   if (mode !== undefined && held.account !== 'exclusive') {
     if (mode !== 'key share' && held.account === 'shared') return 'locks the account after its log';
     if (held.organization) return 'locks an account after an organization';
+    if (held.declaration) return 'locks an account after a declaration';
     held.account = mode === 'key share' ? 'shared' : 'exclusive';
   }
-  if (organizationLock.test(text)) held.organization = true;
+  if (organizationLock.test(text)) {
+    if (held.declaration) return 'locks an organization after a declaration';
+    held.organization = true;
+  }
+  if (declarationLock.test(text)) {
+    if (held.owned) return 'locks a declaration after writing what an account owns';
+    held.declaration = true;
+  }
   if (freeLogLock.test(text)) held.freeLog = true;
-  if (owned.test(text) && held.account !== 'exclusive')
-    return 'writes what an account owns before locking it';
+  if (owned.test(text)) {
+    if (held.account !== 'exclusive') return 'writes what an account owns before locking it';
+    held.owned = true;
+  }
   if (logWrite.test(text) && held.account === 'no' && !held.freeLog) {
     return 'writes to the log of an account before locking the account';
   }
@@ -60,7 +75,14 @@ export function withLockOrder(db: Database): LockOrder {
   if (db.dialect !== 'postgres') return { db, requireKept: () => undefined };
   const complaints = new Set<string>();
   const watched = (tx: Executor): Executor => {
-    const held: Held = { address: false, account: 'no', organization: false, freeLog: false };
+    const held: Held = {
+      address: false,
+      account: 'no',
+      organization: false,
+      declaration: false,
+      owned: false,
+      freeLog: false,
+    };
     return {
       dialect: tx.dialect,
       run: (text, values) => {

@@ -62,6 +62,17 @@ export async function play(transcript: string, { addresses, service }: Servers):
     remember: (name = '', pattern = '') => {
       env = { ...env, [name]: new RegExp(pattern).exec(last.stdout)?.[0] ?? '' };
     },
+    /** `browser-token NAME ADDRESS`: keeps the access token of a recent sign-in as a variable. */
+    'browser-token': async (name = '', email = '') => {
+      env = { ...env, [name]: (await loginByMail(service.url, email)).access_token };
+    },
+    /** `key NAME ADDRESS SCOPE…`: creates a key and keeps it as a variable. */
+    key: async (name = '', email = '', ...scope) => {
+      const { access_token: accessToken } = await loginByMail(service.url, email);
+      const body = { name, scope: scope.join(' '), expires_in: 86_400 };
+      const { key } = await apiAt(service.url).call('createKey', { accessToken, body });
+      env = { ...env, [name]: key };
+    },
     wait: (seconds) => Bun.sleep(Number(seconds) * 1000),
   };
 
@@ -101,8 +112,8 @@ function settled(text: string, home: string, addresses: Readonly<Record<string, 
   return result
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/\d{4}-\d\d-\d\d \d\d:\d\d/g, 'TIME')
-    .replace(/\b(usr|ses|pk|org)_[\w-]+/g, '$1_ID')
-    .replace(/\blk_at_[\w-]+/g, 'lk_at_TOKEN')
+    .replace(/\b(usr|ses|pk|org|key)_[\w-]+/g, '$1_ID')
+    .replace(/\blk_(at|ak)_[\w-]+/g, 'lk_$1_TOKEN')
     .replace(/\b[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}\b/g, 'BCDF-GHJK')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'REQUEST')
     .replace(/("request_id":\s*)"[^"]*"/g, '$1"REQUEST"')

@@ -11,6 +11,10 @@ export interface ProxySetting {
 export interface Config {
   /** `LATCHKEY_SERVER` */
   readonly server: string | undefined;
+  /** `LATCHKEY_ACCOUNT` */
+  readonly account: string | undefined;
+  /** `LATCHKEY_TOKEN`: an access token or key in the place of a stored login. Never stored, printed only by `token`. */
+  readonly token: string | undefined;
   /** `LATCHKEY_CREDENTIALS` */
   readonly credentials: string | undefined;
   readonly home: string;
@@ -45,6 +49,8 @@ export function readConfig(): Config {
   const configHome = configured !== undefined && isAbsolute(configured) ? configured : join(home, '.config');
   return {
     server: value('LATCHKEY_SERVER'),
+    account: value('LATCHKEY_ACCOUNT'),
+    token: value('LATCHKEY_TOKEN'),
     credentials: value('LATCHKEY_CREDENTIALS'),
     home,
     credentialsFile: join(configHome, 'latchkey', 'credentials.json'),

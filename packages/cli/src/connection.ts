@@ -1,24 +1,59 @@
 import { type Api, createApi, isLoopbackHost, serverOrigin } from '@latchkey/client/api';
-import { type CredentialStore, credentialStore } from '@latchkey/client/credentials';
+import {
+  type CredentialDocument,
+  type CredentialStore,
+  credentialStore,
+  emptyDocument,
+  loginNamed,
+  loginsAt,
+  type ServerLogins,
+} from '@latchkey/client/credentials';
 import { LatchkeyError } from '@latchkey/client/errors';
 import { openSession, type Session } from '@latchkey/client/session';
+import { openTokenSession } from '@latchkey/client/token-session';
 import manifest from '../package.json' with { type: 'json' };
+import { accountName } from './account-name.ts';
 import type { ProxySetting } from './config.ts';
 import type { Context } from './context.ts';
-import { UsageError } from './exit.ts';
+import { type CredentialKind, UsageError } from './exit.ts';
 import { openStorage, type Place } from './storage.ts';
 
 /** Where the server's address comes from. */
 export type ServerSource = 'option' | 'environment' | 'last_login' | 'default';
 
-/** A server and what is stored for it. */
-export interface Connection {
+/** Where the address of the server comes from, for people. */
+export const sources: Readonly<Record<ServerSource, string>> = {
+  option: 'from --server',
+  environment: 'from LATCHKEY_SERVER',
+  last_login: 'last signed in to',
+  default: 'the default',
+};
+
+interface Target {
   readonly server: string;
   readonly source: ServerSource;
-  readonly place: Place;
-  readonly store: CredentialStore;
+}
+
+/** A server, and what to send to it. */
+export interface Connection extends Target {
+  readonly credential: CredentialKind;
   readonly api: Api;
   readonly session: Session;
+  /** Undefined with `LATCHKEY_TOKEN`: nothing stored is then read or written. */
+  readonly stored: Stored | undefined;
+}
+
+/** What is stored for the server. */
+export interface Stored {
+  readonly place: Place;
+  /** The login that the command uses: `--account`, `LATCHKEY_ACCOUNT`, or the one in use. */
+  readonly store: CredentialStore;
+  /** All logins, as they were when the command began. */
+  readonly held: ServerLogins;
+}
+
+export interface StoredConnection extends Connection {
+  readonly stored: Stored;
 }
 
 export const defaultServer = 'http://localhost:8787';
@@ -28,10 +63,74 @@ export const defaultServer = 'http://localhost:8787';
  * in this order. Sends nothing yet.
  * @throws {UsageError} also for plain http to another machine; {LatchkeyError} if the credentials cannot be read
  */
-export async function connect(ctx: Context): Promise<Connection> {
-  const configured = configuredServer(ctx);
+export function connect(ctx: Context): Promise<Connection> {
+  const { token } = ctx.config;
+  return token === undefined ? connectStored(ctx) : connectWithToken(ctx, token);
+}
+
+/**
+ * The same, for commands that need a stored login.
+ * @throws {UsageError} also with `LATCHKEY_TOKEN`
+ */
+export async function connectStored(ctx: Context): Promise<StoredConnection> {
+  if (ctx.config.token !== undefined) {
+    throw new UsageError(
+      'LATCHKEY_TOKEN is set, so stored logins are neither read nor written.',
+      'Unset it to use this command.',
+    );
+  }
   const place = await openStorage(ctx.config);
-  const { server, source } = configured ?? (await rememberedServer(place));
+  return openStored(ctx, place, await place.storage.read());
+}
+
+/** The same as if nothing were stored, for credentials that cannot be read. */
+export async function connectWithoutLogins(ctx: Context): Promise<StoredConnection> {
+  return openStored(ctx, await openStorage(ctx.config), emptyDocument);
+}
+
+function openStored(ctx: Context, place: Place, document: CredentialDocument): StoredConnection {
+  const target = configuredServer(ctx) ?? rememberedServer(document, place);
+  const api = openApi(ctx, target.server);
+  const held = loginsAt(document, target.server);
+  const store = credentialStore(place.storage, target.server, accountName(ctx, held));
+  const stored: Stored = { place, store, held };
+  const credential: CredentialKind = loginNamed(held, store.account)?.kind ?? 'session';
+  const hasOtherLogins = Object.keys(held.logins).some((name) => name !== store.account);
+  ctx.onConnect({ server: target.server, credential, store, hasOtherLogins });
+  return { ...target, credential, api, session: openSession({ api, store }), stored };
+}
+
+async function connectWithToken(ctx: Context, token: string): Promise<Connection> {
+  if (ctx.account !== undefined) {
+    throw new UsageError(
+      '--account names a stored login, but LATCHKEY_TOKEN is set.',
+      'Leave out --account, or unset LATCHKEY_TOKEN.',
+    );
+  }
+  const target = configuredServer(ctx);
+  if (!target) {
+    throw new UsageError(
+      'LATCHKEY_TOKEN is only sent to a server that is named.',
+      'Name the server with --server or LATCHKEY_SERVER.',
+    );
+  }
+  const api = openApi(ctx, target.server);
+  const session = tokenSession(api, token);
+  const credential: CredentialKind = 'token';
+  ctx.onConnect({ server: target.server, credential, store: undefined, hasOtherLogins: false });
+  return { ...target, credential, api, session, stored: undefined };
+}
+
+function tokenSession(api: Api, token: string): Session {
+  try {
+    return openTokenSession({ api, token });
+  } catch {
+    throw new UsageError('LATCHKEY_TOKEN is not a token.', 'Set it to an access token or a key.');
+  }
+}
+
+/** @throws {UsageError} for plain http to another machine */
+function openApi(ctx: Context, server: string): Api {
   if (isExposed(server, ctx.config.proxies)) {
     const description = `The connection to ${server} is not encrypted: others on the network can read your credentials.`;
     if (!ctx.insecureHttp && !isLoopbackHost(new URL(server).hostname)) {
@@ -41,23 +140,25 @@ export async function connect(ctx: Context): Promise<Connection> {
       `latchkey: Warning: ${description}`,
     ]);
   }
-  const store = credentialStore(place.storage, server);
-  const api = createApi({ server, userAgent, insecureHttp: ctx.insecureHttp });
-  ctx.onConnect(store);
-  return { server, source, place, store, api, session: openSession({ api, store }) };
+  return createApi({ server, userAgent, insecureHttp: ctx.insecureHttp });
 }
 
 /** The command that signs in to the same server. */
-export const loginCommand = ({ server, insecureHttp }: Pick<Context, 'server' | 'insecureHttp'>): string =>
+export const loginCommand = ({
+  server,
+  account,
+  insecureHttp,
+}: Pick<Context, 'server' | 'account' | 'insecureHttp'>): string =>
   [
     'latchkey login',
     ...(server === undefined ? [] : [`--server ${server}`]),
+    ...(account === undefined ? [] : [`--account ${account}`]),
     ...(insecureHttp ? ['--insecure-http'] : []),
   ].join(' ');
 
 const userAgent = `latchkey/${manifest.version} (${process.platform}; ${process.arch})`;
 
-function configuredServer({ server, config }: Context): Pick<Connection, 'server' | 'source'> | undefined {
+function configuredServer({ server, config }: Context): Target | undefined {
   const [name, address, source] =
     server === undefined
       ? (['LATCHKEY_SERVER', config.server, 'environment'] as const)
@@ -83,8 +184,7 @@ function serverAddress(address: string): string {
   return isLoopbackHost(new URL(encrypted).hostname) ? serverOrigin(`http://${address}`) : encrypted;
 }
 
-async function rememberedServer({ storage }: Place): Promise<Pick<Connection, 'server' | 'source'>> {
-  const { current_server: current } = await storage.read();
+function rememberedServer({ current_server: current }: CredentialDocument, { storage }: Place): Target {
   if (current === null) return { server: defaultServer, source: 'default' };
   try {
     return { server: serverOrigin(current), source: 'last_login' };

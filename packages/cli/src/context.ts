@@ -1,17 +1,32 @@
 import type { CredentialStore } from '@latchkey/client/credentials';
 import type { Config } from './config.ts';
+import type { CredentialKind } from './exit.ts';
 import type { Output } from './output.ts';
+import type { TextSource } from './text-input.ts';
+
+/** What a command talks to, and with what. */
+export interface Connected {
+  readonly server: string;
+  readonly credential: CredentialKind;
+  /** Undefined with `LATCHKEY_TOKEN`. */
+  readonly store: CredentialStore | undefined;
+  /** Whether other accounts of the server have a login here. */
+  readonly hasOtherLogins: boolean;
+}
 
 /** Everything a command works with. */
 export interface Context {
   readonly config: Config;
   readonly output: Output;
+  readonly stdin: TextSource;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   /** `--server` */
   readonly server: string | undefined;
+  /** `--account` */
+  readonly account: string | undefined;
   /** `--insecure-http` */
   readonly insecureHttp: boolean;
-  /** Called with the store of the server that the command talks to, for the message if it fails. */
-  readonly onConnect: (store: CredentialStore) => void;
+  /** For the message if the command fails. */
+  readonly onConnect: (connected: Connected) => void;
 }

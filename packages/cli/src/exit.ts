@@ -31,6 +31,16 @@ export class ReportedError extends Error {
   }
 }
 
+/** The server does not accept a key that is about to be stored. Nothing has been stored. */
+export class KeyRefused extends Error {
+  readonly requestId: string | undefined;
+
+  constructor(server: string, requestId: string | undefined) {
+    super(`${server} does not accept this key.`);
+    this.requestId = requestId;
+  }
+}
+
 /** The person pressed Ctrl-C. The message says in one sentence what that leaves behind. */
 export class Cancelled extends Error {}
 
@@ -49,9 +59,9 @@ export async function cancellable<T>(sentence: string, work: () => Promise<T>): 
  */
 export async function withCancellation(error: unknown, store: CredentialStore | undefined): Promise<unknown> {
   if (!hasCode(error, 'aborted')) return error;
-  const stored = await store?.read().catch(() => null);
+  const login = await store?.read().catch(() => null);
   return new Cancelled(
-    stored?.refresh_started_at === undefined
+    !login || login.kind === 'key' || login.refresh_started_at === undefined
       ? 'Cancelled. Nothing was changed.'
       : 'Cancelled while your session was being refreshed. A later command completes that; after 10 minutes, you may have to sign in again.',
   );
@@ -68,6 +78,9 @@ export interface Failure {
   readonly retryAfterSeconds?: number | undefined;
 }
 
+/** What a command sends: a stored session or key, or `LATCHKEY_TOKEN`. */
+export type CredentialKind = 'session' | 'key' | 'token';
+
 /** How the program was called, so that hints can be copied as they are. */
 export interface Invocation {
   /** `latchkey login`, with `--server` if that was given. */
@@ -76,6 +89,10 @@ export interface Invocation {
   readonly command: string;
   /** The server that the command talks to, once that is known. */
   readonly server?: string | undefined;
+  /** What the command sends to it. */
+  readonly credential: CredentialKind;
+  /** Whether other accounts of the server have a login here. */
+  readonly hasOtherLogins: boolean;
 }
 
 /** Translates any error into what is printed. */
@@ -86,6 +103,11 @@ export function failureOf(error: unknown, invocation: Invocation): Failure {
   }
   if (error instanceof Cancelled) {
     return { status: exitStatus.interrupted, code: 'aborted', message: error.message };
+  }
+  if (error instanceof KeyRefused) {
+    const { message, requestId } = error;
+    const hint = 'It has expired, was removed, or is for another server. Nothing was changed.';
+    return { status: exitStatus.refused, code: 'invalid_token', message, hint, requestId };
   }
   if (!(error instanceof LatchkeyError)) {
     const message = `Unexpected error: ${error instanceof Error ? error.message : String(error)}`;
@@ -122,7 +144,7 @@ function statusOf(error: LatchkeyError): number {
 /** The error's message, or another one where the service's is for developers. */
 function messageOf(
   { code, message, requestId }: LatchkeyError,
-  { server = 'The server' }: Invocation,
+  { server = 'The server', credential }: Invocation,
 ): string {
   switch (code) {
     case 'access_denied':
@@ -132,7 +154,7 @@ function messageOf(
     case 'account_disabled':
       return 'This account has been disabled.';
     case 'invalid_token':
-      return `${server} no longer accepts this session.`;
+      return refusedCredential[credential](server);
     case 'temporarily_unavailable':
       // Without a request ID it comes from a proxy, and its message names the server.
       return requestId === undefined ? message : `${server} is temporarily unavailable.`;
@@ -141,16 +163,35 @@ function messageOf(
   }
 }
 
-const kept = 'Your stored sessions are kept.';
+const refusedCredential: Readonly<Record<CredentialKind, (server: string) => string>> = {
+  session: (server) => `${server} no longer accepts this session.`,
+  key: (server) => `${server} no longer accepts the key of this login.`,
+  token: (server) => `${server} does not accept the token in LATCHKEY_TOKEN.`,
+};
+
+const refusedCredentialHint: Readonly<Record<CredentialKind, (login: string) => string>> = {
+  session: (login) => `It was ended elsewhere, or not used for too long. Sign in again with \`${login}\`.`,
+  key: (login) => `It has expired or was removed. Sign in again with \`${login}\`.`,
+  token: () =>
+    'It has expired, was revoked, or is for another server. Set LATCHKEY_TOKEN to a new one, or unset it.',
+};
+
+const kept = 'Your stored logins are kept.';
+
+/** The advice, with what matters to a person who has a stored login. */
+const keeping = (advice: string, { credential }: Invocation): string =>
+  credential === 'token' ? advice : `${advice} ${kept}`;
 
 function hintOf(error: LatchkeyError, invocation: Invocation): string {
-  const { login, command } = invocation;
+  const { login, command, credential } = invocation;
   switch (error.code) {
     case 'not_logged_in':
-      return `Sign in with \`${login}\`.`;
+      return invocation.hasOtherLogins
+        ? `Sign in with \`${login}\`, or use another account: \`latchkey accounts\` lists them.`
+        : `Sign in with \`${login}\`.`;
     case 'login_over':
     case 'invalid_token':
-      return `It was ended elsewhere, or not used for too long. Sign in again with \`${login}\`.`;
+      return refusedCredentialHint[credential](login);
     case 'account_disabled':
       return 'Ask the administrator of the server to enable it again.';
     case 'access_denied':
@@ -159,21 +200,34 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
       return `Start again with \`${login}\`.`;
     case 'unreachable':
     case 'timeout':
-      return `Check the address, the network and the proxy settings${isDoctor(invocation) ? '' : ' with `latchkey doctor`'}, and try again. ${kept}`;
+      return keeping(
+        `Check the address, the network and the proxy settings${isDoctor(invocation) ? '' : ' with `latchkey doctor`'}, and try again.`,
+        invocation,
+      );
     case 'not_latchkey':
-      return `Check the address: --server, LATCHKEY_SERVER, or the server last signed in to. ${kept}`;
+      return keeping(
+        'Check the address: --server, LATCHKEY_SERVER, or the server last signed in to.',
+        invocation,
+      );
     case 'rate_limited':
     case 'server_error':
     case 'temporarily_unavailable':
-      return `Try again ${error.retryAfterSeconds === undefined ? 'in a moment' : `in ${error.retryAfterSeconds} s`}. ${kept}`;
+      return keeping(
+        `Try again ${error.retryAfterSeconds === undefined ? 'in a moment' : `in ${error.retryAfterSeconds} s`}.`,
+        invocation,
+      );
     case 'lock_timeout':
       return `Another latchkey process is still running. Try again. ${kept}`;
     case 'store_failed':
       return storageHint(error, invocation);
     case 'store_corrupt':
-      return 'Your sessions may still be in it, so look before you remove it.';
+      return 'Your logins may still be in it, so look before you remove it.';
     case 'not_found':
-      return 'Run `latchkey sessions` to list your sessions.';
+      return command.startsWith('latchkey keys')
+        ? 'Run `latchkey keys` to list your keys.'
+        : 'Run `latchkey sessions` to list your sessions.';
+    case 'insufficient_scope':
+      return 'Its scope is too narrow. Use a login or a token that allows more. Nothing was changed.';
     case 'insufficient_user_authentication':
       return 'Sign in in the browser, and do this there.';
     default:

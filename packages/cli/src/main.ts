@@ -35,6 +35,7 @@ function isStdoutClosed(): boolean {
 const status = await run({
   args: process.argv.slice(2),
   config: readConfig(),
+  stdin: process.stdin,
   stdout: isStdoutClosed() ? closedStream : process.stdout,
   stderr: process.stderr,
   signal: controller.signal,

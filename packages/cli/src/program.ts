@@ -1,11 +1,10 @@
-import type { CredentialStore } from '@latchkey/client/credentials';
 import { systemReason } from '@latchkey/client/internal/store-failure';
-import { Argument, Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
 import type { Config } from './config.ts';
 import { defaultServer, loginCommand } from './connection.ts';
-import type { Context } from './context.ts';
+import type { Connected, Context } from './context.ts';
 import {
   exitStatus,
   type Failure,
@@ -15,12 +14,15 @@ import {
   UsageError,
   withCancellation,
 } from './exit.ts';
+import { formatHelp, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
+import type { TextSource } from './text-input.ts';
 
 export interface Environment {
   /** Without the program name. */
   readonly args: readonly string[];
   readonly config: Config;
+  readonly stdin: TextSource;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly signal: AbortSignal;
@@ -29,25 +31,26 @@ export interface Environment {
 interface GlobalOptions {
   readonly json?: boolean;
   readonly server?: string;
+  readonly account?: string;
   readonly insecureHttp?: boolean;
 }
 
 type RunCommand = (command: Command, work: (ctx: Context) => Promise<void>) => Promise<void>;
 
 /** Runs one command line and returns its exit status. Reports every error itself; never throws. */
-export async function run({ args, config, stdout, stderr, signal }: Environment): Promise<number> {
+export async function run({ args, config, stdin, stdout, stderr, signal }: Environment): Promise<number> {
   // Also applies to errors in the other arguments.
   const json = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const output = createOutput({ stdout, stderr, json, ...config });
   let command: Command | undefined;
-  let store: CredentialStore | undefined;
+  let connected: Connected | undefined;
   const program = createProgram(output, async (running, work) => {
     command = running;
-    const { server, insecureHttp = false } = running.optsWithGlobals<GlobalOptions>();
-    const onConnect = (connected: CredentialStore) => {
-      store = connected;
+    const { server, account, insecureHttp = false } = running.optsWithGlobals<GlobalOptions>();
+    const onConnect = (connection: Connected) => {
+      connected = connection;
     };
-    await work({ config, output, signal, server, insecureHttp, onConnect });
+    await work({ config, output, stdin, signal, server, account, insecureHttp, onConnect });
   });
   reportParseErrors(program, (failing) => {
     command = failing;
@@ -61,8 +64,8 @@ export async function run({ args, config, stdout, stderr, signal }: Environment)
     } else if (error instanceof CommanderError && error.code === 'commander.help') {
       program.outputHelp();
     } else if (!(error instanceof CommanderError && error.exitCode === 0)) {
-      const cause = await withCancellation(asUsageError(error, command), store);
-      const failure = failureOf(cause, invocationOf(command ?? program, store));
+      const cause = await withCancellation(asUsageError(error, command), connected?.store);
+      const failure = failureOf(cause, invocationOf(command ?? program, connected));
       report(output, failure);
       status = failure.status;
     }
@@ -73,9 +76,12 @@ export async function run({ args, config, stdout, stderr, signal }: Environment)
 /** The commands, whose code is loaded when they run. The man page and the shell completions are generated from them. */
 export function createProgram(output: Output, runCommand: RunCommand): Command {
   const program = createRoot(output);
-  addAuthenticationCommands(program, runCommand);
+  addLoginCommands(program, runCommand);
+  addStoredLoginCommands(program, runCommand);
   addAccountCommands(program, runCommand);
+  addKeyCommands(program, runCommand);
   addUtilityCommands(program, runCommand);
+  withExamples(program, ['latchkey login', 'latchkey whoami', 'latchkey help keys create']);
   return program;
 }
 
@@ -89,9 +95,10 @@ function createRoot(output: Output): Command {
       '--server <url>',
       `the server to use (default: LATCHKEY_SERVER, else the last one signed in to, else ${defaultServer})`,
     )
+    .option('--account <name>', 'the login to use (default: LATCHKEY_ACCOUNT, else the one in use)')
     .option('--insecure-http', 'allow an unencrypted connection to a server on another machine')
     .option('--json', 'print the result as JSON, and everything else as JSON lines')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, formatHelp })
     .configureOutput({
       writeOut: (text) => {
         const trimmed = text.trim();
@@ -103,67 +110,114 @@ function createRoot(output: Output): Command {
     .exitOverride();
 }
 
-function addAuthenticationCommands(program: Command, runCommand: RunCommand): void {
-  program
+function addLoginCommands(program: Command, runCommand: RunCommand): void {
+  const login = program
     .command('login')
     .description('sign in, with a browser on this or any other machine')
-    .option('--no-browser', 'only print the link, do not open a browser')
+    .option('--no-browser', 'only print the link and the code: open no browser, copy nothing')
     .option('--device-name <name>', 'a name for this machine (default: its host name)')
+    .addOption(
+      new Option('--with-token', 'store a key that is read from standard input').conflicts('deviceName'),
+    )
     .action((options, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/login.ts')).login(ctx, options)),
+      runCommand(command, async (ctx) =>
+        options.withToken
+          ? (await import('./commands/login-with-key.ts')).loginWithKey(ctx)
+          : (await import('./commands/login.ts')).login(ctx, options),
+      ),
     );
-  program
+  withExamples(login, [
+    'latchkey login',
+    'latchkey login --server login.example --account work',
+    'latchkey login --with-token <key.txt',
+  ]);
+  const logout = program
     .command('logout')
     .description('end this session, or every session with --all')
-    .option('--all', 'end every session of yours, on every device')
+    .option('--all', 'end every session and key of yours, on every device')
     .action((options, command) =>
       runCommand(command, async (ctx) => (await import('./commands/logout.ts')).logout(ctx, options)),
     );
-  program
+  withExamples(logout, ['latchkey logout', 'latchkey logout --account work', 'latchkey logout --all']);
+  const token = program
     .command('token')
     .description('print a valid access token, for scripts')
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/token.ts')).token(ctx)),
     );
-  program
+  withExamples(token, ['curl -H "Authorization: Bearer $(latchkey token)" https://tickets.example']);
+}
+
+function addStoredLoginCommands(program: Command, runCommand: RunCommand): void {
+  const whoami = program
     .command('whoami')
     .description('print who is signed in')
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/whoami.ts')).whoami(ctx)),
     );
+  withExamples(whoami, ['latchkey whoami', 'latchkey whoami --account work --json']);
+  const status = program
+    .command('status')
+    .description('print which login is in use, where it is stored, and whether the server accepts it')
+    .action((_, command) =>
+      runCommand(command, async (ctx) => (await import('./commands/status.ts')).status(ctx)),
+    );
+  withExamples(status, ['latchkey status', 'latchkey status --json']);
+  const accounts = program
+    .command('accounts')
+    .description('list your logins on this server; `switch` puts another one in use')
+    .action((_, command) =>
+      runCommand(command, async (ctx) => (await import('./commands/accounts.ts')).listAccounts(ctx)),
+    );
+  withExamples(accounts, ['latchkey accounts', 'latchkey accounts --json']);
+  const switchTo = program
+    .command('switch')
+    .description('put another login on this server in use')
+    .argument('<name>', 'its name, as shown by `latchkey accounts`')
+    .action((name: string, _, command) =>
+      runCommand(command, async (ctx) => (await import('./commands/accounts.ts')).switchAccount(ctx, name)),
+    );
+  withExamples(switchTo, ['latchkey switch work', 'latchkey switch ada@example.com']);
 }
 
 function addAccountCommands(program: Command, runCommand: RunCommand): void {
-  program
+  const sessions = program
     .command('sessions')
     .description('list your sessions; `sessions revoke` ends one')
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/sessions.ts')).listSessions(ctx)),
-    )
+    );
+  withExamples(sessions, ['latchkey sessions', 'latchkey sessions --json']);
+  const revoke = sessions
     .command('revoke')
     .description('end one of your sessions')
     .argument('<id>', 'its ID, as shown by `latchkey sessions`')
     .action((id: string, _, command) =>
       runCommand(command, async (ctx) => (await import('./commands/sessions.ts')).revokeSession(ctx, id)),
     );
-  program
+  withExamples(revoke, ['latchkey sessions revoke ses_…']);
+  const organizations = program
     .command('organizations')
     .description('list your organizations')
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/organizations.ts')).organizations(ctx)),
     );
-  program
+  withExamples(organizations, ['latchkey organizations', 'latchkey organizations --json']);
+  const passkeys = program
     .command('passkeys')
     .description('list your passkeys')
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/passkeys.ts')).passkeys(ctx)),
     );
-  program
+  withExamples(passkeys, ['latchkey passkeys']);
+  const profile = program
     .command('profile')
     .description('print your profile; `profile set` changes it')
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/profile.ts')).showProfile(ctx)),
-    )
+    );
+  withExamples(profile, ['latchkey profile', 'latchkey profile --json']);
+  const set = profile
     .command('set')
     .description('change your profile')
     .option('--name <name>', 'your name')
@@ -172,16 +226,51 @@ function addAccountCommands(program: Command, runCommand: RunCommand): void {
     .action((options, command) =>
       runCommand(command, async (ctx) => (await import('./commands/profile.ts')).setProfile(ctx, options)),
     );
+  withExamples(set, ["latchkey profile set --name 'Ada Lovelace'", "latchkey profile set --locale ''"]);
+}
+
+function addKeyCommands(program: Command, runCommand: RunCommand): void {
+  const keys = program
+    .command('keys')
+    .description('list your keys, for programs; `keys create` and `keys remove` change them')
+    .action((_, command) =>
+      runCommand(command, async (ctx) => (await import('./commands/keys.ts')).listKeys(ctx)),
+    );
+  withExamples(keys, ['latchkey keys', 'latchkey keys --json']);
+  const create = keys
+    .command('create')
+    .description('open the account page with the key filled in, or create it with LATCHKEY_TOKEN')
+    .requiredOption('--name <name>', 'what you will know the key by')
+    .requiredOption('--scope <scope...>', 'what it allows; * for everything you can do')
+    .requiredOption('--expires <duration>', 'when it expires, from now: seconds, or 15m, 2h, 30d')
+    .option('--resource <uri>', 'the only service that accepts it')
+    .option('--no-browser', 'only print the address, do not open a browser')
+    .action((options, command) =>
+      runCommand(command, async (ctx) => (await import('./commands/keys.ts')).createKey(ctx, options)),
+    );
+  withExamples(create, [
+    'latchkey keys create --name build --scope profile --expires 30d',
+    "latchkey keys create --name backup --scope '*' --expires 2h --no-browser",
+  ]);
+  const remove = keys
+    .command('remove')
+    .description('remove one of your keys')
+    .argument('<id>', 'its ID, as shown by `latchkey keys`')
+    .action((id: string, _, command) =>
+      runCommand(command, async (ctx) => (await import('./commands/keys.ts')).removeKey(ctx, id)),
+    );
+  withExamples(remove, ['latchkey keys remove key_…']);
 }
 
 function addUtilityCommands(program: Command, runCommand: RunCommand): void {
-  program
+  const doctor = program
     .command('doctor')
     .description('check what signing in depends on: server, clock, credentials, proxies')
     .action((_, command) =>
       runCommand(command, async (ctx) => (await import('./commands/doctor.ts')).doctor(ctx)),
     );
-  program
+  withExamples(doctor, ['latchkey doctor', 'latchkey doctor --server login.example --json']);
+  const completion = program
     .command('completion')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(['bash', 'zsh', 'fish']))
@@ -190,11 +279,13 @@ function addUtilityCommands(program: Command, runCommand: RunCommand): void {
         (await import('./commands/completion.ts')).completion(ctx, shell, program),
       ),
     );
-  program
+  withExamples(completion, ['source <(latchkey completion bash)', 'latchkey completion fish | source']);
+  const help = program
     .command('help')
     .description('print this help, or that of a command')
     .argument('[command...]', 'the command, like `sessions revoke`')
     .action((names: readonly string[]) => findCommand(program, names).outputHelp());
+  withExamples(help, ['latchkey help keys create']);
 }
 
 /** @throws {UsageError} */
@@ -219,9 +310,15 @@ function reportParseErrors(command: Command, onError: (command: Command) => void
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 
-function invocationOf(command: Command, store: CredentialStore | undefined): Invocation {
-  const { server, insecureHttp = false } = command.optsWithGlobals<GlobalOptions>();
-  return { login: loginCommand({ server, insecureHttp }), command: pathOf(command), server: store?.server };
+function invocationOf(command: Command, connected: Connected | undefined): Invocation {
+  const { server, account, insecureHttp = false } = command.optsWithGlobals<GlobalOptions>();
+  return {
+    login: loginCommand({ server, account, insecureHttp }),
+    command: pathOf(command),
+    server: connected?.server,
+    credential: connected?.credential ?? 'session',
+    hasOtherLogins: connected?.hasOtherLogins ?? false,
+  };
 }
 
 /** Turns commander's errors into sentences. */

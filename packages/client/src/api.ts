@@ -63,6 +63,8 @@ export interface Api {
   readonly fetch: Fetch;
   /** Whether plain http to another machine is allowed. */
   readonly insecureHttp: boolean;
+  /** The limit for each request. */
+  readonly timeoutMilliseconds: number;
 }
 
 const userHeader: typeof contractUserHeader = 'Latchkey-User';
@@ -121,6 +123,7 @@ export function createApi({
     send,
     fetch,
     insecureHttp,
+    timeoutMilliseconds,
   };
 }
 

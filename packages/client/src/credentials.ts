@@ -1,14 +1,19 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { LatchkeyError } from './errors.ts';
 
-/** What a program stores of a session. Times in milliseconds are by this machine's clock. */
-export interface StoredLogin {
+interface StoredMembers {
   /** The origin of the service, like `https://login.example`. */
   readonly server: string;
+  /** Empty where the service did not say. */
   readonly user: { readonly id: string; readonly email: string };
-  readonly session_id?: string;
   /** RFC 3339. */
   readonly logged_in_at: string;
+}
+
+/** What a program stores of a session. Times in milliseconds are by this machine's clock. */
+export interface StoredSession extends StoredMembers {
+  readonly kind?: undefined;
+  readonly session_id?: string;
   readonly access_token: string;
   /** Milliseconds since 1970. */
   readonly access_token_expires_at: number;
@@ -23,12 +28,28 @@ export interface StoredLogin {
   readonly refresh_started_at?: number;
 }
 
-/** Everything stored for a person on one machine: one login per server. */
+/** A key that was stored in the place of a session. It is never refreshed. */
+export interface StoredKey extends StoredMembers {
+  readonly kind: 'key';
+  /** The key, which is sent as an access token is. */
+  readonly access_token: string;
+}
+
+export type StoredLogin = StoredSession | StoredKey;
+
+/** The logins of one server, side by side. */
+export interface ServerLogins {
+  /** The name of the login in use: the one switched to. Null after it was removed. */
+  readonly current: string | null;
+  readonly logins: Readonly<Record<string /* name */, StoredLogin>>;
+}
+
+/** Everything stored for a person on one machine. */
 export interface CredentialDocument {
-  readonly version: 1;
+  readonly version: 2;
   /** The server last signed in to. */
   readonly current_server: string | null;
-  readonly logins: Readonly<Record<string /* server */, StoredLogin>>;
+  readonly servers: Readonly<Record<string /* server */, ServerLogins>>;
 }
 
 export interface LockOptions {
@@ -59,57 +80,167 @@ export interface Storage {
   lock<T>(name: string, work: () => Promise<T>, options?: LockOptions): Promise<T>;
 }
 
-/** The stored login of one server. */
+/** One stored login of one server. */
 export interface CredentialStore {
   readonly server: string;
+  /** The name of the login. Undefined: the one in use, whichever that is at the time of each call. */
+  readonly account: string | undefined;
   /** For people: where the login is stored. */
   readonly description: string;
   read(): Promise<StoredLogin | null>;
-  /** Stores a new login in place of any other, and makes its server the current one. */
-  put(login: StoredLogin): Promise<void>;
+  /**
+   * Stores a new login, puts it in use, and makes its server the current one. It replaces the login of this name;
+   * without a name, one of the same user, and it is kept beside those of others.
+   */
+  put(login: StoredLogin): Promise<PlacedLogin>;
   /**
    * Compare and set: stores `next`, or removes the login if that is null, provided that the stored login still has
    * the refresh token and key of `expected` (null: provided that none is stored). False if it has changed.
    */
   replace(expected: StoredLogin | null, next: StoredLogin | null): Promise<boolean>;
-  /** One at a time across all processes that share the stored login. */
+  /** One at a time across all processes that share the logins of this server. */
   lockForRefresh<T>(work: () => Promise<T>, options?: LockOptions): Promise<T>;
 }
 
-export const emptyDocument: CredentialDocument = { version: 1, current_server: null, logins: {} };
+/** Where a new login was stored. */
+export interface PlacedLogin {
+  readonly name: string;
+  /** The login that was stored there before. */
+  readonly replaced: StoredLogin | null;
+}
+
+export const emptyDocument: CredentialDocument = { version: 2, current_server: null, servers: {} };
 
 /** Reading and writing the document is quick: a longer wait means that something is broken. */
 export const documentLockMilliseconds = 10_000;
 /** Longer than one refresh with all its retries, so that waiting processes find its result. */
 export const refreshLockMilliseconds = 60_000;
 
-export function credentialStore(storage: Storage, server: string): CredentialStore {
-  const update = <T>(work: () => Promise<T>) =>
-    storage.lock('document', work, { timeoutMilliseconds: documentLockMilliseconds });
-  const loginIn = (document: CredentialDocument): StoredLogin | null =>
-    Object.hasOwn(document.logins, server) ? (document.logins[server] ?? null) : null;
+/** @param account the name of the login. Default: the one in use */
+export function credentialStore(storage: Storage, server: string, account?: string): CredentialStore {
+  const nameIn = ({ current }: ServerLogins) => account ?? current ?? undefined;
+  const loginIn = (held: ServerLogins): StoredLogin | null => loginNamed(held, nameIn(held));
 
   return {
     server,
+    account,
     description: storage.description,
-    read: async () => loginIn(await storage.read()),
-    put: (login) =>
-      update(async () => {
-        const document = await storage.read();
-        const logins = { ...document.logins, [server]: login };
-        await storage.write({ ...document, current_server: server, logins });
-      }),
-    replace: (expected, next) =>
-      update(async () => {
-        const document = await storage.read();
-        if (!hasSameRefreshRequest(loginIn(document), expected)) return false;
-        const { [server]: _, ...others } = document.logins;
-        await storage.write({ ...document, logins: next ? { ...others, [server]: next } : others });
-        return true;
-      }),
+    read: async () => loginIn(loginsAt(await storage.read(), server)),
+    put: async (login) => {
+      let placed: PlacedLogin | undefined;
+      await updateDocument(storage, (document) => {
+        const { next, ...place } = placeLogin(loginsAt(document, server), login, account);
+        placed = place;
+        return { ...withServer(document, server, next), current_server: server };
+      });
+      return placed as PlacedLogin;
+    },
+    replace: async (expected, next) => {
+      let replaced = false;
+      await updateDocument(storage, (document) => {
+        const held = loginsAt(document, server);
+        const name = nameIn(held);
+        replaced = hasSameRefreshRequest(loginIn(held), expected);
+        if (!replaced) return undefined;
+        if (next)
+          return withServer(document, server, withLogin(held, name ?? nameFor(held, next.user), next));
+        return withServer(document, server, withoutLogin(held, name));
+      });
+      return replaced;
+    },
     lockForRefresh: (work, { signal, timeoutMilliseconds = refreshLockMilliseconds } = {}) =>
       storage.lock(`refresh:${server}`, work, { signal, timeoutMilliseconds }),
   };
+}
+
+/** Changes the document under its lock. Nothing is written if the change returns undefined. */
+export const updateDocument = (
+  storage: Storage,
+  change: (document: CredentialDocument) => CredentialDocument | undefined,
+): Promise<void> =>
+  storage.lock(
+    'document',
+    async () => {
+      const next = change(await storage.read());
+      if (next) await storage.write(next);
+    },
+    { timeoutMilliseconds: documentLockMilliseconds },
+  );
+
+const noLogins: ServerLogins = { current: null, logins: {} };
+
+export const loginsAt = ({ servers }: CredentialDocument, server: string): ServerLogins =>
+  (Object.hasOwn(servers, server) ? servers[server] : undefined) ?? noLogins;
+
+export const loginNamed = ({ logins }: ServerLogins, name: string | undefined): StoredLogin | null =>
+  (name !== undefined && Object.hasOwn(logins, name) ? logins[name] : undefined) ?? null;
+
+/** A server without logins is forgotten. */
+export function withServer(
+  document: CredentialDocument,
+  server: string,
+  next: ServerLogins,
+): CredentialDocument {
+  const { [server]: _, ...others } = document.servers;
+  const isEmpty = Object.keys(next.logins).length === 0;
+  return { ...document, servers: isEmpty ? others : { ...others, [server]: next } };
+}
+
+/** The first login of a server is put in use. */
+export const withLogin = (held: ServerLogins, name: string, login: StoredLogin): ServerLogins => ({
+  ...held,
+  current: Object.keys(held.logins).length === 0 ? name : held.current,
+  logins: { ...held.logins, [name]: login },
+});
+
+/** Does not put another one in use: a command must not act for another account because a session has ended. */
+export function withoutLogin(held: ServerLogins, name: string | undefined): ServerLogins {
+  if (name === undefined) return held;
+  const { [name]: _, ...logins } = held.logins;
+  return { ...held, logins };
+}
+
+type StoredUser = StoredLogin['user'];
+
+/**
+ * Stores a login and puts it in use. It replaces the login of the chosen name; without one, a login of the same user.
+ */
+export function placeLogin(held: ServerLogins, login: StoredLogin, account?: string) {
+  const formerName = account ?? ownLogin(held, login.user);
+  const name = account ?? nameFor(held, login.user);
+  const next = withLogin(withoutLogin(held, formerName), name, login);
+  return { name, replaced: loginNamed(held, formerName), next: { ...next, current: name } };
+}
+
+/** The name of a login of this user, of several the one in use. */
+function ownLogin(held: ServerLogins, user: StoredUser): string | undefined {
+  const isOwn = (name: string) => user.id !== '' && held.logins[name]?.user.id === user.id;
+  const own = Object.keys(held.logins).filter(isOwn);
+  return own.find((name) => name === held.current) ?? own[0];
+}
+
+/**
+ * The name of a new login for which none was chosen: that of the login it replaces, if that was chosen, or else the
+ * user's address.
+ */
+export function nameFor(held: ServerLogins, user: StoredUser): string {
+  const former = ownLogin(held, user);
+  const isKept = former !== undefined && (user.email === '' || !isDerived(former, loginNamed(held, former)));
+  if (isKept) return former;
+  const wanted = derivedName(user);
+  // Another user's login may have this name: it was chosen, or the address has changed hands.
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? wanted : `${wanted}-${count}`;
+    if (name === former || !loginNamed(held, name)) return name;
+  }
+}
+
+/** A key may be too narrow to see its user's address, or even whose it is. */
+const derivedName = ({ email, id }: StoredUser): string => email || id || 'default';
+
+function isDerived(name: string, login: StoredLogin | null): boolean {
+  const derived = derivedName(login?.user ?? { id: '', email: '' });
+  return name.startsWith(derived) && /^(-\d+)?$/.test(name.slice(derived.length));
 }
 
 /**
@@ -117,7 +248,9 @@ export function credentialStore(storage: Storage, server: string): CredentialSto
  * token with different keys, of which the service accepts only one.
  */
 export const hasSameRefreshRequest = (one: StoredLogin | null, other: StoredLogin | null): boolean =>
-  one?.refresh_token === other?.refresh_token && one?.idempotency_key === other?.idempotency_key;
+  one?.kind === 'key' || other?.kind === 'key'
+    ? one?.kind === other?.kind && one?.access_token === other?.access_token
+    : one?.refresh_token === other?.refresh_token && one?.idempotency_key === other?.idempotency_key;
 
 /** An unguessable key for one request and its retries. */
 export const newIdempotencyKey = (): string =>

@@ -10,6 +10,10 @@ export interface DeviceLoginOptions {
   /** Both names are shown to the person who approves, marked as unverified. At most 100 characters each. */
   readonly clientName?: string;
   readonly deviceName?: string;
+  /** What the tokens may do: names separated by spaces. Default: everything the person may do. */
+  readonly scope?: string;
+  /** The URI of the only service that accepts the tokens. */
+  readonly resource?: string;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
@@ -24,10 +28,15 @@ export interface Wait {
 export interface PollOptions {
   readonly signal?: AbortSignal;
   /**
-   * Ends a poll in progress; `signal` then ends only the waits between polls. A poll whose response is lost may have
-   * started a session, so a program can give it a moment longer. Default: `signal`.
+   * Ends the poll in progress after `signal`, which then ends only the wait: the service is asked once more, without
+   * waiting, whether the login has started a session. A program can give that a moment longer. Default: `signal`.
    */
   readonly pollSignal?: AbortSignal;
+  /**
+   * How long the service may hold a poll, so that its response comes as soon as the person has decided. 0 polls at
+   * intervals only. Default and maximum: 25.
+   */
+  readonly holdSeconds?: number;
   /** Called before each wait. */
   readonly onWait?: (wait: Wait) => void;
 }
@@ -42,7 +51,7 @@ export interface DeviceLogin {
   readonly expiresInSeconds: number;
   readonly intervalSeconds: number;
   /**
-   * Polls until the person has decided. Lost responses, a busy server and a flaky network only cause another poll.
+   * Polls until the person has decided. The service holds each poll, so the tokens usually arrive with the approval. Lost responses, a busy server and a flaky network only cause another poll.
    * @throws {LatchkeyError} `access_denied`, `expired_token`, `account_disabled`, `invalid_grant`, `aborted`
    */
   tokens(options?: PollOptions): Promise<TokenSet>;
@@ -58,16 +67,20 @@ const slowDownSeconds = 5;
 const defaultIntervalSeconds = 5;
 /** Maximum of the doubled wait after a failed connection: the service repeats the response of a redemption for 60 s. */
 const maxDoubledSeconds = 15;
+/** The maximum of the service, and less than the read timeout of common proxies. */
+const maxHoldSeconds = 25;
 /** Lifetimes of the code to wait, so that a clock at twice the right speed does not give up early. */
 const lifetimesToWait = 2;
 
 /** Starts a device login: show its code and link, then wait for its tokens. @see RFC 8628 */
 export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {}): Promise<DeviceLogin> {
-  const { clientName, deviceName, clock = systemClock, signal } = options;
+  const { clientName, deviceName, scope, resource, clock = systemClock, signal } = options;
   const response = await api.call('startDeviceAuthorization', {
     body: {
       ...(clientName === undefined ? {} : { client_name: clientName }),
       ...(deviceName === undefined ? {} : { device_name: deviceName }),
+      ...(scope === undefined ? {} : { scope }),
+      ...(resource === undefined ? {} : { resource }),
     },
     signal,
   });
@@ -114,30 +127,26 @@ interface Polling {
 }
 
 /** @see RFC 8628 section 3.5 */
-async function pollForTokens(
-  { api, clock, deviceCode, idempotencyKey, intervalSeconds, expiresInSeconds }: Polling,
-  { signal, pollSignal = signal, onWait }: PollOptions,
-): Promise<TokenSet> {
+async function pollForTokens(polling: Polling, options: PollOptions): Promise<TokenSet> {
+  const { clock, intervalSeconds, expiresInSeconds } = polling;
+  const { signal, onWait } = options;
+  let holdSeconds = Math.min(options.holdSeconds ?? maxHoldSeconds, maxHoldSeconds);
   let interval = intervalSeconds;
   let intervals = intervalsToWait;
   let waited = 0;
   let last: LatchkeyError | undefined;
   while (waited <= expiresInSeconds * lifetimesToWait) {
-    const seconds = Math.min(secondsToWait(interval * intervals, last), expiresInSeconds);
-    onWait?.(last ? { seconds, because: last.code } : { seconds });
-    await clock.sleep(seconds * 1000, signal);
-    waited += seconds;
-    try {
-      const tokens = await api.call('redeemDeviceCode', {
-        body: { device_code: deviceCode },
-        headers: { 'Idempotency-Key': idempotencyKey },
-        signal: pollSignal,
-      });
-      return checkedTokens(tokens);
-    } catch (error) {
-      if (!(error instanceof LatchkeyError) || !canPollAgain(error)) throw error;
-      last = error;
+    // A poll that is held may come at once. One that is not would be too early to be of use.
+    if (last || holdSeconds === 0) {
+      const seconds = Math.min(secondsToWait(interval * intervals, last), expiresInSeconds);
+      onWait?.(last ? { seconds, because: last.code } : { seconds });
+      await clock.sleep(seconds * 1000, signal);
+      waited += seconds;
     }
+    const answer = await pollOnce(polling, options, holdSeconds);
+    if (!(answer instanceof LatchkeyError)) return answer;
+    last = answer;
+    if (isCutOff(last)) holdSeconds = 0;
     if (last.code === 'slow_down') {
       interval = Math.max(interval, last.intervalSeconds ?? interval + slowDownSeconds);
       intervals += moreIntervals;
@@ -145,6 +154,48 @@ async function pollForTokens(
   }
   throw new LatchkeyError('expired_token', 'The login was not approved in time.', { cause: last });
 }
+
+/** One poll: the tokens, or the error after which to poll again. @throws {LatchkeyError} any other error */
+async function pollOnce(
+  polling: Polling,
+  { signal, pollSignal = signal }: PollOptions,
+  holdSeconds: number,
+): Promise<TokenSet | LatchkeyError> {
+  try {
+    if (holdSeconds === 0) return await requestTokens(polling, pollSignal);
+    return await requestTokens(polling, signal, holdSeconds).catch((error: unknown) => {
+      if (!hasCode(error, 'aborted') || pollSignal === signal) throw error;
+      // The held poll may just have been answered. The same request gets the same tokens.
+      return requestTokens(polling, pollSignal);
+    });
+  } catch (error) {
+    if (!(error instanceof LatchkeyError) || !canPollAgain(error)) throw error;
+    return error;
+  }
+}
+
+async function requestTokens(
+  { api, deviceCode, idempotencyKey }: Polling,
+  signal: AbortSignal | undefined,
+  holdSeconds = 0,
+): Promise<TokenSet> {
+  const tokens = await api.call('redeemDeviceCode', {
+    body: { device_code: deviceCode },
+    headers: {
+      'Idempotency-Key': idempotencyKey,
+      ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),
+    },
+    signal,
+    timeoutMilliseconds: api.timeoutMilliseconds + holdSeconds * 1000,
+  });
+  return checkedTokens(tokens);
+}
+
+/** Whether the network or a proxy may have cut off the poll because it was held. */
+const isCutOff = ({ code, requestId }: LatchkeyError): boolean =>
+  code === 'unreachable' ||
+  code === 'timeout' ||
+  (code === 'temporarily_unavailable' && requestId === undefined);
 
 /** Includes `not_latchkey`: the server has already proved to be one, so this is a captive portal or the like. */
 const canPollAgain = (error: LatchkeyError): boolean =>

@@ -1,10 +1,10 @@
-import type { CredentialDocument, StoredLogin } from './credentials.ts';
+import { type CredentialDocument, nameFor, type StoredLogin, type StoredSession } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 
 /** Room for hundreds of logins; a larger file was not written by this package. */
 export const documentLimitBytes = 1024 * 1024;
 
-const versionWritten = 1;
+const versionWritten = 2;
 
 /**
  * Parses the stored text and keeps unknown members.
@@ -15,22 +15,40 @@ export function parseDocument(text: string, where: string): CredentialDocument {
   const value = parseJson(text);
   if (value === undefined) throw corrupt(where, 'not valid JSON');
   if (!isObject(value)) throw corrupt(where, 'not a JSON object');
-  const { version, current_server, logins } = value;
+  const { version, current_server } = value;
   if (typeof version === 'number' && version > versionWritten) {
     throw new LatchkeyError(
       'store_corrupt',
       `The credentials in ${where} were written by a newer version of Latchkey (format ${version}). Update Latchkey to use them. Nothing was changed.`,
     );
   }
-  if (version !== versionWritten) throw corrupt(where, 'no version');
+  if (version !== 1 && version !== versionWritten) throw corrupt(where, 'no version');
   if (current_server !== null && typeof current_server !== 'string') {
     throw corrupt(where, '"current_server" is neither text nor null');
   }
-  if (!isObject(logins)) throw corrupt(where, 'no "logins"');
-  for (const [server, login] of Object.entries(logins)) {
-    if (!isLogin(login)) throw corrupt(where, `the login for ${JSON.stringify(server)} is incomplete`);
+  if (version === 1) return upgraded(value, where);
+  if (!isObject(value['servers'])) throw corrupt(where, 'no "servers"');
+  for (const [server, held] of Object.entries(value['servers'])) {
+    const isComplete =
+      isObject(held) &&
+      (held['current'] === null || typeof held['current'] === 'string') &&
+      isObject(held['logins']) &&
+      Object.values(held['logins']).every(isLogin);
+    if (!isComplete) throw incomplete(where, server);
   }
   return value as unknown as CredentialDocument;
+}
+
+/** The document of version 1, which had one login per server. It is named like a new one. */
+function upgraded(value: Record<string, unknown>, where: string): CredentialDocument {
+  const { logins, ...others } = value;
+  if (!isObject(logins)) throw corrupt(where, 'no "logins"');
+  const servers = Object.entries(logins).map(([server, login]) => {
+    if (!isSession(login)) throw incomplete(where, server);
+    const name = nameFor({ current: null, logins: {} }, login.user);
+    return [server, { current: name, logins: { [name]: login } }] as const;
+  });
+  return { ...others, version: versionWritten, servers: Object.fromEntries(servers) } as CredentialDocument;
 }
 
 /** @throws {LatchkeyError} `store_failed` if it could not be read back: that would lose every other login, too */
@@ -55,17 +73,29 @@ export const corrupt = (where: string, why: string): LatchkeyError =>
     `The credentials in ${where} are damaged: ${why}. Repair them, or move them away and sign in again. Nothing was changed.`,
   );
 
+const incomplete = (where: string, server: string) =>
+  corrupt(where, `the login for ${JSON.stringify(server)} is incomplete`);
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const textMembers = ['server', 'logged_in_at', 'access_token', 'refresh_token', 'idempotency_key'] as const;
+const sharedMembers = ['server', 'logged_in_at', 'access_token'] as const;
+const sessionMembers = ['refresh_token', 'idempotency_key'] as const;
 const numberMembers = ['access_token_expires_at', 'access_token_lifetime_seconds'] as const;
 
 const isLogin = (value: unknown): value is StoredLogin =>
+  isObject(value) && value['kind'] === 'key' ? hasSharedMembers(value) : isSession(value);
+
+const isSession = (value: unknown): value is StoredSession =>
   isObject(value) &&
-  textMembers.every((name) => typeof value[name] === 'string') &&
+  value['kind'] === undefined &&
+  hasSharedMembers(value) &&
+  sessionMembers.every((name) => typeof value[name] === 'string') &&
   numberMembers.every((name) => Number.isFinite(value[name])) &&
-  (value['refresh_started_at'] === undefined || Number.isFinite(value['refresh_started_at'])) &&
+  (value['refresh_started_at'] === undefined || Number.isFinite(value['refresh_started_at']));
+
+const hasSharedMembers = (value: Record<string, unknown>): boolean =>
+  sharedMembers.every((name) => typeof value[name] === 'string') &&
   isObject(value['user']) &&
   typeof value['user']['id'] === 'string' &&
   typeof value['user']['email'] === 'string';

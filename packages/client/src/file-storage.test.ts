@@ -30,8 +30,9 @@ const login = {
   refresh_token: 'lk_rt_secret',
   idempotency_key: 'key',
 };
-const document = { version: 1, current_server: login.server, logins: { [login.server]: login } } as const;
-const empty = { version: 1, current_server: null, logins: {} };
+const logins = { current: 'ada@example.com', logins: { 'ada@example.com': login } };
+const document = { version: 2, current_server: login.server, servers: { [login.server]: logins } } as const;
+const empty = { version: 2, current_server: null, servers: {} } as const;
 
 const isRoot = process.getuid?.() === 0;
 const base = mkdtempSync(join(tmpdir(), 'latchkey-file-'));
@@ -73,7 +74,8 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
   });
 
   test('keep members that this version does not know', async () => {
-    const future = { ...document, extra: [1], logins: { [login.server]: { ...login, more: { a: 1 } } } };
+    const more = { ...logins, logins: { ada: { ...login, more: { a: 1 } } }, extra: true };
+    const future = { ...document, extra: [1], servers: { [login.server]: more } };
     put(JSON.stringify(future));
     expect(await ask('read', path)).toEqual(future);
   });
@@ -84,10 +86,15 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
     ['without a version', '{"logins": {}}', 'no version'],
     [
       'missing part of a login',
-      JSON.stringify({ ...document, logins: { a: { server: 'a' } } }),
+      JSON.stringify({ ...document, servers: { a: { current: null, logins: { a: { server: 'a' } } } } }),
       'incomplete',
     ],
-    ['of a newer version', '{"version": 2}', 'written by a newer version of Latchkey (format 2)'],
+    [
+      'missing part of a login, in version 1',
+      JSON.stringify({ version: 1, current_server: null, logins: { a: { server: 'a' } } }),
+      'incomplete',
+    ],
+    ['of a newer version', '{"version": 3}', 'written by a newer version of Latchkey (format 3)'],
     ['huge', ' '.repeat(documentLimitBytes + 1), 'more than'],
     ['binary', '\0\x01\x02', 'not valid JSON'],
   ])('that are %s cause store_corrupt, and are left unchanged', async (_, text, why) => {
@@ -254,7 +261,7 @@ test('old temporary files of killed processes are removed, recent ones are kept'
 
 test('an empty file is read as an empty document', async () => {
   put('');
-  expect(await fileStorage(path).read()).toEqual(empty as never);
+  expect(await fileStorage(path).read()).toEqual(empty);
 });
 
 test('an incomplete login is not written, since reading it back would fail for all logins', async () => {
@@ -264,8 +271,9 @@ test('an incomplete login is not written, since reading it back would fail for a
     { ...login, access_token_expires_at: Number.POSITIVE_INFINITY },
     { ...login, user: { id: undefined as never, email: '' } },
   ]) {
-    const logins = { ...document.logins, 'https://b.example': incomplete };
-    await expect(storage.write({ ...document, logins })).rejects.toMatchObject({ code: 'store_failed' });
+    const added = { current: null, logins: { incomplete } };
+    const servers = { ...document.servers, 'https://b.example': added };
+    await expect(storage.write({ ...document, servers })).rejects.toMatchObject({ code: 'store_failed' });
   }
   expect(await storage.read()).toEqual(document);
 });
@@ -273,7 +281,7 @@ test('an incomplete login is not written, since reading it back would fail for a
 test('a document too large to be read back is not written', async () => {
   const long = { ...document, extra: 'x'.repeat(documentLimitBytes) };
   expect(fileStorage(path).write(long)).rejects.toMatchObject({ code: 'store_failed' });
-  expect(await fileStorage(path).read()).toEqual(empty as never);
+  expect(await fileStorage(path).read()).toEqual(empty);
 });
 
 /** A disk of 64 KiB, or undefined if this user cannot mount one. */
@@ -293,7 +301,7 @@ test.skipIf(!isRoot)('a write to a full disk fails and keeps the stored document
     try {
       for (let size = 4096; ; size += 4096) writeFileSync(filler, 'x'.repeat(size));
     } catch {}
-    const { message } = await storage.write(empty as never).catch((error) => error);
+    const { message } = await storage.write(empty).catch((error) => error);
     expect(message).toEndWith('cannot be written: the disk is full.');
     expect(await storage.read()).toEqual(document);
     expect(await storage.lock('document', async () => 'had')).toBe('had');

@@ -32,34 +32,45 @@ const answer =
   () =>
     Response.json(body, { status, headers: { ...id, ...headers } });
 
-/** Polls with these responses, on a clock that never waits. */
-async function polled(answers: (() => Response)[], start: object = started) {
+/** Polls at intervals with these responses, on a clock that never waits. */
+async function polled(answers: (() => Response)[], start: object = started, holdSeconds = 0) {
   const waits: Wait[] = [];
   const clock: Clock = { now: () => 0, sleep: async () => {} };
   let next = 0;
-  const fetch = async (url: string) =>
-    url.endsWith('/device')
-      ? Response.json(start, { headers: id })
-      : (answers[next++] ?? answer(error('authorization_pending')))();
+  const preferences: (string | null)[] = [];
+  const fetch = async (url: string, { headers }: RequestInit) => {
+    if (url.endsWith('/device')) return Response.json(start, { headers: id });
+    preferences.push(new Headers(headers).get('Prefer'));
+    return (answers[next++] ?? answer(error('authorization_pending')))();
+  };
   const api = createApi({ server: 'https://login.example', fetch });
   const login = await startDeviceLogin(api, { clock });
-  const outcome = await login.tokens({ onWait: (wait) => waits.push(wait) }).catch((thrown) => thrown.code);
-  return { outcome, seconds: waits.map((wait) => Number(wait.seconds.toFixed(6))), polls: next };
+  const outcome = await login
+    .tokens({ holdSeconds, onWait: (wait) => waits.push(wait) })
+    .catch((thrown) => thrown.code);
+  const seconds = waits.map((wait) => Number(wait.seconds.toFixed(6)));
+  return { result: { outcome, seconds, polls: next }, preferences };
 }
 
 const approved = answer(tokens, 200);
 
 test('slow_down sets the interval it carries, or adds 5 s', async () => {
-  const withInterval = await polled([answer(error('slow_down', { interval: 30 })), approved]);
+  const { result: withInterval } = await polled([answer(error('slow_down', { interval: 30 })), approved]);
   expect(withInterval).toEqual({ outcome: tokens, seconds: [6, 42], polls: 2 });
-  const without = await polled([answer(error('slow_down')), answer(error('slow_down')), approved]);
+  const { result: without } = await polled([
+    answer(error('slow_down')),
+    answer(error('slow_down')),
+    approved,
+  ]);
   expect(without).toEqual({ outcome: tokens, seconds: [6, 14, 24], polls: 3 });
-  const shorter = await polled([answer(error('slow_down', { interval: 1 })), approved]);
+  const { result: shorter } = await polled([answer(error('slow_down', { interval: 1 })), approved]);
   expect(shorter.seconds).toEqual([6, 7]);
 });
 
 test('polling continues after server errors, proxies, portals and lost connections, and honours Retry-After', async () => {
-  const { outcome, seconds } = await polled([
+  const {
+    result: { outcome, seconds },
+  } = await polled([
     answer(error('rate_limited'), 429, { 'Retry-After': '40' }),
     answer(error('rate_limited'), 429, { 'Retry-After': '999999999' }),
     answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' }),
@@ -84,12 +95,77 @@ test('errors that polling cannot resolve end it', async () => {
     'account_disabled',
     'invalid_request',
   ])
-    expect((await polled([answer(error(code))])).outcome).toBe(code);
-  expect((await polled([answer({ access_token: 'x' }, 200), approved])).polls).toBe(2);
+    expect((await polled([answer(error(code))])).result.outcome).toBe(code);
+  expect((await polled([answer({ access_token: 'x' }, 200), approved])).result.polls).toBe(2);
+});
+
+test('the first held poll comes at once, later ones an interval after the previous response', async () => {
+  const held = [
+    answer(error('authorization_pending')),
+    answer(error('slow_down', { interval: 10 })),
+    approved,
+  ];
+  const { result, preferences } = await polled(held, started, 25);
+  expect(result).toEqual({ outcome: tokens, seconds: [6, 14], polls: 3 });
+  expect(preferences).toEqual(['wait=25', 'wait=25', 'wait=25']);
+  expect((await polled([approved], started, 60)).preferences).toEqual(['wait=25']);
+  expect((await polled([approved])).preferences).toEqual([null]);
+});
+
+test('a service that does not hold polls is polled at intervals', async () => {
+  const answers = [...Array(3).fill(answer(error('authorization_pending'))), approved];
+  const { result } = await polled(answers, started, 25);
+  expect(result).toEqual({ outcome: tokens, seconds: [6, 6, 6], polls: 4 });
+});
+
+test('after a held poll was cut off, no further one is held', async () => {
+  const cuts = [
+    () => new Response('<html>Gateway timeout</html>', { status: 504 }),
+    () => {
+      throw new TypeError('network');
+    },
+  ];
+  for (const cut of cuts) {
+    const { preferences } = await polled(
+      [cut, answer(error('authorization_pending')), approved],
+      started,
+      25,
+    );
+    expect(preferences).toEqual(['wait=25', null, null]);
+  }
+  const busy = answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' });
+  expect((await polled([busy, approved], started, 25)).preferences).toEqual(['wait=25', 'wait=25']);
+});
+
+test('an abort ends a held poll at once, and with a pollSignal the service is asked once more', async () => {
+  for (const [last, expected] of [
+    [approved, tokens],
+    [answer(error('slow_down', { interval: 10 })), 'aborted'],
+  ] as const) {
+    const stop = new AbortController();
+    const preferences: (string | null)[] = [];
+    const fetch = (url: string, { headers, signal }: RequestInit) => {
+      if (url.endsWith('/device')) return Promise.resolve(Response.json(started, { headers: id }));
+      const prefer = new Headers(headers).get('Prefer');
+      preferences.push(prefer);
+      if (prefer === null) return Promise.resolve(last());
+      return new Promise<Response>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+        stop.abort();
+      });
+    };
+    const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }));
+    const pollSignal = new AbortController().signal;
+    const outcome = login.tokens({ signal: stop.signal, pollSignal }).catch(({ code }) => code);
+    expect(await outcome).toEqual(expected);
+    expect(preferences).toEqual(['wait=25', null]);
+  }
 });
 
 test('polling stops after twice the lifetime of the code', async () => {
-  const { outcome, polls } = await polled([]);
+  const {
+    result: { outcome, polls },
+  } = await polled([]);
   expect([outcome, polls]).toEqual(['expired_token', 201]);
 });
 

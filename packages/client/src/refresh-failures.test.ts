@@ -2,7 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy } from '../../../tests/support/client.ts';
+import {
+  apiOf,
+  clockOf,
+  codeOf,
+  fetchOf,
+  loginOf,
+  lossy,
+  storedSession,
+} from '../../../tests/support/client.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 import { memoryStorage } from './memory-storage.ts';
@@ -94,7 +102,7 @@ test('no refresh is sent if the store cannot be written, and one that cannot be 
   broken = false;
   wire.before = async () => {};
   const token = await session.accessToken();
-  expect((await store.read())!.access_token).toBe(token);
+  expect((await storedSession(store)).access_token).toBe(token);
   expect((await service.ask('GET', '/me', { token })).status).toBe(200);
   await service.close();
 });
@@ -113,14 +121,16 @@ test('a login stored at the moment of removal is not removed', async () => {
     },
   };
   const { wire, session, store } = await expired(service, raced);
-  const { access_token } = (await store.read())!;
+  const { access_token } = await storedSession(store);
   await service.ask('POST', '/revoke', { token: (await service.login()).access_token });
   wire.before = async () => {
     const fresh = loginOf(store.server, await service.login(), service.ctx.clock());
-    meanwhile = () => store.put(fresh);
+    meanwhile = async () => {
+      await store.put(fresh);
+    };
   };
   const token = await session.renew(access_token);
-  expect((await store.read())!.access_token).toBe(token);
+  expect((await storedSession(store)).access_token).toBe(token);
   expect((await service.ask('GET', '/me', { token })).status).toBe(200);
   await service.close();
 });
@@ -174,7 +184,7 @@ test('an aborted caller does not affect the others, and the refresh is aborted w
     session.accessToken(),
   ]);
   expect(left).toBe('aborted');
-  expect((await store.read())!.access_token).toBe(stayed);
+  expect((await storedSession(store)).access_token).toBe(stayed);
 
   service.pass(fourHours);
   const alone = new AbortController();

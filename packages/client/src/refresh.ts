@@ -5,6 +5,7 @@ import {
   checkedTokens,
   hasSameRefreshRequest,
   type StoredLogin,
+  type StoredSession,
   tokenMembers,
 } from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
@@ -51,7 +52,7 @@ const maxRounds = 3;
  * processes use its result. Nothing is sent before a write to the store has succeeded, and the successor is stored
  * before it is used.
  * @throws {LatchkeyError} `not_logged_in`, `login_over` (the login is removed), `account_disabled`, `store_failed`,
- * `lock_timeout`, `aborted`, or the error that the last try failed with
+ * `lock_timeout`, `aborted`, `invalid_token` (for a key, which is kept), or the error that the last try failed with
  */
 export const renewLogin = (
   context: RefreshContext,
@@ -61,13 +62,15 @@ export const renewLogin = (
 ): Promise<StoredLogin> =>
   context.store.lockForRefresh(
     async () => {
+      const isUsable = (login: StoredLogin) =>
+        login.kind === 'key' || login.access_token_expires_at > context.clock.now();
       let stored = await requireStoredLogin(context.store);
-      const isExpired = () => stored.access_token_expires_at <= context.clock.now();
-      if (stored.access_token !== rejectedAccessToken && !isExpired()) return stored;
+      if (stored.access_token !== rejectedAccessToken && isUsable(stored)) return stored;
+      if (stored.kind === 'key') throw keyRefused(context.store);
       const { refresh_token: spent } = stored;
       for (let round = 0; round < maxRounds; round++) {
         stored = await refreshOnce(context, stored, effort, signal);
-        if (stored.refresh_token !== spent && !isExpired()) break;
+        if (stored.kind === 'key' || (stored.refresh_token !== spent && isUsable(stored))) break;
       }
       return stored;
     },
@@ -77,13 +80,19 @@ export const renewLogin = (
 /** @throws {LatchkeyError} `not_logged_in` if none is stored */
 export async function requireStoredLogin(store: CredentialStore): Promise<StoredLogin> {
   const stored = await store.read();
-  if (!stored) throw new LatchkeyError('not_logged_in', `You are not signed in to ${store.server}.`);
+  if (!stored) throw new LatchkeyError('not_logged_in', `You are not signed in to ${nameOf(store)}.`);
   return stored;
 }
 
+const nameOf = ({ server, account }: CredentialStore): string =>
+  account === undefined ? server : `${server} as ${account}`;
+
+const keyRefused = ({ server }: CredentialStore): LatchkeyError =>
+  new LatchkeyError('invalid_token', `${server} does not accept the stored key.`, { status: 401 });
+
 async function refreshOnce(
   context: RefreshContext,
-  stored: StoredLogin,
+  stored: StoredSession,
   effort: Effort,
   signal: AbortSignal,
 ): Promise<StoredLogin> {
@@ -100,7 +109,7 @@ async function refreshOnce(
   }
   if (!successor) return requireStoredLogin(store);
   const { refresh_started_at: _, ...lasting } = stored;
-  const next: StoredLogin = { ...lasting, ...successor };
+  const next: StoredSession = { ...lasting, ...successor };
   return (await store.replace(stored, next)) ? next : requireStoredLogin(store);
 }
 
@@ -113,7 +122,7 @@ type Successor = ReturnType<typeof tokenMembers>;
  */
 async function requestSuccessor(
   { api, store, clock }: RefreshContext,
-  stored: StoredLogin,
+  stored: StoredSession,
   { pausesMilliseconds, timeoutMilliseconds }: Effort,
   signal: AbortSignal,
 ): Promise<Successor | undefined> {
@@ -144,7 +153,7 @@ async function requestSuccessor(
  */
 async function resolveRefusal(
   { store, clock }: RefreshContext,
-  refused: StoredLogin,
+  refused: StoredSession,
   cause: LatchkeyError,
 ): Promise<StoredLogin> {
   for (const pause of [0, secondLookMilliseconds]) {

@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, codeOf, fetchOf, loginOf, lossy } from '../../../tests/support/client.ts';
+import { apiOf, codeOf, fetchOf, loginOf, lossy, storedSession } from '../../../tests/support/client.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { memoryStorage } from './memory-storage.ts';
 import { openSession, type Session } from './session.ts';
@@ -83,11 +83,11 @@ async function processesOf(service: TestApp) {
           controller.abort();
           return never;
         });
-        const stored = (await store.read())!;
+        const stored = await storedSession(store);
         return void (await codeOf(killed.renew(stored.access_token, { signal: controller.signal })));
       }
       case 'renewElsewhere': {
-        const stored = (await store.read())!;
+        const stored = await storedSession(store);
         const elsewhere = Array.from({ length: step.processes }, () =>
           processOf(wire.fetch, unlocked(step.lock)),
         );
@@ -96,7 +96,7 @@ async function processesOf(service: TestApp) {
         return;
       }
       case 'refuse': {
-        const stored = (await store.read())!;
+        const stored = await storedSession(store);
         return void (await store.replace(stored, { ...stored, access_token: 'lk_at_refused' }));
       }
       case 'setClock':
@@ -116,13 +116,15 @@ async function processesOf(service: TestApp) {
     step: async (next: Step) => {
       const before = service.ctx.clock();
       await run(next);
-      const isUnanswered = (await store.read())?.refresh_started_at !== undefined;
+      const isUnanswered = (await storedSession(store)).refresh_started_at !== undefined;
       unansweredSince = isUnanswered ? (unansweredSince ?? before) : undefined;
     },
     end: async () => {
       wire.loseNext(0);
       for (const session of [one, other]) expect((await session.call('getProfile')).id).toStartWith('usr_');
-      const { body } = await service.ask('GET', '/sessions', { token: (await store.read())!.access_token });
+      const { body } = await service.ask('GET', '/sessions', {
+        token: (await storedSession(store)).access_token,
+      });
       return body.sessions.filter(({ kind }: { kind: string }) => kind === 'device').length;
     },
   };

@@ -1,6 +1,15 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, clockOf, codeOf, fetchOf, loginOf, lossy, storeWith } from '../../../tests/support/client.ts';
+import {
+  apiOf,
+  clockOf,
+  codeOf,
+  fetchOf,
+  loginOf,
+  lossy,
+  storedSession,
+  storeWith,
+} from '../../../tests/support/client.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { credentialStore } from './credentials.ts';
 import { memoryStorage } from './memory-storage.ts';
@@ -30,9 +39,9 @@ onBothDatabases('a session of the SDK', (open) => {
   test('returns the stored token without a request while it is fresh', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
-    expect(await session().accessToken()).toBe((await store.read())!.access_token);
+    expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
     service.pass(fourHours - 400);
-    expect(await session().accessToken()).toBe((await store.read())!.access_token);
+    expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
     expect(wire.sent).toEqual([]);
     service.pass(150);
     await session().accessToken();
@@ -56,7 +65,7 @@ onBothDatabases('a session of the SDK', (open) => {
   test('a lost refresh response is requested again with the same key and brings the same tokens', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
-    const before = (await store.read())!;
+    const before = await storedSession(store);
     service.pass(fourHours);
     wire.loseNext(2);
     const token = await session().accessToken();
@@ -64,7 +73,7 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'retry', 'retry']);
     const keys = wire.sent.map((request) => request.headers.get('Idempotency-Key'));
     expect(keys).toEqual(Array(3).fill(before.idempotency_key));
-    const after = (await store.read())!;
+    const after = await storedSession(store);
     expect(after.access_token).toBe(token);
     expect(after.refresh_token).not.toBe(before.refresh_token);
     expect(after.idempotency_key).not.toBe(before.idempotency_key);
@@ -76,7 +85,7 @@ onBothDatabases('a session of the SDK', (open) => {
     const service = await open();
     const { open: session, store, works } = await loggedIn(service);
     const copy = credentialStore(memoryStorage(), store.server);
-    await copy.put((await store.read())!);
+    await copy.put(await storedSession(store));
     const thief = openSession({ api: apiOf(service), store: copy, clock: clockOf(service) });
     service.pass(fourHours);
     const token = await session().accessToken();
@@ -94,20 +103,20 @@ onBothDatabases('a session of the SDK', (open) => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
     const derived = 'b3d1c5a0f2e49786'.repeat(4);
-    const stored = (await store.read())!;
+    const stored = await storedSession(store);
     await store.put({ ...stored, idempotency_key: derived });
     service.pass(fourHours);
     wire.loseNext(1);
     expect(await works(await session().accessToken())).toBe(true);
     expect(wire.sent.map((request) => request.headers.get('Idempotency-Key'))).toEqual([derived, derived]);
-    expect((await store.read())!.idempotency_key).toMatch(/^[0-9a-f]{32}$/);
+    expect((await storedSession(store)).idempotency_key).toMatch(/^[0-9a-f]{32}$/);
     await service.close();
   });
 
   test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);
-    const before = (await store.read())!;
+    const before = await storedSession(store);
     service.pass(fourHours);
     // Without a working lock, two processes may store the same token with different keys.
     wire.before = async () => {
@@ -133,9 +142,9 @@ onBothDatabases('a session of the SDK', (open) => {
     const { open: session, wire, store, works } = await loggedIn(service);
     service.pass(fourHours - 100);
     wire.loseNext(1);
-    const before = (await store.read())!;
+    const before = await storedSession(store);
     expect(await session().accessToken()).toBe(before.access_token);
-    expect((await store.read())!.refresh_started_at).toBeDefined();
+    expect((await storedSession(store)).refresh_started_at).toBeDefined();
     service.pass(31);
     const token = await session().accessToken();
     expect(token).not.toBe(before.access_token);
@@ -147,7 +156,7 @@ onBothDatabases('a session of the SDK', (open) => {
   test('a refresh without a response is completed by the next call, long before the token expires', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
-    const before = (await store.read())!;
+    const before = await storedSession(store);
     wire.loseNext(4);
     expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
     expect(await session().accessToken()).toBe(before.access_token);
@@ -160,7 +169,7 @@ onBothDatabases('a session of the SDK', (open) => {
   test('a repeated response whose token has expired is followed by another refresh', async () => {
     const service = await open({ settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
     const { open: session, wire, store, works } = await loggedIn(service);
-    const before = (await store.read())!;
+    const before = await storedSession(store);
     wire.loseNext(4);
     expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
     service.pass(120);
@@ -172,7 +181,7 @@ onBothDatabases('a session of the SDK', (open) => {
   test('tokens that another process refreshed meanwhile are used, and the login is kept', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
-    const before = (await store.read())!;
+    const before = await storedSession(store);
     service.pass(fourHours);
     // A process without the lock refreshes between the read of the store and the request.
     wire.before = async () => {
@@ -182,7 +191,7 @@ onBothDatabases('a session of the SDK', (open) => {
     };
     const token = await session().accessToken();
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race']);
-    expect((await store.read())!.access_token).toBe(token);
+    expect((await storedSession(store)).access_token).toBe(token);
     await service.close();
   });
 
@@ -198,13 +207,13 @@ onBothDatabases('a session of the SDK', (open) => {
     const next = await loggedIn(service);
     await service.ask('POST', '/revoke', { token: next.browser.access_token });
     service.pass(fourHours);
-    const fresh = { ...(await next.store.read())!, refresh_token: 'another', access_token: 'fresh' };
+    const fresh = { ...(await storedSession(next.store)), refresh_token: 'another', access_token: 'fresh' };
     next.wire.before = async () => {
       const login = { ...fresh, access_token_expires_at: service.ctx.clock() + 1000 };
       await next.store.put(login);
     };
     expect(await next.open().accessToken()).toBe('fresh');
-    expect((await next.store.read())!.refresh_token).toBe('another');
+    expect((await storedSession(next.store)).refresh_token).toBe('another');
     await service.close();
   });
 
@@ -223,7 +232,7 @@ onBothDatabases('a session of the SDK', (open) => {
   test('a rejected token is refreshed once, and the call repeated once', async () => {
     const service = await open();
     const { open: session, wire, store } = await loggedIn(service);
-    const broken = { ...(await store.read())!, access_token: 'lk_at_broken' };
+    const broken = { ...(await storedSession(store)), access_token: 'lk_at_broken' };
     await store.put(broken);
     const one = session();
     const profiles = await Promise.all(Array.from({ length: 10 }, () => one.call('getProfile')));
@@ -245,7 +254,7 @@ onBothDatabases('a session of the SDK', (open) => {
     const { open: session, wire, store } = await loggedIn(service);
     const one = session();
     expect((await one.fetch('/api/v1/auth/me')).status).toBe(200);
-    await store.put({ ...(await store.read())!, access_token: 'lk_at_broken' });
+    await store.put({ ...(await storedSession(store)), access_token: 'lk_at_broken' });
     const patched = await one.fetch(`${one.server}/api/v1/auth/me`, {
       method: 'PATCH',
       headers: { 'Content-Type': 'application/json' },

@@ -1,6 +1,6 @@
 import { type AnswerWithHeaders, type Api, type CallInput, requireEncrypted } from './api.ts';
 import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
-import type { CredentialStore, StoredLogin } from './credentials.ts';
+import type { CredentialStore, StoredLogin, StoredSession } from './credentials.ts';
 import { hasCode } from './errors.ts';
 import type { Answer, OperationId } from './operations.ts';
 import {
@@ -13,10 +13,13 @@ import {
 } from './refresh.ts';
 import { within } from './transport.ts';
 
-export interface SessionOptions {
-  readonly api: Api;
+export interface SessionOptions extends CallOptions {
   readonly store: CredentialStore;
   readonly clock?: Clock;
+}
+
+export interface CallOptions {
+  readonly api: Api;
   /**
    * Further origins to which `fetch` sends the access token, besides the service's own. Plain http to another
    * machine requires an api with `insecureHttp`.
@@ -52,7 +55,7 @@ export interface Session {
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /**
    * Ends this session, or every session of the user. Removes the stored login once the service has confirmed or no
-   * longer knows the session.
+   * longer knows the session. A stored key is only removed here, unless it ends everything.
    * @throws {LatchkeyError} `not_logged_in`; any other error leaves the stored login in place
    */
   logout(options?: Abortable & { readonly everywhere?: boolean }): Promise<void>;
@@ -71,7 +74,7 @@ const defaultFetchTimeoutMilliseconds = 60_000;
 type Freshness = 'fresh' | 'due' | 'expired';
 
 /** Whether an access token needs a refresh, by this machine's clock. A refresh without a response is due again. */
-export function freshness(stored: StoredLogin, now: number): Freshness {
+export function freshness(stored: StoredSession, now: number): Freshness {
   const left = stored.access_token_expires_at - now;
   const lifetime = stored.access_token_lifetime_seconds * 1000;
   if (left <= 0) return 'expired';
@@ -85,18 +88,12 @@ export function freshness(stored: StoredLogin, now: number): Freshness {
 }
 
 /** A session for the login in this store. Opening it sends nothing. */
-export function openSession({
-  api,
-  store,
-  clock = systemClock,
-  origins = [],
-  fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds,
-}: SessionOptions): Session {
-  if (!api.insecureHttp) origins.forEach(requireEncrypted);
+export function openSession({ api, store, clock = systemClock, ...callOptions }: SessionOptions): Session {
   const renewLoginOnce = sharedRenewals({ api, store, clock });
 
   const accessToken: Session['accessToken'] = async ({ signal } = {}) => {
     const stored = await unlessAborted(requireStoredLogin(store), signal);
+    if (stored.kind === 'key') return stored.access_token;
     const state = freshness(stored, clock.now());
     if (state === 'fresh') return stored.access_token;
     const effort = state === 'due' ? earlyEffort : fullEffort;
@@ -112,25 +109,13 @@ export function openSession({
   const renew: Session['renew'] = async (rejectedAccessToken, { signal } = {}) =>
     (await renewLoginOnce(rejectedAccessToken, fullEffort, signal)).access_token;
 
-  const callWithHeaders: Session['callWithHeaders'] = async (id, input = {}) => {
-    const token = await accessToken(input);
-    try {
-      return await api.callWithHeaders(id, { ...input, accessToken: token });
-    } catch (error) {
-      if (!hasCode(error, 'invalid_token')) throw error;
-      return api.callWithHeaders(id, { ...input, accessToken: await renew(token, input) });
-    }
-  };
-
-  const tokens = { accessToken, renew };
+  const calls = authorizedCalls({ api, ...callOptions }, { accessToken, renew });
+  const { callWithHeaders } = calls;
   return {
-    server: api.server,
-    ...tokens,
-    call: async (id, input) => (await callWithHeaders(id, input)).body,
-    callWithHeaders,
-    fetch: fetchWithToken(api, tokens, new Set([api.server, ...origins]), fetchTimeoutMilliseconds),
+    ...calls,
     logout: async ({ everywhere = false, signal } = {}) => {
       const ending = await requireStoredLogin(store);
+      if (ending.kind === 'key' && !everywhere) return removeStoredLogin(store, ending, signal);
       try {
         await callWithHeaders('logout', { ...(everywhere ? {} : { query: { scope: 'session' } }), signal });
       } catch (error) {
@@ -189,10 +174,51 @@ function sharedRenewals(context: RefreshContext) {
   };
 }
 
+type Tokens = Pick<Session, 'accessToken' | 'renew'>;
+
+/** The part of a session that sends requests, for any source of tokens. */
+export function authorizedCalls(
+  { api, origins = [], fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds }: CallOptions,
+  tokens: Tokens,
+): Omit<Session, 'logout'> {
+  if (!api.insecureHttp) origins.forEach(requireEncrypted);
+
+  const callWithHeaders: Session['callWithHeaders'] = async (id, input = {}) => {
+    const token = await tokens.accessToken(input);
+    try {
+      return await api.callWithHeaders(id, { ...input, accessToken: token });
+    } catch (error) {
+      if (!hasCode(error, 'invalid_token')) throw error;
+      const next = await renewed(tokens, token, input.signal);
+      if (next === undefined) throw error;
+      return api.callWithHeaders(id, { ...input, accessToken: next });
+    }
+  };
+
+  return {
+    server: api.server,
+    ...tokens,
+    call: async (id, input) => (await callWithHeaders(id, input)).body,
+    callWithHeaders,
+    fetch: fetchWithToken(api, tokens, new Set([api.server, ...origins]), fetchTimeoutMilliseconds),
+  };
+}
+
+/** A different token after a 401; undefined if the credential cannot be renewed, as a key cannot. */
+const renewed = (
+  { renew }: Tokens,
+  rejected: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> =>
+  renew(rejected, { signal }).catch((error: unknown) => {
+    if (hasCode(error, 'invalid_token')) return undefined;
+    throw error;
+  });
+
 const fetchWithToken =
   (
     api: Api,
-    { accessToken, renew }: Pick<Session, 'accessToken' | 'renew'>,
+    tokens: Tokens,
     trustedOrigins: ReadonlySet<string>,
     timeoutMilliseconds: number,
   ): Session['fetch'] =>
@@ -207,10 +233,11 @@ const fetchWithToken =
       );
     };
     if (!trustedOrigins.has(url.origin)) return send();
-    const token = await accessToken({ signal });
+    const token = await tokens.accessToken({ signal });
     const response = await send(token);
     if (response.status !== 401 || init.body instanceof ReadableStream) return response;
-    const nextToken = await renew(token, { signal });
+    const nextToken = await renewed(tokens, token, signal);
+    if (nextToken === undefined) return response;
     await response.body?.cancel();
     return send(nextToken);
   };

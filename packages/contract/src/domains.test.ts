@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import fc from 'fast-check';
-import { isMappedToItself } from './domains.ts';
+import { asciiDomainOf, isMappedToItself } from './domains.ts';
 
 const lowerAscii = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 const lettersOf = (pattern: RegExp) =>
@@ -22,24 +22,48 @@ const label = fc.oneof(
   ),
 );
 
-test('a domain is accepted exactly if it is spelled the way it is looked up', () => {
+test('a domain is accepted exactly if browsers look it up as it is spelled, in letters or in ASCII', () => {
   fc.assert(
     fc.property(fc.array(label, { minLength: 1, maxLength: 3 }), (labels) => {
       const domain = [...labels, 'example'].join('.');
-      expect(isMappedToItself(domain)).toBe(domainToASCII(domain) === lowerAscii(domain));
+      const ascii = domainToASCII(domain);
+      const [aLabels, uLabels] = [ascii, domainToUnicode(ascii)].map((mapped) => mapped.split('.'));
+      const isSame = lowerAscii(domain)
+        .split('.')
+        .every((one, at) => one === aLabels![at] || one === uLabels![at]);
+      // The URL parser leaves the length of labels, and characters such as the comma, to the resolver.
+      const isDomain = aLabels!.every((one) => /^[a-z0-9-]{1,63}$/.test(one));
+      expect(isMappedToItself(domain)).toBe(isDomain && isSame);
+      expect(asciiDomainOf(domain)).toBe(isDomain ? ascii : undefined);
     }),
     { numRuns: 5000 },
   );
 });
 
-test('of all spellings of one international domain, only one is accepted', () => {
+test('of all spellings of one international domain, the U-label and the A-label are accepted', () => {
   const spellings = [
     'b\u00fccher.example',
+    'B\u00fccher.EXAMPLE',
     'xn--bcher-kva.example',
+    'XN--BCHER-KVA.example',
     'bu\u0308cher.example',
     'B\u00dcCHER.example',
+    'b\uff55cher.example',
+    'b\u00fccher\u3002example',
+    'b\u00fc\u00adcher.example',
   ];
-  expect(spellings.filter(isMappedToItself)).toEqual(['xn--bcher-kva.example']);
+  expect(spellings.filter(isMappedToItself)).toEqual(spellings.slice(0, 4));
+  for (const spelling of spellings.slice(0, 4)) expect(asciiDomainOf(spelling)).toBe('xn--bcher-kva.example');
+});
+
+test.each([
+  ['fa\u00df.example', 'xn--fa-hia.example'],
+  ['\u03c3\u03c2.example', 'xn--4xaa.example'],
+  ['\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example', 'xn--mgba3gch31f060k.example'],
+])('processing is not transitional: %s is %s', (domain, ascii) => {
+  expect(isMappedToItself(domain)).toBe(true);
+  expect(asciiDomainOf(domain)).toBe(domainToASCII(domain));
+  if (domain.startsWith('fa')) expect(asciiDomainOf(domain)).toBe(ascii);
 });
 
 test.each(['127.0.0.1', '0x7f.1', '0x7F.0X1', '1', '2130706433', 'a.0', '0x', 'a.0x', '1.2'])(

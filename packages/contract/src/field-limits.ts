@@ -13,6 +13,12 @@ export const fieldLimits = {
   /** Names in one scope. */
   scopes: 20,
   scopeName: 64,
+  /** What a person reads about a scope before approving it. */
+  scopeSentence: 200,
+  /** Scopes that one service declares. */
+  serviceScopes: 100,
+  /** Resources of other services that one service may ask tokens for. */
+  serviceReach: 100,
   resource: 2048,
   /** Of `authorization_details`, as UTF-8. */
   authorizationDetailsBytes: 4096,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isMappedToItself } from './domains.ts';
+import { asciiDomainOf, isMappedToItself } from './domains.ts';
 import { fieldLimits } from './field-limits.ts';
 
 /** A required, non-empty string of up to `max` characters that every supported database can store. */
@@ -58,17 +58,23 @@ export const nextCursor = z
   .nullable()
   .meta({ description: 'The cursor of the next page. Null on the last page.' });
 
+/** The length that counts when the email is delivered. Not asked before the domain is known to be one. */
+function isShortEnoughInAscii(address: string): boolean {
+  const at = address.lastIndexOf('@');
+  return at + 1 + (asciiDomainOf(address.slice(at + 1)) ?? '').length <= fieldLimits.emailAddress;
+}
+
 /**
  * An email address, kept as typed: one @, no spaces, control or separator characters, up to 64 characters before the @
- * and 254 in total. Non-ASCII letters are accepted before the @ and never folded. A domain that IDNA mapping would change
- * is rejected, so that one mailbox has one spelling.
+ * and 254 in total, also with its domain in ASCII. Non-ASCII letters are never folded. A domain that IDNA mapping would
+ * change is rejected, because the email would be delivered to another one than the address names.
  */
 export const emailAddress = z
   .string()
   .min(3)
   .max(fieldLimits.emailAddress)
   .regex(
-    /^[^\s@"(),:;<>[\]\\\p{C}\p{Z}]{1,64}@[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}.-]{0,251}[\p{L}\p{N}\p{M}])?$/u,
+    /^[^\s@"(),:;<>[\]\\\p{C}\p{Z}]{1,64}@(?![.-])(?:[A-Za-z0-9.-]|[^\0-\x7f]){1,253}(?<![.-])$/u,
     'must be an email address, like ada@example.com',
   )
   .refine(
@@ -77,7 +83,11 @@ export const emailAddress = z
   )
   .refine(
     (address) => isMappedToItself(address.slice(address.lastIndexOf('@') + 1)),
-    'must have its domain in ASCII: write an international domain in its xn-- form',
+    'must have its domain as it is looked up: international letters in lower case and in their usual form',
+  )
+  .refine(
+    isShortEnoughInAscii,
+    `must have at most ${fieldLimits.emailAddress} characters with its domain in ASCII`,
   )
   .meta({
     description: 'An email address. The case of ASCII letters is ignored.',

@@ -91,6 +91,9 @@ export const serverMetadata = z
     revocation_endpoint: z.url(),
     introspection_endpoint: z.url(),
     jwks_uri: z.url(),
+    scopes_supported: z
+      .array(z.string())
+      .meta({ description: 'The scopes of Latchkey itself and those that services declare.' }),
     grant_types_supported: z.array(z.string()),
     response_types_supported: z.array(z.string()),
     token_endpoint_auth_methods_supported: z.array(z.string()),

@@ -22,8 +22,13 @@ export type TokenSet = z.infer<typeof tokenSet>;
 /** The response to a sign-in in cookie mode: the credential is only in the HttpOnly cookie. */
 export const cookieSignIn = z.object({ user: profile }).meta({ id: 'CookieLogin' });
 
-/** A refresh cannot change scope or resource: if present, they must be the session's own. */
-const unchangedAccess = { scope: scopeText.optional(), resource: resourceText.optional() };
+/** Only a new login can have another scope or resource: if present here, they must be the login's own. */
+const unchangedAccess = {
+  scope: scopeText.meta({ description: "Must be the login's own scope, in any order." }).optional(),
+  resource: resourceText.meta({ description: "Must be the login's own resource." }).optional(),
+};
+
+export const deviceTokenRequest = z.object({ device_code: token, ...unchangedAccess });
 
 export const refreshRequest = z.object({ refresh_token: token, ...unchangedAccess });
 

@@ -41,13 +41,14 @@ import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './securi
 import { noticeTtlSeconds } from './security-log/notices/notices.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
 import { scopeRoutes } from './services/scopes/routes.ts';
-import { authenticateService, requireRight } from './services/service-keys/service-keys.ts';
+import { authenticateService, requireRight } from './services/service-keys/authentication.ts';
 import { authenticate, missingCredential, readCredential } from './sessions/authentication.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { withdrawApproval } from './sign-in/device/device.ts';
-import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
+import { openHeldPolls } from './sign-in/device/held-polls.ts';
+import { deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
 import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
 import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
@@ -125,7 +126,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
     requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
   });
-  deviceRoutes(api, ctx, [deviceCodeGrant, refreshGrant]);
+  deviceRoutes(api, ctx, openHeldPolls(ctx), [refreshGrant]);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx, { revokeAllSessions, withdrawApproval });

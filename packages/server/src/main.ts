@@ -106,6 +106,7 @@ function createContext(config: Config, log: Log, db: Database, keys: Keys): Cont
     clock: Date.now,
     random: systemRandom,
     wakeMailWorker: () => undefined,
+    stopping: new AbortController().signal,
   };
 }
 

@@ -1,10 +1,20 @@
 import { createApi } from '@latchkey/client/api';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import type { FileCheck } from '@latchkey/client/file-storage';
+import type { ProfileView } from '@latchkey/contract/account';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
-import { type Connection, connect, defaultServer, loginCommand, type ServerSource } from '../connection.ts';
+import {
+  type Connection,
+  connect,
+  connectWithoutLogins,
+  loginCommand,
+  type Stored,
+  sources,
+} from '../connection.ts';
 import type { Context } from '../context.ts';
 import { type Failure, failureOf, ReportedError } from '../exit.ts';
+import { openStorage } from '../storage.ts';
 import { duration, localTime, table } from '../text.ts';
 
 type State = 'ok' | 'note' | 'warning' | 'problem';
@@ -17,12 +27,6 @@ interface Check {
 }
 
 const marks: Record<State, string> = { ok: 'ok', note: '-', warning: '!', problem: 'X' };
-const sources: Record<ServerSource, string> = {
-  option: 'from --server',
-  environment: 'from LATCHKEY_SERVER',
-  last_login: 'last signed in to',
-  default: 'the default',
-};
 
 /** The `Date` header has whole seconds, and its transfer takes a moment. */
 const clockToleranceSeconds = 2;
@@ -31,6 +35,7 @@ const clockWarningSeconds = 60;
 
 /** `latchkey doctor`: checks everything that signing in from here depends on. */
 export async function doctor(ctx: Context): Promise<void> {
+  const found = await checkFile(ctx);
   const connection = await connectOrDefault(ctx);
   const failures: Failure[] = [];
   const recordFailure = (error: unknown): Failure => {
@@ -39,17 +44,20 @@ export async function doctor(ctx: Context): Promise<void> {
       login: loginCommand(ctx),
       command: 'latchkey doctor',
       server: connection.server,
+      credential: connection.credential,
+      hasOtherLogins: false,
     });
     failures.push(failure);
     return failure;
   };
   const server = await checkServer(ctx, connection).catch(recordFailure);
-  const credentials = await checkCredentials(connection).catch(recordFailure);
+  const credentials = await checkCredentials(connection.stored, found).catch(recordFailure);
   const canTry = !('code' in server) && !('code' in credentials);
   const session = canTry ? await checkSession(ctx, connection).catch(recordFailure) : null;
   const proxies = ctx.config.proxies.map(withoutPassword);
 
   const { bun, node } = process.versions;
+  const place = connection.stored?.place;
   const report = {
     versions: {
       latchkey: manifest.version,
@@ -67,9 +75,9 @@ export async function doctor(ctx: Context): Promise<void> {
     },
     clock: { difference_seconds: 'code' in server ? null : server.clockDifferenceSeconds },
     credentials: {
-      kind: connection.place.kind,
-      why: connection.place.why,
-      place: connection.place.storage.description,
+      kind: place?.kind ?? 'environment',
+      why: place?.why ?? 'LATCHKEY_TOKEN is set',
+      place: place?.storage.description ?? 'LATCHKEY_TOKEN',
       ...('code' in credentials ? {} : credentials),
     },
     login: session === null || 'code' in session ? null : session,
@@ -93,13 +101,21 @@ export async function doctor(ctx: Context): Promise<void> {
   if (first) throw new ReportedError(first.status);
 }
 
-/** Falls back to the default server if the credentials are unreadable, which has a check of its own. */
+/** Looks at the modes of the credentials before anything else, since reading them also corrects those. */
+async function checkFile({ config }: Context): Promise<FileCheck | undefined> {
+  if (config.token !== undefined) return undefined;
+  const place = await openStorage(config);
+  // What fails here fails again in the check of the credentials, which reports it.
+  return place.kind === 'file' ? place.storage.check().catch(() => undefined) : undefined;
+}
+
+/** Goes on without logins if the credentials are unreadable, which has a check of its own. */
 async function connectOrDefault(ctx: Context): Promise<Connection> {
   try {
     return await connect(ctx);
   } catch (error) {
     if (!hasCode(error, 'store_corrupt', 'store_failed')) throw error;
-    return { ...(await connect({ ...ctx, server: defaultServer })), source: 'default' };
+    return connectWithoutLogins(ctx);
   }
 }
 
@@ -149,10 +165,14 @@ interface CredentialReport {
 }
 
 /** Where the credentials are, who could read them, and whether they can be written. */
-async function checkCredentials({ place }: Connection): Promise<CredentialReport> {
-  const checked = place.kind === 'file' ? await place.storage.check() : undefined;
-  const { logins } = await place.storage.read();
-  const servers = Object.keys(logins);
+async function checkCredentials(
+  stored: Stored | undefined,
+  found: FileCheck | undefined,
+): Promise<CredentialReport> {
+  if (!stored) return { path: null, readable_by: 'owner', servers: [], findings: [] };
+  const { place } = stored;
+  const checked = place.kind === 'file' ? (found ?? (await place.storage.check())) : undefined;
+  const servers = Object.keys((await place.storage.read()).servers);
   if (servers.length > 0) {
     await place.storage.lock('document', async () => place.storage.write(await place.storage.read()));
   }
@@ -172,22 +192,30 @@ interface SessionReport {
 }
 
 /** @throws {LatchkeyError} if there is a session that does not work */
-async function checkSession({ signal }: Context, { session, store }: Connection): Promise<SessionReport> {
+async function checkSession({ signal }: Context, { session, stored }: Connection): Promise<SessionReport> {
   try {
-    const { id, email } = await session.call('getProfile', { signal });
-    const stored = await store.read();
-    if (!stored) return { state: 'none' };
+    const user = await session.call('getProfile', { signal }).catch((error: unknown) => {
+      // A narrow token may not see whose it is.
+      if (hasCode(error, 'insufficient_scope')) return undefined;
+      throw error;
+    });
+    const login = await stored?.store.read();
+    if (stored && !login) return { state: 'none' };
     return {
       state: 'valid',
-      user: { id, ...(email === undefined ? {} : { email }) },
-      logged_in_at: stored.logged_in_at,
-      access_token_expires_at: new Date(stored.access_token_expires_at).toISOString(),
+      ...(user === undefined ? {} : { user: { id: user.id, ...emailOf(user) } }),
+      ...(login ? { logged_in_at: login.logged_in_at } : {}),
+      ...(login && login.kind !== 'key'
+        ? { access_token_expires_at: new Date(login.access_token_expires_at).toISOString() }
+        : {}),
     };
   } catch (error) {
     if (error instanceof LatchkeyError && error.code === 'not_logged_in') return { state: 'none' };
     throw error;
   }
 }
+
+const emailOf = ({ email }: ProfileView) => (email === undefined ? {} : { email });
 
 function serverCheck({ server, source }: Connection, report: ServerReport | Failure): Check {
   if ('code' in report) return { name: 'Server', state: 'problem', text: report.message, hint: report.hint };
@@ -208,7 +236,7 @@ function clockCheck(seconds: number | null): Check {
   return { name: 'Clock', state: 'warning', text, hint };
 }
 
-function credentialChecks({ place }: Connection, report: CredentialReport | Failure): Check[] {
+function credentialChecks({ stored }: Connection, report: CredentialReport | Failure): Check[] {
   const name = 'Credentials';
   if ('code' in report) return [{ name, state: 'problem', text: report.message, hint: report.hint }];
   const readers: Record<string, string> = {
@@ -216,7 +244,10 @@ function credentialChecks({ place }: Connection, report: CredentialReport | Fail
     group: 'your group could read them',
     everyone: 'everyone could read them',
   };
-  const who = place.kind === 'file' ? (readers[report.readable_by] ?? 'who can read them is unknown') : '';
+  const who =
+    stored?.place.kind === 'file' ? (readers[report.readable_by] ?? 'who can read them is unknown') : '';
+  if (!stored) return [{ name, state: 'ok', text: 'the token in LATCHKEY_TOKEN; nothing stored is used' }];
+  const { place } = stored;
   const where = `${place.storage.description}, because ${place.why}${who && `; ${who}`}`;
   return [
     { name, state: report.readable_by === 'owner' ? 'ok' : 'warning', text: where },
@@ -232,9 +263,13 @@ function sessionCheck(ctx: Context, report: SessionReport | Failure): Check {
   if (report.state === 'none') {
     return { name: 'Session', state: 'note', text: `none; sign in with \`${loginCommand(ctx)}\`` };
   }
-  const expires = Date.parse(report.access_token_expires_at ?? '');
-  const left = duration(Math.max(0, (expires - Date.now()) / 1000));
-  const text = `${report.user?.email}, since ${localTime(report.logged_in_at ?? '')}; the access token expires in ${left}`;
+  const { user, logged_in_at: since, access_token_expires_at: expiresAt } = report;
+  const left = duration(Math.max(0, (Date.parse(expiresAt ?? '') - Date.now()) / 1000));
+  const text = [
+    user?.email ?? user?.id ?? 'valid',
+    ...(since === undefined ? [] : [`, since ${localTime(since)}`]),
+    ...(expiresAt === undefined ? [] : [`; the access token expires in ${left}`]),
+  ].join('');
   return { name: 'Session', state: 'ok', text };
 }
 

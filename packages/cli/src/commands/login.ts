@@ -1,16 +1,17 @@
 import { hostname } from 'node:os';
-import { type CredentialStore, type StoredLogin, tokenMembers } from '@latchkey/client/credentials';
+import { loginNamed } from '@latchkey/client/credentials';
 import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
-import { hasCode, LatchkeyError } from '@latchkey/client/errors';
-import { operations } from '@latchkey/client/operations';
-import type { Profile, ProfileView } from '@latchkey/contract/account';
+import { hasCode } from '@latchkey/client/errors';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { newAccountName } from '../account-name.ts';
 import { hasBrowser, openBrowser } from '../browser.ts';
-import { type Connection, connect } from '../connection.ts';
+import { copyToClipboard } from '../clipboard.ts';
+import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { Cancelled } from '../exit.ts';
-import { countdown, visible } from '../text.ts';
+import { endSession, keepSession } from '../new-login.ts';
+import { countdown } from '../text.ts';
 import { requireText } from '../text-input.ts';
 
 export interface LoginOptions {
@@ -20,22 +21,25 @@ export interface LoginOptions {
 }
 
 const clientName = 'Latchkey CLI';
-/** For other processes to finish refreshing the former session. */
-const formerLockMilliseconds = 5_000;
 const progressMilliseconds = 1_000;
 /** After Ctrl-C: for the poll in progress to finish, and then to end a session that it brought. */
 const cancelMilliseconds = 2_000;
 
-/** `latchkey login`: signs in by device flow. Ends the former session with this server once the new one is stored. */
+/** `latchkey login`: signs in by device flow. Ends the session that it replaces once the new one is stored. */
 export async function login(ctx: Context, options: LoginOptions): Promise<void> {
   requireText('A device name', options.deviceName, fieldLimits.clientText);
-  const connection = await connect(ctx);
+  const account = newAccountName(ctx);
+  const connection = await connectStored(ctx);
   const tokens = await obtainTokens(ctx, connection, options);
-  await keep(ctx, connection, tokens);
+  await keepSession(ctx, connection, tokens, account);
 }
 
 /** @throws {Cancelled} on Ctrl-C, after ending a session that was already started */
-async function obtainTokens(ctx: Context, connection: Connection, options: LoginOptions): Promise<TokenSet> {
+async function obtainTokens(
+  ctx: Context,
+  connection: StoredConnection,
+  options: LoginOptions,
+): Promise<TokenSet> {
   const progress: LoginProgress = { mayHaveStarted: false };
   let tokens: TokenSet;
   try {
@@ -52,12 +56,12 @@ async function obtainTokens(ctx: Context, connection: Connection, options: Login
 }
 
 /** Fails before a person approves a session that could not be stored. */
-const requireWritable = ({ place: { storage } }: Connection, signal: AbortSignal): Promise<void> =>
-  storage.lock('document', async () => storage.write(await storage.read()), { signal });
+const requireWritable = ({ stored: { place } }: StoredConnection, signal: AbortSignal): Promise<void> =>
+  place.storage.lock('document', async () => place.storage.write(await place.storage.read()), { signal });
 
 function startLogin(
   { signal }: Context,
-  { api }: Connection,
+  { api }: StoredConnection,
   { deviceName = ownName() }: LoginOptions,
 ): Promise<DeviceLogin> {
   return startDeviceLogin(api, { clientName, signal, ...(deviceName === '' ? {} : { deviceName }) });
@@ -94,7 +98,11 @@ async function showCode({ output, config }: Context, started: DeviceLogin, { bro
     const { qrCode } = await import('../qr-code.ts');
     output.drawing(qrCode(verificationUriComplete, output.columns));
   }
-  if (browser && hasBrowser(config) && (await openBrowser(verificationUriComplete))) {
+  if (!browser || !hasBrowser(config)) return;
+  if (output.interactive && (await copyToClipboard(userCode))) {
+    output.message({ clipboard: 'code' }, () => ['The code is on your clipboard.']);
+  }
+  if (await openBrowser(verificationUriComplete)) {
     output.message({ browser: 'opened' }, () => ['It should have opened in your browser.']);
   }
 }
@@ -160,115 +168,25 @@ function abortedLater(signal: AbortSignal, milliseconds: number) {
   };
 }
 
-async function cancelled({ store }: Connection, mayHaveStarted: boolean): Promise<Cancelled> {
+async function cancelled({ stored }: StoredConnection, mayHaveStarted: boolean): Promise<Cancelled> {
   if (mayHaveStarted) {
     return new Cancelled(
       'Login cancelled. If you had already approved it, the new session may exist: see `latchkey sessions`.',
     );
   }
-  const existing = await store.read().catch(() => null);
+  const isSignedIn = loginNamed(stored.held, stored.held.current ?? undefined) !== null;
   return new Cancelled(
-    existing
-      ? 'Login cancelled. Your existing session is unchanged.'
+    isSignedIn
+      ? 'Login cancelled. Your existing login is unchanged.'
       : 'Login cancelled. Nothing was changed.',
   );
 }
 
-async function cancelledAfterApproval(connection: Connection, tokens: TokenSet): Promise<Cancelled> {
+async function cancelledAfterApproval(connection: StoredConnection, tokens: TokenSet): Promise<Cancelled> {
   const ended = await endSession(connection, tokens.refresh_token, cancelMilliseconds).then(
     () => true,
     () => false,
   );
   if (!ended) return cancelled(connection, true);
   return new Cancelled('Login cancelled. You had already approved it, and the new session has been ended.');
-}
-
-/** Stores the session before anything else, then asks whose it is, and only then ends the former one. */
-async function keep(ctx: Context, connection: Connection, tokens: TokenSet): Promise<void> {
-  const { api, server, store } = connection;
-  const next: StoredLogin = {
-    server,
-    user: { id: '', email: '' },
-    logged_in_at: new Date().toISOString(),
-    ...tokenMembers(tokens, Date.now()),
-  };
-  let former: StoredLogin | null;
-  try {
-    former = await replaceStoredLogin(store, next);
-  } catch (error) {
-    // A session whose tokens are lost should not stay active.
-    await endSession(connection, next.refresh_token).catch(() => {});
-    throw error;
-  }
-  const profile = await api
-    .call('getProfile', { accessToken: tokens.access_token })
-    .then(checkedProfile)
-    .catch((error: unknown) => (error instanceof LatchkeyError ? error : Promise.reject(error)));
-  if (!(profile instanceof LatchkeyError)) {
-    const { id, email } = profile;
-    await store.replace(next, { ...next, user: { id, email } });
-  }
-  if (former) {
-    await endSession(connection, former.refresh_token).catch((error: unknown) => warnOfFormer(ctx, error));
-  }
-  print(ctx, server, profile);
-}
-
-/** @throws {LatchkeyError} `not_latchkey` for a response that does not identify the user */
-function checkedProfile(profile: ProfileView): Profile {
-  const { id, email } = Object(profile) as Partial<Profile>;
-  if (typeof id === 'string' && typeof email === 'string') return profile as Profile;
-  throw new LatchkeyError('not_latchkey', 'The response contains no profile.');
-}
-
-/** Stores the new session and returns the former one, once no other process is refreshing that. */
-async function replaceStoredLogin(store: CredentialStore, next: StoredLogin): Promise<StoredLogin | null> {
-  const replace = async () => {
-    const former = await store.read();
-    await store.put(next);
-    return former;
-  };
-  try {
-    return await store.lockForRefresh(replace, { timeoutMilliseconds: formerLockMilliseconds });
-  } catch (error) {
-    if (!hasCode(error, 'lock_timeout')) throw error;
-    return replace();
-  }
-}
-
-/** Ends the session that a refresh token belongs to, whether or not it is spent. @see RFC 7009 */
-async function endSession(
-  { api }: Connection,
-  refreshToken: string,
-  timeoutMilliseconds?: number,
-): Promise<void> {
-  const init = {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ token: refreshToken }).toString(),
-  };
-  await api.send(operations.revoke.path, init, timeoutMilliseconds);
-}
-
-function warnOfFormer({ output }: Context, error: unknown): void {
-  const description = 'Your former session on this machine could not be ended.';
-  const reason = error instanceof Error ? visible(error.message) : '';
-  output.message({ warning: 'former_login_not_ended', description, reason }, () => [
-    `latchkey: Warning: ${description} ${reason}`,
-    'End it with `latchkey sessions revoke ID`; `latchkey sessions` shows its ID.',
-  ]);
-}
-
-function print({ output }: Context, server: string, profile: Profile | LatchkeyError): void {
-  if (!(profile instanceof LatchkeyError)) {
-    const { id, email } = profile;
-    output.result({ server, user: { id, email } }, () => [`Signed in to ${server} as ${email}.`]);
-    return;
-  }
-  const description = `You are signed in, but the server did not say as whom: ${profile.message}`;
-  output.message({ warning: 'user_unknown', description }, () => [
-    `latchkey: Warning: ${description}`,
-    'Run `latchkey whoami` to ask again.',
-  ]);
-  output.result({ server, user: null }, () => [`Signed in to ${server}.`]);
 }

@@ -1,19 +1,34 @@
-import { connect } from '../connection.ts';
+import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable } from '../exit.ts';
+import { nextLogin, nextLoginLines } from '../next-login.ts';
 
 export interface LogoutOptions {
   /** End every session of the user, on every device. */
   readonly all?: boolean;
 }
 
-/** `latchkey logout`: removes the credentials once the server has ended the session or no longer knows it. */
+/**
+ * `latchkey logout`: removes the credentials once the server has ended the session or no longer knows it. A key is only
+ * forgotten here, since other programs may use it.
+ */
 export async function logout(ctx: Context, { all = false }: LogoutOptions): Promise<void> {
-  const { session, server } = await connect(ctx);
+  const connection = await connectStored(ctx);
+  const { session, server, stored } = connection;
   await cancellable('Logout cancelled, but the server may already have ended the session.', () =>
     session.logout({ everywhere: all, signal: ctx.signal }),
   );
-  ctx.output.result({ server, scope: all ? 'all' : 'session' }, () => [
-    all ? `Signed out of ${server}, here and everywhere else.` : `Signed out of ${server}.`,
+  const account = stored.store.account ?? null;
+  const next = await nextLogin(connection);
+  ctx.output.result({ server, account, scope: all ? 'all' : 'session', next_account: next }, () => [
+    signedOut(connection, all),
+    ...nextLoginLines(connection, next),
   ]);
+}
+
+function signedOut({ server, credential, stored: { held, store } }: StoredConnection, all: boolean): string {
+  const as = Object.keys(held.logins).length > 1 ? ` as ${store.account}` : '';
+  if (all) return `Signed out of ${server}${as}, here and everywhere else.`;
+  if (credential !== 'key') return `Signed out of ${server}${as}.`;
+  return `Signed out of ${server}${as}. The key itself still works: \`latchkey keys remove\` ends it.`;
 }

@@ -1,9 +1,10 @@
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { Session } from '@latchkey/client/session';
 import type { Session as ListedSession } from '@latchkey/contract/sessions';
-import { connect } from '../connection.ts';
+import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, UsageError } from '../exit.ts';
+import { nextLogin, nextLoginLines } from '../next-login.ts';
 import { allPages, moreLines } from '../pages.ts';
 import { listing, localTime } from '../text.ts';
 
@@ -31,17 +32,24 @@ export async function listSessions(ctx: Context): Promise<void> {
 /** `latchkey sessions revoke ID`: ends one session, and removes the credentials if it is the one in use here. */
 export async function revokeSession(ctx: Context, id: string): Promise<void> {
   if (id === '') throw new UsageError('A session ID cannot be empty.');
-  const { session, server } = await connect(ctx);
+  const connection = await connect(ctx);
+  const { session } = connection;
   const { entries } = await allSessions(session, ctx.signal);
   const current = entries.find((listed) => listed.current)?.id === id;
   await cancellable('Cancelled, but the server may already have ended that session.', () =>
     current ? session.logout({ signal: ctx.signal }) : revokeOther(session, id, ctx.signal),
   );
-  ctx.output.result({ id, current }, () => [
-    current
-      ? `This was your session here: you are now signed out of ${server}.`
-      : `Session ${id} has been ended.`,
-  ]);
+  const lines = current ? await leaveCurrent(connection) : [`Session ${id} has been ended.`];
+  ctx.output.result({ id, current }, () => lines);
+}
+
+async function leaveCurrent({ server, stored, ...connection }: Connection): Promise<string[]> {
+  if (!stored) return ['This was the session of LATCHKEY_TOKEN, which no longer works.'];
+  const left = { ...connection, server, stored };
+  return [
+    `This was your session here: you are now signed out of ${server}.`,
+    ...nextLoginLines(left, await nextLogin(left)),
+  ];
 }
 
 async function revokeOther(session: Session, id: string, signal: AbortSignal): Promise<void> {

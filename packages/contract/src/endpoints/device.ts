@@ -1,12 +1,11 @@
 import {
   deviceAuthorization,
   deviceAuthorizationRequest,
-  deviceTokenRequest,
   pendingDevice,
   userCodeRequest,
 } from '../device.ts';
 import { auth, define, repeatable } from '../endpoint.ts';
-import { grantForm, tokenSet } from '../tokens.ts';
+import { deviceTokenRequest, grantForm, tokenSet } from '../tokens.ts';
 
 export const deviceEndpoints = {
   startDeviceAuthorization: define({
@@ -30,9 +29,13 @@ export const deviceEndpoints = {
     path: `${auth}/token`,
     summary: 'Returns the tokens of a device sign-in once the user has approved it',
     notes:
-      'Poll at the interval returned when the sign-in was started. With a form-encoded body, this is the OAuth token endpoint.',
+      'Poll at the interval returned when the sign-in was started; it counts from the response. With `Prefer: wait=25`, the response waits for the decision of the user. With a form-encoded body, this is the OAuth token endpoint.',
     access: 'anyone',
-    headers: repeatable(60),
+    headers: {
+      ...repeatable(60),
+      Prefer:
+        '`wait=N` holds a poll that is too early for an answer until the user has decided, the code has expired or N seconds have passed, up to 25. `Preference-Applied` then tells the time that was applied. See RFC 7240.',
+    },
     body: deviceTokenRequest,
     form: grantForm,
     status: 200,
@@ -72,7 +75,7 @@ export const deviceEndpoints = {
     access: 'recent',
     body: userCodeRequest,
     status: 204,
-    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+    errors: ['invalid_request', 'invalid_grant', 'invalid_scope', 'invalid_target', 'rate_limited'],
   }),
   denyDevice: define({
     id: 'denyDevice',

@@ -13,11 +13,13 @@ const sessionEndings: Detail = {
   token: 'Session ended by the program using it',
   withdrawn: 'Device approval withdrawn',
   replaced: 'Session replaced by a new sign-in in the same browser',
+  taken_over: 'Session ended, because another service now provides what it had access to',
 };
 
 const keyEndings: Detail = {
   logout: ' by the program using it',
   token: ' by the program using it',
+  taken_over: ', because another service now provides what it had access to',
 };
 
 const profileFields: Detail = {

@@ -17,6 +17,7 @@ import { type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { type Decision, recallDecision, saveDecision } from './decision.ts';
 import { DeviceDetails } from './device-details.tsx';
 import { Approved, Denied } from './outcome.tsx';
+import { RequestedAccess } from './requested-access.tsx';
 import { type ReviewTimer, reviewTimer } from './review-timer.ts';
 
 type Step =
@@ -43,10 +44,15 @@ const busy = busyState();
 /** An approval got no response, so it may have taken effect. */
 let approvalInDoubt = false;
 
+const noLongerOffered =
+  'A service no longer offers something that the device asked for. Start again on your device.';
+
 const codeErrors = {
   invalid_request: emailCodeErrors.invalid_request,
   invalid_grant:
     "No device is waiting with this code. If you just approved or denied it, you're all set. Otherwise, check the code on your device. If it matches, start again there.",
+  invalid_scope: noLongerOffered,
+  invalid_target: noLongerOffered,
 };
 
 /** The path of this page with its code, to come back to. */
@@ -240,6 +246,7 @@ function ReviewStep({ review }: { review: Review }) {
         <strong>Only approve if you started this sign-in yourself, just now.</strong> If someone sent you a
         code or a link to this page, approving would sign them in as you. If the codes don't match, deny.
       </p>
+      <RequestedAccess access={review.device} />
       <DeviceDetails device={review.device} expiresAt={review.expiresAt} />
       <ErrorMessage text={error.value} />
       <Choice review={review} />

@@ -24,11 +24,15 @@ const idleTimeoutSeconds = 30;
 /** Far above every endpoint's own limit, so that the API itself refuses large bodies, with its own error. */
 const maxRequestBytes = 256 * 1024 * 1024;
 
-/** Runs the service until SIGTERM or SIGINT. Resolves when the requests in flight are answered and stored. */
-export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void> {
+/**
+ * Runs the service until SIGTERM or SIGINT. Resolves when the requests in flight are answered and stored; new ones get
+ * a 503 until then.
+ */
+export async function serve(base: Omit<Context, 'wakeMailWorker' | 'stopping'>): Promise<void> {
   const { config, log } = base;
   let mailWorker: MailWorker | undefined;
-  const ctx: Context = { ...base, wakeMailWorker: () => mailWorker?.wake() };
+  const stop = new AbortController();
+  const ctx: Context = { ...base, wakeMailWorker: () => mailWorker?.wake(), stopping: stop.signal };
   observeProcess(ctx.metrics);
   const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
@@ -42,6 +46,8 @@ export async function serve(base: Omit<Context, 'wakeMailWorker'>): Promise<void
 
   log.info({ signal: await signal }, 'draining');
   const deadline = Bun.sleep(drainDeadlineMs);
+  lifecycle.draining = true;
+  stop.abort();
   await drain(lifecycle, server);
   // A mail that is still being sent at the deadline is sent again by the worker that finds its lease expired.
   await Promise.race([mailWorker?.stop(), deadline]);
@@ -56,9 +62,8 @@ function mailTransport(config: Config): Transport | undefined {
   return config.devMailbox ? mailboxTransport : undefined;
 }
 
-/** Waits for the requests in flight, then closes the server. New requests get a 503 until then. */
+/** Waits for the requests in flight, then closes the server. */
 async function drain(lifecycle: Lifecycle, server: Server<undefined>): Promise<void> {
-  lifecycle.draining = true;
   for (let waited = 0; lifecycle.inFlight > 0 && waited < drainDeadlineMs; waited += drainPollMs) {
     await Bun.sleep(drainPollMs);
   }

@@ -1,65 +1,182 @@
-import type { Command } from 'commander';
+import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Context } from '../platform/context.ts';
+import { takenOver } from '../programs/taken-over/taken-over.ts';
 import {
-  createServiceKey,
-  listServiceKeys,
-  revokeServiceKey,
+  createService,
+  type DeclaredScope,
+  type ListedService,
+  listServices,
+  type Registration,
+  retireServiceKey,
+  revokeService,
+  rotateServiceKey,
+  type ServiceCredentials,
+  setService,
 } from '../services/service-keys/service-keys.ts';
 import { followMs, rotateSigningKey } from '../trust/signing-keys/signing-keys.ts';
+import { shortTime, type Table, writeList } from './output.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
-const timeOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
-/** `services create`, `services list` and `services revoke`; `signing-keys rotate`. */
+/** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`; `signing-keys rotate`. */
 export function serviceCommands(program: Command, run: Run): void {
-  addServiceKeyCommands(program, run);
+  const services = program
+    .command('services')
+    .description("manage the services that accept people's tokens, with their keys, scopes and rights");
+  addRegistrationCommands(services, run);
+  addListCommand(services, run);
+  addServiceKeyCommands(services, run);
   addSigningKeyCommands(program, run);
 }
 
-function addServiceKeyCommands(program: Command, run: Run): void {
-  const services = program
-    .command('services')
-    .description('manage the keys that services introspect tokens with');
+/** Undefined is not named, false is cleared. */
+interface Options {
+  readonly resource?: string | false;
+  readonly scope?: readonly DeclaredScope[] | false;
+  readonly may?: readonly ServiceRight[] | false;
+  readonly reach?: readonly string[] | false;
+}
 
-  services
-    .command('create <name>')
-    .description('create a service key; the last line is id:secret and is shown only once')
-    .action((name: string) =>
+/** Adds to what the option had before, unless that was cleared. */
+const listing =
+  <Entry>(parse: (text: string) => Entry) =>
+  (text: string, before: readonly Entry[] | false | undefined): readonly Entry[] => [
+    ...(before || []),
+    parse(text),
+  ];
+
+function parseScope(text: string): DeclaredScope {
+  const [, name, sentence] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && sentence !== undefined) return { name, sentence };
+  throw new InvalidArgumentError('It must be NAME=SENTENCE.');
+}
+
+function parseRight(text: string): ServiceRight {
+  const right = serviceRights.find((name) => name === text);
+  if (right !== undefined) return right;
+  throw new InvalidArgumentError(`The rights are ${serviceRights.join(', ')}.`);
+}
+
+const withOptions = (command: Command): Command =>
+  command
+    .option('--resource <uri>', 'the URI that tokens for the service can be bound to')
+    .option(
+      '--scope <name=sentence>',
+      'a scope of the service, with the sentence that people approve; repeat it for each scope',
+      listing(parseScope),
+    )
+    .option(
+      '--may <right>',
+      `a right of the service: ${serviceRights.join(', ')}; repeat it for each right`,
+      listing(parseRight),
+    )
+    .option('--reach <uri...>', 'the resources of other services that it may ask tokens for');
+
+/** What the options name; undefined members stay as they are. */
+const namedBy = ({ resource, scope, may, reach }: Options): Partial<Registration> => ({
+  ...(resource === undefined ? {} : { resource: resource || null }),
+  ...(scope === undefined ? {} : { scopes: scope || [] }),
+  ...(may === undefined ? {} : { rights: may || [] }),
+  ...(reach === undefined ? {} : { reach: reach || [] }),
+});
+
+const nothing: Registration = { resource: null, scopes: [], rights: [], reach: [] };
+
+function addRegistrationCommands(services: Command, run: Run): void {
+  withOptions(services.command('create <name>'))
+    .description('register a service; the last line is its key, id:secret, which is shown only once')
+    .action((name: string, options: Options) =>
       run(async (ctx) => {
-        const { id, secret } = await createServiceKey(ctx, name);
-        return `Created a service key for ${name}. Save it now: it is not shown again.\n${id}:${secret}`;
+        const registration = { ...nothing, ...namedBy(options) };
+        const key = await createService(ctx, name, registration, takenOver);
+        return shownOnce(`Created the service ${name}.`, key);
       }),
     );
 
+  withOptions(services.command('set <id>'))
+    .option('--no-resource', 'the service has no resource any more')
+    .option('--no-scope', 'it declares no scopes any more')
+    .option('--no-may', 'it has no rights any more')
+    .option('--no-reach', 'it reaches no other resources any more')
+    .description('replace what the options name, each as a whole; the rest stays')
+    .action((id: string, options: Options, command: Command) => {
+      const changes = namedBy(options);
+      if (Object.keys(changes).length === 0) command.error('error: name what to replace');
+      return run(async (ctx) => {
+        await setService(ctx, id, changes, takenOver);
+        return `Changed ${id}.`;
+      });
+    });
+}
+
+const shownOnce = (sentence: string, { id, secret }: ServiceCredentials): string =>
+  `${sentence} Save its key now: it is not shown again.\n${id}:${secret}`;
+
+function addListCommand(services: Command, run: Run): void {
   services
     .command('list')
-    .description('list the service keys without their secrets as JSON lines, oldest first')
-    .action(() =>
-      run(async (ctx) =>
-        (await listServiceKeys(ctx))
-          .map(({ id, name, created_at, last_used_at, revoked_at }) =>
-            JSON.stringify({
-              id,
-              name,
-              created_at: new Date(created_at).toISOString(),
-              last_used_at: timeOrNull(last_used_at),
-              revoked_at: timeOrNull(revoked_at),
-            }),
-          )
-          .join('\n'),
-      ),
-    );
-
-  services
-    .command('revoke <id>')
-    .description('revoke a service key at once')
-    .action((id: string) =>
+    .description('list the services, oldest first, revoked ones included')
+    .option('--json', 'print JSON lines instead of a table')
+    .action((options: { json?: true }) =>
       run(async (ctx) => {
-        await revokeServiceKey(ctx, id);
-        return `Revoked ${id}.`;
+        await writeList(allServices(ctx), serviceTable, options);
+        return '';
       }),
     );
+}
+
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+async function* allServices(ctx: Context) {
+  for (const service of await listServices(ctx)) yield entryOf(service);
+}
+
+const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: ListedService) => ({
+  ...service,
+  scopes: scopes.map(({ name, sentence }) => ({ name, description: sentence })),
+  created_at: new Date(createdAt).toISOString(),
+  last_used_at: timeOrNull(lastUsedAt),
+  revoked_at: timeOrNull(revokedAt),
+});
+
+const orDash = (list: readonly string[]): string => list.join(' ') || '-';
+
+const serviceTable: Table<ReturnType<typeof entryOf>> = {
+  heading: ['ID', 'NAME', 'STATE', 'RESOURCE', 'SCOPES', 'RIGHTS', 'REACHES', 'LAST USED (UTC)'],
+  cells: ({ id, name, revoked_at, secrets, resource, scopes, rights, reach, last_used_at }) => [
+    id,
+    name,
+    revoked_at !== null ? 'revoked' : secrets === 2 ? 'two secrets' : 'active',
+    resource ?? '-',
+    orDash(scopes.map((scope) => scope.name)),
+    orDash(rights),
+    orDash(reach),
+    last_used_at === null ? 'never' : shortTime(last_used_at),
+  ],
+  empty: 'There are no services.',
+};
+
+function addServiceKeyCommands(services: Command, run: Run): void {
+  const withId = (name: string, description: string, work: (ctx: Context, id: string) => Promise<string>) =>
+    services
+      .command(`${name} <id>`)
+      .description(description)
+      .action((id: string) => run((ctx) => work(ctx, id)));
+
+  withId(
+    'rotate',
+    'add a second secret, which works beside the first; the last line is id:secret and is shown only once',
+    async (ctx, id) => shownOnce(`Added a secret to ${id}.`, await rotateServiceKey(ctx, id)),
+  );
+  withId('retire', 'end the older of two secrets at once', async (ctx, id) => {
+    await retireServiceKey(ctx, id);
+    return `Ended the older secret of ${id}.`;
+  });
+  withId('revoke', 'revoke a service at once', async (ctx, id) => {
+    await revokeService(ctx, id);
+    return `Revoked ${id}.`;
+  });
 }
 
 function addSigningKeyCommands(program: Command, run: Run): void {

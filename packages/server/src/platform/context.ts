@@ -24,6 +24,8 @@ export interface Context {
   readonly log: Log;
   /** Tells the mail worker that there is new mail in the outbox. */
   readonly wakeMailWorker: () => void;
+  /** Aborted when the process is asked to stop: a request that waits for something is answered now. */
+  readonly stopping: AbortSignal;
 }
 
 /** The session behind the credential of a request, and its user. */

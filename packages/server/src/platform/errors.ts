@@ -4,6 +4,7 @@ import { organizationSlugRule } from '@latchkey/contract/organizations';
 /** Why a credential, link, code or token was refused. */
 type RefusalDetail =
   | 'another_user'
+  | 'client_gone'
   | 'disabled'
   | 'expired'
   | 'gone'
@@ -96,6 +97,17 @@ export class AuthError extends Error {
 
   get status(): (typeof errorStatus)[ErrorCode] {
     return errorStatus[this.code];
+  }
+
+  /** The same error with further headers of the response. */
+  withHeaders(headers: Record<string, string>): AuthError {
+    const { code, message, detail, members, cause } = this;
+    return new AuthError(code, message, {
+      ...(detail ? { detail } : {}),
+      members,
+      headers: { ...this.headers, ...headers },
+      cause,
+    });
   }
 
   toBody(requestId: string): ErrorBody {

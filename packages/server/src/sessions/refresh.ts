@@ -1,4 +1,3 @@
-import { everything } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
@@ -6,10 +5,10 @@ import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
-import { isSameScope, parseScope } from '../platform/values/scope.ts';
 import { programOf } from '../platform/values/user-agent.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
 import { endStolenSession } from './revocation.ts';
 import { loggedStatus, type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
@@ -20,12 +19,6 @@ export const refreshRetryWindowSeconds = 600;
 
 /** Why a refresh token did not yield a new generation. */
 export type ReuseKind = 'retry' | 'race' | 'theft' | Exclude<SessionStatus, 'active'>;
-
-/** A scope and resource sent with a refresh token. They cannot change: they must be the session's own. */
-interface ExpectedAccess {
-  readonly scope?: string | undefined;
-  readonly resource?: string | undefined;
-}
 
 interface PresentedToken {
   readonly generation: number;
@@ -113,7 +106,7 @@ export async function refresh(
   refreshToken: string,
   idempotencyKey: string | undefined,
   client: ClientInfo,
-  expected: ExpectedAccess = {},
+  repeated: RepeatedAccess = {},
 ): Promise<RefreshResult> {
   const request = readRequest(ctx, refreshToken, idempotencyKey, client);
   if (!request) {
@@ -121,11 +114,9 @@ export async function refresh(
     throw refused('malformed');
   }
   await ctx.limiter.take({ limit: 'refreshes', key: request.sessionId });
-  await requireOwnAccess(ctx, request, expected);
-  const result = await spendOrRepeat(ctx, request);
-  // A client that asked for everything is told that it has it.
-  if (expected.scope === undefined || result.tokens.scope !== undefined) return result;
-  return { ...result, tokens: { ...result.tokens, scope: everything } };
+  await checkRepeatedAccess(ctx, request, repeated);
+  const { tokens, detail } = await spendOrRepeat(ctx, request);
+  return { tokens: withRequestedScope(tokens, repeated), detail };
 }
 
 async function spendOrRepeat(ctx: Context, request: RefreshRequest): Promise<RefreshResult> {
@@ -137,22 +128,23 @@ async function spendOrRepeat(ctx: Context, request: RefreshRequest): Promise<Ref
 
 /**
  * Refuses a scope or resource that is not the session's own, before anything is spent. They never change, so what is read
- * here still holds when the token is spent. A token that is not the current one is left to the next step.
+ * here still holds when the token is spent. A token that yields nothing anyway is left to the next step.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
-async function requireOwnAccess(
+async function checkRepeatedAccess(
   ctx: Context,
-  { sessionId, generation }: RefreshRequest,
-  { scope, resource }: ExpectedAccess,
+  request: RefreshRequest,
+  repeated: RepeatedAccess,
 ): Promise<void> {
-  if (scope === undefined && resource === undefined) return;
+  if (repeated.scope === undefined && repeated.resource === undefined) return;
+  const { sessionId, generation, now } = request;
   const [session] = await store.findSession(ctx.db.read, { id: sessionId });
-  if (!session || session.generation !== generation) return;
-  const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
-  if (scope !== undefined && !(names && isSameScope(names, session.scope ?? everything)))
-    throw new AuthError('invalid_scope', "scope: must be the session's own scope, in any order");
-  if (resource !== undefined && resource !== session.resource)
-    throw new AuthError('invalid_target', "resource: must be the session's own resource");
+  if (!session) return;
+  const yieldsTokens =
+    generation === session.generation
+      ? sessionStatus(session, now) === 'active'
+      : classifyReuse(request, session, now, ctx.config.refreshReuseLeewaySeconds) === 'retry';
+  if (yieldsTokens) requireOwnAccess(repeated, session);
 }
 
 const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });

@@ -11,8 +11,10 @@ import type { Executor } from '../platform/database/executor.ts';
 import type { PageRequest } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
-import type { ClientInfo } from '../platform/values/client-info.ts';
-import { insertKey, type NewKey, recordNewKey } from './keys.ts';
+import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
+import { insertKey, type NewKey, recordNewKey, recordRemovedKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
 import { listSessions } from './listing.ts';
 import { revokeKeySession } from './revocation.ts';
@@ -105,6 +107,39 @@ export async function disownSessions(
   { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
 ): Promise<void> {
   await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
+}
+
+/** Up to `limit` accounts with active sessions and keys that have this access. */
+export const listAccessHolders = async (
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  limit: number,
+): Promise<string[]> => {
+  const access = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) };
+  const rows = await store.listAccessHolders(tx, { ...access, now: ctx.clock(), limit });
+  return rows.map((row) => row.user_id);
+};
+
+/** Ends every session and key of locked accounts that has this access. Each is recorded, so call it last. */
+export async function endSessionsWithAccess(
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  userIds: readonly string[],
+): Promise<void> {
+  const ended = await store.endSessionsWithAccess(tx, {
+    scopes: JSON.stringify(scopes),
+    resources: JSON.stringify(resources),
+    user_ids: JSON.stringify(userIds),
+    now: ctx.clock(),
+  });
+  const detail = { reason: 'taken_over' };
+  for (const { user_id: userId, ...row } of ended) {
+    if (row.kind === 'key')
+      await recordRemovedKey(ctx, tx, { userId, by: undefined, client: noClient }, row, detail);
+    else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, detail });
+  }
 }
 
 /** Times are milliseconds since 1970. */

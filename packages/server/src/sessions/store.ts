@@ -4,12 +4,14 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
+  type Kysely,
   sql,
 } from 'kysely';
+import type { Dialect } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
-import { textsOf } from '../platform/database/texts.ts';
+import { listsAny, textsOf } from '../platform/database/texts.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -265,6 +267,63 @@ export const endSession = statement<{
     .where('expires_at', '>', p.now)
     .where(inCurrentEpoch)
     .returning(['id', 'kind', 'client_name', 'scope', 'resource']),
+);
+
+/** The sessions, ended ones included, whose tokens hold one of these scopes or are bound to one of these resources. */
+const withAccess = (
+  db: Kysely<Tables>,
+  p: { readonly scopes: Expression<string>; readonly resources: Expression<string> },
+  dialect: Dialect,
+) =>
+  db
+    .selectFrom('sessions')
+    .select('id')
+    .where('scope', 'is not', null)
+    .where((e) => listsAny(e.ref('scope'), p.scopes, dialect))
+    // Each half uses its own index. Without `all`, SQLite would read every session in the order of ids.
+    .unionAll(
+      db
+        .selectFrom('sessions')
+        .select('id')
+        .where('resource', 'is not', null)
+        .where('resource', 'in', textsOf(p.resources, dialect)),
+    );
+
+/** The accounts with active sessions that have this access, by ascending id. `scopes` and `resources` are JSON arrays. */
+export const listAccessHolders = statement<{
+  scopes: string;
+  resources: string;
+  now: number;
+  limit: number;
+}>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select('user_id')
+    .distinct()
+    .where('id', 'in', withAccess(db, p, dialect))
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .orderBy('user_id')
+    .limit(p.limit),
+);
+
+/** Ends the active sessions of these users that have this access; a row for each. */
+export const endSessionsWithAccess = statement<{
+  scopes: string;
+  resources: string;
+  user_ids: string;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now })
+    .where('id', 'in', withAccess(db, p, dialect))
+    .where('user_id', 'in', textsOf(p.user_ids, dialect))
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .returning(['id', 'user_id', 'kind', 'client_name', 'scope', 'resource']),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */

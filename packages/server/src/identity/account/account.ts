@@ -10,6 +10,7 @@ import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
 import { accountChange } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { emailKeyOf, lowerAscii } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
@@ -17,10 +18,6 @@ import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import { createAccount, isAddressAllowed, isSignupAllowed, signupDisabled } from './sign-up.ts';
 import * as store from './store.ts';
 import { userOf } from './users.ts';
-
-/** An address with its ASCII letters in lower case. Two addresses with the same key are the same address. */
-export const emailKeyOf = (email: string): string =>
-  email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /**
  * The profile of a user, read in a transaction or outside one.
@@ -224,7 +221,7 @@ export async function* searchUsers(
   pageSize = accountPageSize,
 ): AsyncGenerator<User> {
   for (let after = ''; ; ) {
-    const page = await store.searchUsers(ctx.db.read, { text: emailKeyOf(text), after, limit: pageSize });
+    const page = await store.searchUsers(ctx.db.read, { text: lowerAscii(text), after, limit: pageSize });
     for (const row of page) yield userOf(row);
     if (page.length < pageSize) return;
     after = page.at(-1)!.email_key;

@@ -1,8 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
+import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
-import { emailKeyOf, getProfile, limitingChanges } from './account.ts';
+import { getProfile, limitingChanges } from './account.ts';
 import { type TaggedProfile, updateProfile, visibleTo } from './profile.ts';
 import { getUser, lookupUser } from './users.ts';
 

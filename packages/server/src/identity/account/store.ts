@@ -41,8 +41,8 @@ export const findUserRecordByEmail = statement<{ email_key: string }>()((db, p) 
 );
 
 /**
- * A page of the accounts whose address or name contains a text, by ascending address. Letters of the text must be in lower
- * case; the case of ASCII letters in names is ignored. Reads accounts in the order of the index until the page is full.
+ * A page of the accounts whose address or name contains a text, by ascending address. ASCII letters of the text must be in
+ * lower case; in addresses and names their case is ignored. Reads accounts in the order of the index until the page is full.
  */
 export const searchUsers = statement<{ text: string; after: string; limit: number }>()((db, p, dialect) => {
   const contains = (column: Expression<string>) =>
@@ -50,12 +50,15 @@ export const searchUsers = statement<{ text: string; after: string; limit: numbe
       ? sql<boolean>`strpos(${column}, ${p.text}) > 0`
       : sql<boolean>`instr(${column}, ${p.text}) > 0`;
   // In both databases of A-Z only: for PostgreSQL this is what the collation says.
-  const lowerName = dialect === 'postgres' ? sql<string>`lower(name collate "C")` : sql<string>`lower(name)`;
+  const lower = (column: Expression<string>) =>
+    dialect === 'postgres' ? sql<string>`lower(${column} collate "C")` : sql<string>`lower(${column})`;
   return db
     .selectFrom('users')
     .select(userColumns)
     .where('email_key', '>', p.after)
-    .where((e) => e.or([contains(e.ref('email_key')), contains(lowerName)]))
+    .where((e) =>
+      e.or([contains(e.ref('email_key')), contains(lower(e.ref('email'))), contains(lower(e.ref('name')))]),
+    )
     .orderBy('email_key')
     .limit(p.limit);
 });

@@ -6,11 +6,11 @@ import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/err
 import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
 import { byClient, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { noticeTtlSeconds, notify, withdrawNotices } from '../../security-log/notices/notices.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import {
-  emailKeyOf,
   getProfile,
   isEmailTaken,
   lockAccount,

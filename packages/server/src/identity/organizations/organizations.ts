@@ -149,6 +149,40 @@ export async function deleteOrganization(ctx: Context, slug: string, by: Changed
   throw temporarilyUnavailable(new Error('members kept joining an organization while it was being deleted'));
 }
 
+/** What a service may learn about the user of a token. */
+export interface UserWithOrganizations {
+  readonly name: string;
+  readonly email: string;
+  readonly emailVerified: boolean;
+  /** The personal one first, then the oldest membership. */
+  readonly organizations: { readonly id: string; readonly slug: string; readonly role: OrganizationRole }[];
+  /** The user belongs to more organizations than these. */
+  readonly isTruncated: boolean;
+}
+
+/** A user with up to `limit` organizations, in one statement; undefined when the account is gone. */
+export async function findUserWithOrganizations(
+  on: Executor,
+  userId: string,
+  limit: number,
+): Promise<UserWithOrganizations | undefined> {
+  const rows = await store.findUserWithOrganizations(on, { user_id: userId, limit: limit + 1 });
+  const [user] = rows;
+  return (
+    user && {
+      name: user.name,
+      email: user.email,
+      emailVerified: user.email_verified === 1,
+      organizations: rows
+        .slice(0, limit)
+        .flatMap(({ id, slug, role }) =>
+          id === null || slug === null || role === null ? [] : [{ id, slug, role }],
+        ),
+      isTruncated: rows.length > limit,
+    }
+  );
+}
+
 /** A member with the address, which only the operator sees. */
 export type MemberWithEmail = Member & { readonly email: string };
 

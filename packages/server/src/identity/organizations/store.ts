@@ -196,6 +196,23 @@ export const listMemberships = statement<{
     .limit(p.limit),
 );
 
+/**
+ * A user with their organizations, a row for each: the personal one first, then the oldest membership. One row without an
+ * organization if there are none.
+ */
+export const findUserWithOrganizations = statement<{ user_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('users as u')
+    .leftJoin('memberships as m', 'm.user_id', 'u.id')
+    .leftJoin('organizations as o', 'o.id', 'm.organization_id')
+    .select(['u.name', 'u.email', 'u.email_verified', 'o.id', 'o.slug', 'm.role'])
+    .where('u.id', '=', p.user_id)
+    .orderBy('o.personal', 'desc')
+    .orderBy('m.joined_at')
+    .orderBy('o.id')
+    .limit(p.limit),
+);
+
 /** Locks the shared organizations that a user owns, so that the last two owners cannot both leave. */
 export const lockOwnedOrganizations = statement<{ user_id: string }>()((db, p, dialect) =>
   db

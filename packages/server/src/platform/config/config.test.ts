@@ -102,6 +102,7 @@ const valid: [string, string, Partial<Config>][] = [
   ['LATCHKEY_MAIL_FROM', 'Ada <a@example.com>', { mailFrom: 'Ada <a@example.com>' }],
   ['LATCHKEY_SIGNUP', 'closed', { signup: 'closed' }],
   ['LATCHKEY_SIGNUP', 'Example.com, b.example ', { signup: ['example.com', 'b.example'] }],
+  ['LATCHKEY_SIGNUP', 'b\u00fccher.example', { signup: ['xn--bcher-kva.example'] }],
   [
     'LATCHKEY_ALLOWED_ORIGINS',
     'https://A.example, http://b.example:81/',

@@ -1,3 +1,4 @@
+import { asciiDomainOf } from '@latchkey/contract/domains';
 // How the values of settings are written. A format knows its syntax as text for people, and parses it.
 
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
@@ -124,6 +125,9 @@ const list = (text: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
+/** As the domains of email addresses are compared; unchanged if it is not a domain, which is refused later. */
+const asDomainKey = (domain: string): string => asciiDomainOf(domain) ?? domain;
+
 const emailDomain = /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/;
 const signupSyntax = 'open, closed or a comma-separated list of email domains';
 
@@ -131,7 +135,7 @@ export const signupPolicy: Format<'open' | 'closed' | string[]> = {
   syntax: signupSyntax,
   schema: z
     .string()
-    .transform((text) => (text === 'open' || text === 'closed' ? text : list(text.toLowerCase())))
+    .transform((text) => (text === 'open' || text === 'closed' ? text : list(text).map(asDomainKey)))
     .refine(
       (value) =>
         typeof value === 'string' || (value.length > 0 && value.every((entry) => emailDomain.test(entry))),

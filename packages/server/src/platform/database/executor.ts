@@ -24,8 +24,26 @@ export interface Database {
    * run more than once, so it must have no side effects besides its statements.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  readonly notifications: Notifications;
   close(): Promise<void>;
 }
+
+/**
+ * Messages between the processes that serve one database, so that work which waits for a change on one node learns of
+ * it from another. A message can be lost (a crash, a connection that breaks, a pooler that does not support LISTEN), so
+ * a listener also looks at the database from time to time.
+ */
+export interface Notifications {
+  /** Wakes the listeners of a channel on every node. Call it after the commit that they should see. Never fails. */
+  publish(channel: string, payload: string): void;
+  /**
+   * Calls `wake` with the payload of each message, or with undefined when messages may have been missed, as they are
+   * until the connection is up. Every channel of a node shares one connection. Returns what ends the subscription.
+   */
+  listen(channel: string, wake: Wake): () => void;
+}
+
+export type Wake = (payload: string | undefined) => void;
 
 export interface DatabaseOptions {
   /** Called with the text of each statement before it runs. */

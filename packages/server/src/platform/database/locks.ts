@@ -1,6 +1,6 @@
-// The order of locks on PostgreSQL: address → account → shared organizations → rows of the account → its log. Every
-// transaction takes the locks it needs in this order, several of one kind by ascending id, so that no two transactions
-// wait for each other. SQLite has a single writer and needs none.
+// The order of locks on PostgreSQL: address → account → shared organizations → service → declarations → rows of the
+// account → its log. Every transaction takes the locks it needs in this order, several of one kind by ascending id, so that
+// no two transactions wait for each other. SQLite has a single writer and needs none.
 //
 // The locks are here and not in the account's folder, whose row they lock, because sessions, passkeys, device logins,
 // organizations and the log take them too, and the account imports some of these. They change nothing. Code above the

@@ -12,6 +12,8 @@ import { up as refreshOrigin } from './migrations/0010-refresh-origin.ts';
 import { up as emailChangeTries } from './migrations/0011-email-change-tries.ts';
 import { up as slowMails } from './migrations/0012-slow-mails.ts';
 import { up as scopes } from './migrations/0013-scopes.ts';
+import { up as trace } from './migrations/0014-trace.ts';
+import { up as internationalDomains } from './migrations/0015-international-domains.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -28,6 +30,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0011-email-change-tries': { up: emailChangeTries },
   '0012-slow-mails': { up: slowMails },
   '0013-scopes': { up: scopes },
+  '0014-trace': { up: trace },
+  '0015-international-domains': { up: internationalDomains },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -2,8 +2,10 @@ import { Kysely } from 'kysely';
 import { PostgresJSDialect } from 'kysely-postgres-js';
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
+import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
+import { PostgresNotifications } from './postgres-notifications.ts';
 
 const poolSize = 16;
 const connectTimeoutSeconds = 2;
@@ -134,12 +136,22 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     run: <Row>(text: string, values: readonly Value[]) => withRetries(() => direct.run<Row>(text, values)),
   };
 
+  const notifications = new PostgresNotifications(url, options.log, (channel, payload) =>
+    single.run('SELECT pg_notify($1, $2)', [channel, payload]),
+  );
+
   return {
     dialect: 'postgres',
     read: single,
     single,
-    transaction: <T>(work: (tx: Executor) => Promise<T>) =>
-      withRetries(async () => (await pool.begin((tx) => work(executor(tx)))) as T),
-    close: () => pool.end({ timeout: closeTimeoutSeconds }),
+    transaction: <T>(work: (tx: Executor) => Promise<T>) => {
+      const traced = keepTrace(work);
+      return withRetries(async () => (await pool.begin((tx) => traced(executor(tx)))) as T);
+    },
+    notifications,
+    close: async () => {
+      await notifications.close();
+      await pool.end({ timeout: closeTimeoutSeconds });
+    },
   };
 }

@@ -135,6 +135,7 @@ export interface Tables {
     id: string;
     template: string;
     recipient: string;
+    recipient_key: string | null;
     reference: string;
     created_at: number;
     expires_at: number;
@@ -146,6 +147,8 @@ export interface Tables {
     priority: number;
     refusals: number;
     slow_attempts: number;
+    trace_id: string | null;
+    span_id: string | null;
   };
   events: {
     id: string;

@@ -3,8 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
 import { temporarilyUnavailable } from '../errors.ts';
+import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
+import { LocalNotifications } from './notifications.ts';
 
 /** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
@@ -41,6 +43,7 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     read,
     single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
     transaction,
+    notifications: new LocalNotifications(),
     close: async () => {
       await writes.finish();
       reader.close();
@@ -169,7 +172,7 @@ class GroupCommit {
 
   add<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
+      this.#queue.push({ run: keepTrace(work), resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= nextTurn().then(() => this.#flush());
     });
   }

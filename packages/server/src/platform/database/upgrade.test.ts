@@ -51,11 +51,14 @@ function rowsFor({ columns }: TableMetadata): Row[] {
 const withKnownColumns = ({ columns }: TableMetadata, row: Row): Row =>
   Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
 
-/** What a migration changes on purpose: devices of earlier releases asked for scopes that meant nothing. */
-const upgraded = (table: string, row: Row): Row =>
-  table === 'device_authorizations' ? { ...row, scope: null } : row;
+/** A row after the upgrade from a migration. Until scopes had a meaning, devices asked for some to no effect. */
+const upgraded = (from: string, table: string, row: Row): Row =>
+  table === 'device_authorizations' && from < '0013-scopes' ? { ...row, scope: null } : row;
 
 const rowsOf = (app: TestApp, table: string) => app.ctx.db.read.run<Row>(`SELECT * FROM ${table}`, []);
+
+/** The last schema whose keys of international addresses are not in ASCII. */
+const lastWithOldKeys = names[names.indexOf('0015-international-domains') - 1];
 
 onBothDatabases('an upgrade', (open, dialect) => {
   for (const migration of names.slice(0, -1)) {
@@ -75,11 +78,45 @@ onBothDatabases('an upgrade', (open, dialect) => {
       for (const [table, rows] of written) {
         const kept = await db.read.run<Row>(`SELECT * FROM ${table}`, []);
         expect(kept).toHaveLength(rows.length);
-        for (const row of rows.map((one) => upgraded(table, one)))
+        for (const row of rows.map((one) => upgraded(migration, table, one)))
           expect(kept).toContainEqual(expect.objectContaining(row));
       }
       await db.close();
     });
+
+    if (migration === names[0] || migration === lastWithOldKeys) {
+      test(`after an upgrade from ${migration} an account with an international domain signs in by email`, async () => {
+        const before = await open();
+        await before.login('ada@b\u00fccher.example');
+        await before.login('eva@xn--bcher-kva.example');
+        const url = await databaseAt(dialect, migration, async ({ tables, insert }) => {
+          const users = tables.find(({ name }) => name === 'users')!;
+          const [ada, eva] = await before.ctx.db.read.run<Row>('SELECT * FROM users ORDER BY email', []);
+          const email = 'ada@b\u00fccher.example';
+          await insert('users', withKnownColumns(users, { ...ada!, email, email_key: email }));
+          // Earlier releases also accepted spellings that the mapping changes, and took them for other addresses.
+          const copies = { '\u00dc': 'eva@B\u00dcCHER.example', '\u00fc': 'eva@b\u00fccher.example' };
+          await insert('users', withKnownColumns(users, eva!));
+          for (const [id, copy] of Object.entries(copies)) {
+            const row = { ...eva!, id: `usr_${id}`, email: copy, email_key: copy };
+            await insert('users', withKnownColumns(users, { ...row, webauthn_user_handle: id }));
+          }
+        });
+        const after = await openApp(dialect, { beside: { ...before, databaseUrl: url } });
+        const accountOf = async (email: string) => {
+          const { access_token: token } = await after.login(email);
+          return (await after.ask('GET', '/me', { token })).body;
+        };
+        const rows = await after.ctx.db.read.run<Row>('SELECT id, email, email_key FROM users', []);
+        const idOf = (email: string) => rows.find((row) => row['email'] === email)?.['id'];
+        for (const spelling of ['ada@b\u00fccher.example', 'ada@xn--bcher-kva.example'])
+          expect((await accountOf(spelling)).id).toBe(idOf('ada@b\u00fccher.example'));
+        for (const spelling of ['eva@b\u00fccher.example', 'eva@xn--bcher-kva.example'])
+          expect((await accountOf(spelling)).id).toBe(idOf('eva@xn--bcher-kva.example'));
+        expect(await after.ctx.db.read.run('SELECT id FROM users', [])).toHaveLength(4);
+        await Promise.all([before.close(), after.close()]);
+      });
+    }
 
     test(`an upgrade from ${migration} ends no session, and newer features work`, async () => {
       const before = await open();

@@ -84,6 +84,17 @@ onBothDatabases('bodies', (open) => {
     await t.close();
   });
 
+  test('an object with a member named length in place of a string is 400 at every endpoint', async () => {
+    const t = await open();
+    const token = (await t.login()).access_token;
+    for (const [, endpoint, field, , rest] of fields) {
+      const json = { ...rest, [field]: { length: { toString: 'x' } } };
+      const { status, body } = await send(t, endpoint, { token, json });
+      expect([field, status, body.error]).toEqual([field, 400, 'invalid_request']);
+    }
+    await t.close();
+  });
+
   test('a body that is not a JSON object is 400 at every endpoint', async () => {
     const t = await open();
     const token = (await t.login()).access_token;

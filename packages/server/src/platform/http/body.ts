@@ -149,12 +149,25 @@ export function readQuery(url: string): Record<string, string> {
  * @throws {AuthError} `invalid_request`, which names the first invalid field but never its value
  */
 export function check<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = parseSafely(schema, value, what);
   if (result.success) return result.data;
   const issue = closestAlternative(schema, value).safeParse(value, { error: fieldError }).error?.issues[0];
   if (!issue) throw new Error('validation failed without an issue');
   const field = issue.path.map((part) => printable(String(part))).join('.') || what;
   throw new AuthError('invalid_request', `${field}: ${issue.message}`);
+}
+
+/**
+ * Zod compares the length of any value that has a member `length`, even where it expects a string, and the comparison
+ * throws if that member is an object that has no primitive value.
+ */
+function parseSafely<S extends z.ZodType>(schema: S, value: unknown, what: string) {
+  try {
+    return schema.safeParse(value);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new AuthError('invalid_request', `${what}: contains a value of the wrong type`);
+  }
 }
 
 /** The alternative of a union that shares most members with the input: its error is the most helpful. */

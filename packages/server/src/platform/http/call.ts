@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { Caller, CallingService } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { ClientInfo } from '../values/client-info.ts';
+import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
 import { readKnownBrowserCookie, readSessionCookie } from './cookie.ts';
 import { isFromForeignPage } from './origin.ts';
 
@@ -34,6 +35,8 @@ export interface Call<E extends Endpoint> extends CallHeaders {
 interface CallHeaders {
   /** Undefined also for an endpoint that does not declare the header. */
   readonly idempotencyKey: string | undefined;
+  /** Undefined also for an endpoint that does not declare the header. */
+  readonly wait: WaitPreference | undefined;
   readonly ifMatch: string | null;
   readonly ifNoneMatch: string | null;
   readonly accept: string | null;
@@ -81,11 +84,13 @@ export type CallHandler<E extends Endpoint, Response = E['response']> = (
 ) => Promise<Reply<OutputOf<Response>>>;
 
 /** @throws {AuthError} `invalid_request` for an `Idempotency-Key` that is empty, too long or not printable */
-export function readCallHeaders(config: Config, endpoint: Endpoint, headers: Headers): CallHeaders {
+export function readCallHeaders(config: Config, endpoint: Endpoint, request: Request): CallHeaders {
+  const { headers } = request;
   const cookies = headers.get('Cookie');
   return {
     idempotencyKey:
       endpoint.headers && 'Idempotency-Key' in endpoint.headers ? readIdempotencyKey(headers) : undefined,
+    wait: endpoint.headers && 'Prefer' in endpoint.headers ? readWait(request) : undefined,
     ifMatch: headers.get('If-Match'),
     ifNoneMatch: headers.get('If-None-Match'),
     accept: headers.get('Accept'),
@@ -94,6 +99,12 @@ export function readCallHeaders(config: Config, endpoint: Endpoint, headers: Hea
       ? undefined
       : readKnownBrowserCookie(config, cookies),
   };
+}
+
+/** Asks for the signal of the request only where it is needed: the server below then watches the connection. */
+function readWait(request: Request): WaitPreference | undefined {
+  const seconds = waitSecondsOf(request.headers.get('Prefer'));
+  return seconds === undefined ? undefined : { seconds, clientGone: request.signal };
 }
 
 function readIdempotencyKey(headers: Headers): string | undefined {

@@ -2,6 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { ClientInfo } from '../values/client-info.ts';
+import type { WaitPreference } from '../values/wait-preference.ts';
 import type { Reply } from './call.ts';
 
 /** The parameters of a token request. Each grant uses some of them. */
@@ -15,6 +16,7 @@ export interface GrantParameters {
 interface GrantCall {
   readonly client: ClientInfo;
   readonly idempotencyKey: string | undefined;
+  readonly wait: WaitPreference | undefined;
   readonly body: GrantParameters;
 }
 

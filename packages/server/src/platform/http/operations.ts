@@ -78,6 +78,13 @@ const challenge: Header = {
   required: true,
   description: 'The credential that is required, and what is wrong with the one that was sent',
 };
+const preferenceApplied: Header = {
+  name: 'Preference-Applied',
+  required: false,
+  description: 'The preference of the request that was honoured',
+  pattern: '^wait=[0-9]+$',
+  example: 'wait=25',
+};
 export const allow: Header = {
   name: 'Allow',
   required: true,
@@ -154,6 +161,7 @@ export function describeEndpoint(endpoint: Endpoint): Operation {
     summary,
     description: [
       accessInWords[access],
+      ...(takesUser(endpoint) ? [scopesInWords(endpoint)] : []),
       ...(rights ? [`The service needs the right ${rights.join(' or ')}.`] : []),
       ...(formNeedsNoUser ? ['As a form, it needs only the token in the body.'] : []),
       ...(endpoint.notes === undefined ? [] : [endpoint.notes].flat()),
@@ -184,6 +192,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
     ...(endpoint.etag ? [etag] : []),
     ...(setsCookie ? [setCookie] : []),
     ...(endpoint.errors.includes('rate_limited') ? rateLimitHeaders.map(optional) : []),
+    ...preferenceHeadersOf(endpoint),
   ];
   const content = response && {
     'application/json': response,
@@ -201,6 +210,9 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
       : {}),
   };
 }
+
+const preferenceHeadersOf = ({ headers }: Endpoint): readonly Header[] =>
+  headers && 'Prefer' in headers ? [preferenceApplied] : [];
 
 /** One scope or right suffices, so each is an alternative. The session of a browser has all scopes. */
 function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
@@ -220,6 +232,11 @@ const accessInWords = {
   recent: 'Needs the access token or cookie of a browser session with a recent sign-in.',
   service: 'Needs a service key, by HTTP Basic authentication.',
 } satisfies Record<Endpoint['access'], string>;
+
+const scopesInWords = ({ scopes, endsOwnSession }: Endpoint): string => {
+  const exception = endsOwnSession ? ', except to end only its own session' : '';
+  return `A token needs the scope ${scopes?.join(' or ') ?? everything}${exception}.`;
+};
 
 /** The errors of a user's credential, and of the `Latchkey-User` header beside it. */
 const userErrors: ErrorCode[] = [
@@ -253,7 +270,13 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
     ...commonErrors,
   ]);
   const byStatus = Map.groupBy(codes, (code) => errorStatus[code]);
-  return Object.fromEntries([...byStatus].map(([status, found]) => [status, errorResponse(found)]));
+  const preferenceHeaders = preferenceHeadersOf(endpoint);
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => {
+      const response = errorResponse(found);
+      return [status, { ...response, headers: [...(response.headers ?? []), ...preferenceHeaders] }];
+    }),
+  );
 }
 
 const pathParameter = z.string();

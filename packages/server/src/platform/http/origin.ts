@@ -22,8 +22,9 @@ export function isFromForeignPage(config: Config, headers: Headers): boolean {
   return site !== null && site !== 'same-origin' && !isAllowedOrigin(config, headers.get('Origin'));
 }
 
-const exposedHeaders = 'ETag, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
-const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, ${userHeader}, X-Request-Id`;
+const exposedHeaders =
+  'ETag, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
+const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, ${userHeader}, Prefer, X-Request-Id`;
 const preflightSeconds = 600;
 
 /** The CORS headers of a response: for allowed origins only, never a wildcard. */

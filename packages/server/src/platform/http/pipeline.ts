@@ -87,7 +87,7 @@ export function createApi<Credential>(ctx: Context, routes: Routes, access: Acce
       if (caller && dialect.endpoint.endsOwnSession && !endsOwnSession(caller, params, query, body))
         requireScope(caller, dialect.endpoint);
       const client = dialect.endpoint.method === 'get' ? undefined : readClientInfo(ctx.config, exchange);
-      const headers = readCallHeaders(ctx.config, dialect.endpoint, request.headers);
+      const headers = readCallHeaders(ctx.config, dialect.endpoint, request);
       const reply = await dialect.handle({ caller, service, client, params, query, body, ...headers });
       return respond(ctx, exchange, dialect, reply, caller);
     };

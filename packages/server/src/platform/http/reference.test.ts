@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
+import { ownScopes } from '@latchkey/contract/scopes';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { newPage } from '../../../../../tests/support/browser.ts';
 import { startService } from '../../../../../tests/support/service.ts';
@@ -46,6 +47,19 @@ test('the reference and the API document explain what a refresh without an Idemp
     expect(text).toContain('Without a key, a lost response means that the user has to sign in again');
     expect(text).toContain('store both before sending the request');
   }
+});
+
+test('the reference explains every scope of the service itself, and each section names those that it needs', () => {
+  const [, scopes = ''] = /<table id="scopes">([\s\S]*?)<\/table>/.exec(page) ?? [];
+  for (const [name, sentence] of Object.entries(ownScopes)) {
+    expect(scopes).toContain(`<code>${name}</code>`);
+    expect(scopes).toContain(sentence);
+  }
+  expect(sectionOf('getProfile')).toContain('A token needs the scope profile or email.');
+  expect(sectionOf('listSessions')).toContain('A token needs the scope *.');
+  expect(sectionOf('revoke')).toContain(
+    'A token needs the scope *, except to end only its own session. As a form, it needs only the token in the body.',
+  );
 });
 
 test('every endpoint is in the API document, with its credentials, bodies and errors', () => {

@@ -14,11 +14,14 @@ export const insertMail = statement<{
   id: string;
   template: string;
   recipient: string;
+  recipient_key: string;
   reference: string;
   now: number;
   due: number;
   expires_at: number;
   priority: number;
+  trace_id: string | null;
+  span_id: string | null;
 }>()((db, p) =>
   db
     .insertInto('outbox')
@@ -26,6 +29,7 @@ export const insertMail = statement<{
       id: p.id,
       template: p.template,
       recipient: p.recipient,
+      recipient_key: p.recipient_key,
       reference: p.reference,
       created_at: p.now,
       expires_at: p.expires_at,
@@ -34,6 +38,8 @@ export const insertMail = statement<{
       priority: p.priority,
       refusals: 0,
       slow_attempts: 0,
+      trace_id: p.trace_id,
+      span_id: p.span_id,
     })
     .onConflict((c) => c.column('id').doNothing()),
 );
@@ -174,9 +180,12 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** An address with its ASCII letters in lower case, as `email_key` columns hold it, whatever the locale of the database. */
-const keyOf = (email: Expression<string>, dialect: Dialect) =>
-  dialect === 'postgres' ? sql<string>`lower(${email} collate "C")` : sql<string>`lower(${email})`;
+/** Whether a mail is to this address. Mails of earlier releases have no key, unless their domain is not ASCII. */
+const isTo = (e: ExpressionBuilder<Tables, 'outbox'>, email_key: Expression<string>, dialect: Dialect) => {
+  const lower =
+    dialect === 'postgres' ? sql<string>`lower(recipient collate "C")` : sql<string>`lower(recipient)`;
+  return e(e.fn.coalesce('recipient_key', lower), '=', email_key);
+};
 
 /** Mails with one of these ids or references. */
 const isAmong = (
@@ -192,7 +201,7 @@ export const deleteMails = statement<{ ids: string; references: string }>()((db,
 
 /** Deletes every mail to an address, waiting, sent or given up. */
 export const deleteMailsTo = statement<{ email_key: string }>()((db, p, dialect) =>
-  db.deleteFrom('outbox').where((e) => e(keyOf(e.ref('recipient'), dialect), '=', p.email_key)),
+  db.deleteFrom('outbox').where((e) => isTo(e, p.email_key, dialect)),
 );
 
 /** Every stored mail to an address, or with one of these ids or references, oldest first. */
@@ -210,7 +219,7 @@ export const exportMails = statement<{ email_key: string; ids: string; reference
         'dead_at',
         'last_error',
       ])
-      .where((e) => e.or([e(keyOf(e.ref('recipient'), dialect), '=', p.email_key), isAmong(e, p, dialect)]))
+      .where((e) => e.or([isTo(e, p.email_key, dialect), isAmong(e, p, dialect)]))
       .orderBy('created_at'),
 );
 

@@ -1,6 +1,8 @@
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
+import { currentTrace } from '../telemetry/trace.ts';
+import { emailKeyOf } from '../values/email-key.ts';
 import * as store from './outbox-store.ts';
 
 export interface Mail {
@@ -24,15 +26,19 @@ const wakeAfterMs = 50;
 /** Adds a mail to the outbox in the transaction that causes it, and wakes the worker. */
 export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promise<void> {
   const now = ctx.clock();
+  const trace = currentTrace();
   await store.insertMail(tx, {
     id: mail.id ?? newId('mail_', ctx.random),
     template: mail.template,
     recipient: mail.recipient,
+    recipient_key: emailKeyOf(mail.recipient),
     reference: mail.reference,
     now,
     due: mail.due ?? now,
     expires_at: mail.expiresAt,
     priority: mail.isUrgent ? store.urgentPriority : store.ordinaryPriority,
+    trace_id: trace?.traceId ?? null,
+    span_id: trace?.spanId ?? null,
   });
   setTimeout(ctx.wakeMailWorker, wakeAfterMs).unref();
 }

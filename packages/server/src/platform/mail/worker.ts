@@ -56,6 +56,13 @@ export interface MailWorker {
 
 type OutboxMail = Tables['outbox'];
 
+/** What log lines say about a mail. They belong to the trace of the request that queued it. */
+const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
+  mail: id,
+  trace_id: trace_id ?? undefined,
+  span_id: span_id ?? undefined,
+});
+
 /**
  * Starts sending the mails in the outbox. Every node runs a worker; a lease makes sure that only one of them sends a
  * mail at a time. A mail that fails is tried again with growing pauses until it expires or the mail server keeps
@@ -172,7 +179,7 @@ class OutboxWorker implements MailWorker {
     if (wasSlow) this.#slowSending += 1;
     const endExtra = isOrdinary || wasSlow ? () => undefined : this.#moveToExtraSlotWhenSlow();
     const sending = this.#send(mail)
-      .catch(() => this.#ctx.log.warn({ mail: mail.id }, 'could not store the outcome of a mail'))
+      .catch(() => this.#ctx.log.warn(logFieldsOf(mail), 'could not store the outcome of a mail'))
       .finally(() => {
         this.#sending.delete(sending);
         if (isOrdinary) this.#ordinarySending -= 1;
@@ -205,7 +212,7 @@ class OutboxWorker implements MailWorker {
     if (!message) {
       await store.markDead(ctx.db.single, { id: mail.id, now, last_error: 'no longer needed' });
       ctx.metrics.mails.inc({ outcome: 'given_up' });
-      ctx.log.warn({ mail: mail.id, attempts: mail.attempts }, 'gave up on a mail');
+      ctx.log.warn({ ...logFieldsOf(mail), attempts: mail.attempts }, 'gave up on a mail');
       return;
     }
     const started = performance.now();
@@ -217,7 +224,7 @@ class OutboxWorker implements MailWorker {
     }
     await store.markSent(ctx.db.single, { id: mail.id, now: ctx.clock() });
     ctx.metrics.mails.inc({ outcome: 'sent' });
-    ctx.log.info({ mail: mail.id, attempts: mail.attempts }, 'mail sent');
+    ctx.log.info({ ...logFieldsOf(mail), attempts: mail.attempts }, 'mail sent');
   }
 
   /** Hands the mail to the transport and extends its lease until that is done. */
@@ -226,7 +233,7 @@ class OutboxWorker implements MailWorker {
     const renewal = setInterval(() => {
       store
         .extendLease(db.single, { id: mail.id, lease_until: clock() + leaseMs })
-        .catch(() => log.warn({ mail: mail.id }, 'could not renew the lease of a mail'));
+        .catch(() => log.warn(logFieldsOf(mail), 'could not renew the lease of a mail'));
     }, leaseRenewalMs);
     try {
       await this.#transport.deliver(mail.id, mail.recipient, message);
@@ -244,7 +251,7 @@ class OutboxWorker implements MailWorker {
     if (refusals >= maxRefusals) {
       await store.markRefused(db.single, { ...failure, now: clock() });
       metrics.mails.inc({ outcome: 'given_up' });
-      log.warn({ mail: mail.id, attempts: mail.attempts, reason }, 'gave up on a mail');
+      log.warn({ ...logFieldsOf(mail), attempts: mail.attempts, reason }, 'gave up on a mail');
       return;
     }
     const pauseMs = retryPauseMs(mail.attempts);
@@ -255,7 +262,7 @@ class OutboxWorker implements MailWorker {
     });
     metrics.mails.inc({ outcome: 'failed' });
     log.warn(
-      { mail: mail.id, attempts: mail.attempts, retry_in_ms: pauseMs, reason },
+      { ...logFieldsOf(mail), attempts: mail.attempts, retry_in_ms: pauseMs, reason },
       'could not deliver a mail',
     );
   }

@@ -20,6 +20,9 @@ export interface RequestLogEntry {
   readonly outcome: string;
   readonly detail: string | undefined;
   readonly duration_ms: number;
+  /** Of a traced request. */
+  readonly trace_id?: string | undefined;
+  readonly span_id?: string | undefined;
 }
 
 /** Logs to standard output. */
@@ -30,7 +33,7 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   const request = (entry: RequestLogEntry): void => {
     if (!log.isLevelEnabled('info')) return;
-    const { request_id, method, route, status, outcome, detail, duration_ms } = entry;
+    const { request_id, method, route, status, outcome, detail, duration_ms, trace_id, span_id } = entry;
     const line = {
       level: log.levels.values['info'],
       time: new Date().toISOString(),
@@ -41,6 +44,8 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
       outcome,
       detail,
       duration_ms,
+      trace_id,
+      span_id,
       msg: 'request',
     };
     destination.write(`${JSON.stringify(line)}\n`);

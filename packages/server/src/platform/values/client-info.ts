@@ -3,3 +3,6 @@ export interface ClientInfo {
   readonly ipAddress: string | null;
   readonly userAgent: string | null;
 }
+
+/** Of what no request caused. */
+export const noClient: ClientInfo = { ipAddress: null, userAgent: null };

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { NewKey } from '@latchkey/contract/keys';
 import { outcome, signInByMail } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { createdKey, declare, wantedKey } from '../../../../../tests/support/keys.ts';
-import { createServiceKey, revokeServiceKey } from '../../services/service-keys/service-keys.ts';
+import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
 
 setDefaultTimeout(30_000);
 
@@ -20,9 +21,10 @@ onBothDatabases('keys', (open, dialect) => {
   beforeAll(async () => {
     app = await open();
     node = dialect === 'postgres' ? await open({ beside: app }) : app;
-    const { id: ticketService } = await createServiceKey(app.ctx, 'Tickets');
-    await declare(app, ticketService, 'tickets:read', 'Read your tickets');
-    await declare(app, ticketService, tickets);
+    await declareService(app.ctx, {
+      resource: tickets,
+      scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
+    });
   });
   afterAll(async () => {
     if (node !== app) await node.close();
@@ -251,12 +253,16 @@ onBothDatabases('keys', (open, dialect) => {
 
   describe('what can be asked for', () => {
     test('lists our own scopes and what active services declare', async () => {
-      const { id } = await createServiceKey(app.ctx, 'Builds');
-      await declare(app, id, 'builds:start', 'Start builds');
-      const { id: revoked } = await createServiceKey(app.ctx, 'Old');
-      await declare(app, revoked, 'old:read', 'Read what is old');
-      await declare(app, revoked, 'https://old.example');
-      await revokeServiceKey(app.ctx, revoked);
+      const { id } = await declareService(app.ctx, {
+        name: 'Builds',
+        scopes: [{ name: 'builds:start', sentence: 'Start builds' }],
+      });
+      const { id: revoked } = await declareService(app.ctx, {
+        name: 'Old',
+        resource: 'https://old.example',
+        scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
+      });
+      await revokeService(app.ctx, revoked);
       const { access_token: token } = await app.login(someone());
       const { status, body } = await app.ask('GET', '/scopes', { token });
       expect(status).toBe(200);
@@ -280,7 +286,7 @@ onBothDatabases('keys', (open, dialect) => {
         service: 'Tickets',
       });
       expect(body.resources).toEqual([{ resource: tickets, service: 'Tickets' }]);
-      await revokeServiceKey(app.ctx, id);
+      await revokeService(app.ctx, id);
     });
   });
 

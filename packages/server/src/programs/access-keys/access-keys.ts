@@ -7,7 +7,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
+import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import { requireActiveSession, startKey } from '../../sessions/sessions.ts';
 import * as store from './store.ts';
 
@@ -30,6 +30,7 @@ export async function createKey(
   return ctx.db.transaction(async (tx) => {
     await lockAccount(tx, caller.userId);
     await requireActiveSession(ctx, tx, caller);
+    await holdAccess(tx, { scope, resource });
     const [active] = await store.countKeys(tx, { user_id: caller.userId, now: ctx.clock() });
     if (!active || active.keys >= fieldLimits.keys) throw tooManyKeys();
     const access = { scope: scope ?? everything, resource };

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { CreatedKey, NewKey } from '@latchkey/contract/keys';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { createdKey, declare } from '../../../../../tests/support/keys.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { createServiceKey } from '../../services/service-keys/service-keys.ts';
 
 setDefaultTimeout(30_000);
 
@@ -21,9 +21,10 @@ onBothDatabases('the life of a key', (open, dialect) => {
   beforeAll(async () => {
     app = await open();
     node = dialect === 'postgres' ? await open({ beside: app }) : app;
-    const { id: ticketService } = await createServiceKey(app.ctx, 'Tickets');
-    await declare(app, ticketService, 'tickets:read', 'Read your tickets');
-    await declare(app, ticketService, tickets);
+    await declareService(app.ctx, {
+      resource: tickets,
+      scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
+    });
   });
   afterAll(async () => {
     if (node !== app) await node.close();

@@ -2,11 +2,17 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { ScopeList } from '@latchkey/contract/keys';
 import { type DescribedScope, everything, type OwnScope, ownScopes } from '@latchkey/contract/scopes';
 import type { AuthorizationDetails } from '@latchkey/contract/services';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { parseScope } from '../../platform/values/scope.ts';
-import { findResource, findScopes, listDeclarations } from '../service-keys/service-keys.ts';
+import { isSameScope, parseScope } from '../../platform/values/scope.ts';
+import {
+  findResource,
+  findScopes,
+  holdDeclarations,
+  listDeclarations,
+} from '../service-keys/service-keys.ts';
 
 const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name);
 
@@ -22,10 +28,15 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const foreign = names.filter((name) => name !== everything && !isOwn(name));
   const declared = foreign.length > 0 ? await findScopes(ctx.db.read, foreign) : [];
   const unknown = foreign.find((name) => !declared.some((scope) => scope.name === name));
-  if (unknown !== undefined)
-    throw new AuthError('invalid_scope', `scope: no service has declared ${unknown}`);
+  if (unknown !== undefined) throw undeclaredScope(unknown);
   return names.join(' ');
 }
+
+const undeclaredScope = (name: string): AuthError =>
+  new AuthError('invalid_scope', `scope: no service has declared ${name}`);
+
+const undeclaredResource = (): AuthError =>
+  new AuthError('invalid_target', 'resource: no service has declared this URI');
 
 /**
  * The requested resource.
@@ -34,7 +45,7 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
  */
 async function resolveResource(ctx: Context, requested: string): Promise<string> {
   if (await findResource(ctx.db.read, requested)) return requested;
-  throw new AuthError('invalid_target', 'resource: no service has declared this URI');
+  throw undeclaredResource();
 }
 
 /** What a client asked for, checked. */
@@ -53,9 +64,56 @@ export const resolveAccess = async (
   resource: resource === undefined ? null : await resolveResource(ctx, resource),
 });
 
-/** The names of a scope with the sentences that people approve, in their order. None for everything. */
+/**
+ * Requires, in the transaction that makes a token, that services still declare what the token will hold, and holds that
+ * until the transaction ends: a service that takes over a name then finds the token and ends it. The account must be
+ * locked, and nothing that it has be written yet (`platform/database/locks.ts`).
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ */
+export async function holdAccess(tx: Executor, { scope, resource }: RequestedAccess): Promise<void> {
+  const names = scope === null || scope === everything ? [] : scope.split(' ');
+  const foreign = names.filter((name) => !isOwn(name));
+  if (foreign.length === 0 && resource === null) return;
+  const held = await holdDeclarations(tx, foreign, resource);
+  const isHeld = (wanted: 'scope' | 'resource', name: string) =>
+    held.some((declaration) => declaration.kind === wanted && declaration.name === name);
+  const unknown = foreign.find((name) => !isHeld('scope', name));
+  if (unknown !== undefined) throw undeclaredScope(unknown);
+  if (resource !== null && !isHeld('resource', resource)) throw undeclaredResource();
+}
+
+/** A scope and resource that a token request repeats. Neither can change after the login has started. */
+export interface RepeatedAccess {
+  readonly scope?: string | undefined;
+  readonly resource?: string | undefined;
+}
+
+/**
+ * Refuses a scope or resource that is not the login's own: the client would get other tokens than it expects.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ */
+export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: RequestedAccess): void {
+  const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
+  if (scope !== undefined && !(names && isSameScope(names, own.scope ?? everything)))
+    throw new AuthError('invalid_scope', "scope: must be the login's own scope, in any order");
+  if (resource !== undefined && resource !== own.resource)
+    throw new AuthError('invalid_target', "resource: must be the login's own resource");
+}
+
+/** The scope of tokens that may do everything is left out, unless the request names it. @see RFC 6749 section 5.1 */
+export const withRequestedScope = (tokens: TokenSet, { scope }: RepeatedAccess): TokenSet =>
+  scope === undefined || tokens.scope !== undefined ? tokens : { ...tokens, scope: everything };
+
+const describedEverything: DescribedScope = {
+  name: everything,
+  description: 'Everything you can do',
+  service: null,
+};
+
+/** The names of a scope with the sentences that people approve, in their order. */
 export async function describeScope(on: Executor, scope: string): Promise<DescribedScope[]> {
-  const names = scope === everything ? [] : scope.split(' ');
+  if (scope === everything) return [describedEverything];
+  const names = scope.split(' ');
   const foreign = names.filter((name) => !isOwn(name));
   const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
   return names.map((name) => {
@@ -64,6 +122,10 @@ export async function describeScope(on: Executor, scope: string): Promise<Descri
     return { name, description: found?.sentence ?? '', service: found?.service ?? null };
   });
 }
+
+/** The name of the active service that declares a resource. */
+export const serviceOf = async (on: Executor, resource: string): Promise<string | null> =>
+  (await findResource(on, resource))?.name ?? null;
 
 /** Everything that a client can ask for: our own scopes first, then what services declare. */
 export async function listScopes(on: Executor): Promise<ScopeList> {

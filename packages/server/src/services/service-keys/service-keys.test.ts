@@ -1,18 +1,24 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { createServiceKey, listServiceKeys, revokeServiceKey } from './service-keys.ts';
+import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
+import {
+  findResource,
+  findScopes,
+  listServices,
+  type Registration,
+  retireServiceKey,
+  revokeService,
+  rotateServiceKey,
+} from './service-keys.ts';
 
 setDefaultTimeout(30_000);
-
-const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 onBothDatabases('service keys', (open) => {
   let app: TestApp;
   let key: string;
   beforeAll(async () => {
     app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-    const { id, secret } = await createServiceKey(app.ctx, 'sessions');
-    key = `${id}:${secret}`;
+    key = (await declareService(app.ctx, { name: 'sessions' })).key;
   });
   afterAll(() => app.close());
 
@@ -81,28 +87,28 @@ onBothDatabases('service keys', (open) => {
 
   test('a revoked key is refused at once on every node, and other keys of the same name still work', async () => {
     const other = await open({ beside: app });
-    const made = await createServiceKey(app.ctx, 'sessions');
-    const headers = { Authorization: basic(`${made.id}:${made.secret}`) };
+    const made = await declareService(app.ctx, { name: 'sessions' });
+    const headers = { Authorization: made.authorization };
     const form = { token: 'x' };
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(200);
-    await revokeServiceKey(app.ctx, made.id);
+    await revokeService(app.ctx, made.id);
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(401);
     await expectRefused(headers);
     expect((await introspect(form)).status).toBe(200);
-    await expect(revokeServiceKey(app.ctx, made.id)).rejects.toThrow('no active service key');
-    const listed = (await listServiceKeys(app.ctx)).find((row) => row.id === made.id);
-    expect(listed).toMatchObject({ name: 'sessions', revoked_at: expect.any(Number) });
+    await expect(revokeService(app.ctx, made.id)).rejects.toThrow('no active service');
+    const listed = (await listServices(app.ctx)).find((row) => row.id === made.id);
+    expect(listed).toMatchObject({ name: 'sessions', revokedAt: expect.any(Number) });
     await other.close();
   });
 
   test('a key is stored only as a hash, and its last use is updated at most every five minutes', async () => {
-    const made = await createServiceKey(app.ctx, 'projects');
-    const headers = { Authorization: basic(`${made.id}:${made.secret}`) };
+    const made = await declareService(app.ctx, { name: 'projects' });
+    const headers = { Authorization: made.authorization };
     const rows = JSON.stringify(await app.ctx.db.read.run('SELECT * FROM service_keys', []));
     expect(rows).toContain(made.id);
     expect(rows).not.toContain(made.secret.slice(6));
     const lastUsedAt = async () =>
-      (await listServiceKeys(app.ctx)).find((row) => row.id === made.id)?.last_used_at;
+      (await listServices(app.ctx)).find((row) => row.id === made.id)?.lastUsedAt;
     expect(await lastUsedAt()).toBeNull();
     await introspect({ token: 'x' }, headers);
     for (let n = 0; n < 100 && (await lastUsedAt()) === null; n++) await Bun.sleep(5);
@@ -120,7 +126,108 @@ onBothDatabases('service keys', (open) => {
 
   test('a key needs a visible name of at most 100 characters', async () => {
     for (const name of ['', ' ', 'x'.repeat(101), 'a\nb'])
-      await expect(createServiceKey(app.ctx, name)).rejects.toThrow('The name must be');
-    await createServiceKey(app.ctx, 'x'.repeat(100));
+      await expect(declareService(app.ctx, { name })).rejects.toThrow('The name must be');
+    await declareService(app.ctx, { name: 'x'.repeat(100) });
+  });
+
+  test('a second secret works beside the first until the older one is retired, on every node', async () => {
+    const node = await open({ beside: app });
+    const made = await declareService(app.ctx, { name: 'rotating' });
+    const status = async (authorization: string) =>
+      (
+        await node.ask('POST', '/introspect', {
+          form: { token: 'x' },
+          headers: { Authorization: authorization },
+        })
+      ).status;
+    await expect(retireServiceKey(app.ctx, made.id)).rejects.toThrow('has only one secret');
+    const second = await rotateServiceKey(app.ctx, made.id);
+    expect(second.id).toBe(made.id);
+    const secondKey = basic(`${second.id}:${second.secret}`);
+    expect([await status(made.authorization), await status(secondKey)]).toEqual([200, 200]);
+    await expect(rotateServiceKey(app.ctx, made.id)).rejects.toThrow('has two secrets already');
+    expect([await status(made.authorization), await status(secondKey)]).toEqual([200, 200]);
+
+    await retireServiceKey(app.ctx, made.id);
+    expect([await status(made.authorization), await status(secondKey)]).toEqual([401, 200]);
+    await expect(retireServiceKey(app.ctx, made.id)).rejects.toThrow('has only one secret');
+    const third = await rotateServiceKey(app.ctx, made.id);
+    await retireServiceKey(app.ctx, made.id);
+    const thirdKey = basic(`${third.id}:${third.secret}`);
+    expect([await status(secondKey), await status(thirdKey)]).toEqual([401, 200]);
+
+    const rows = JSON.stringify(await app.ctx.db.read.run('SELECT * FROM service_keys', []));
+    for (const { secret } of [second, third]) expect(rows).not.toContain(secret.slice(6));
+    await node.close();
+  });
+
+  test('of two rotations at once one adds a secret, and of two retirements one ends a secret', async () => {
+    const { id } = await declareService(app.ctx);
+    for (const change of [rotateServiceKey, retireServiceKey]) {
+      const results = await Promise.allSettled([change(app.ctx, id), change(app.ctx, id)]);
+      expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    }
+  });
+
+  test('a revoked or unknown service can be neither changed nor rotated nor retired', async () => {
+    const { id, authorization } = await declareService(app.ctx);
+    await rotateServiceKey(app.ctx, id);
+    await revokeService(app.ctx, id);
+    await expectRefused({ Authorization: authorization });
+    for (const gone of [id, 'svc_unknown']) {
+      const refused = [
+        rotateServiceKey(app.ctx, gone),
+        retireServiceKey(app.ctx, gone),
+        changeService(app.ctx, gone, { rights: [] }),
+        revokeService(app.ctx, gone),
+      ];
+      for (const result of await Promise.allSettled(refused))
+        expect(result).toMatchObject({ reason: { code: 'not_found' } });
+    }
+  });
+
+  test('changing a service replaces what is named as a whole and leaves the rest', async () => {
+    const declared = {
+      name: 'whole',
+      resource: 'https://whole.example',
+      scopes: [
+        { name: 'whole:read', sentence: 'Read' },
+        { name: 'whole:write', sentence: 'Write' },
+      ],
+      rights: ['users', 'feed', 'users'] as const,
+      reach: ['https://a.example', 'https://b.example', 'https://a.example'],
+    };
+    const { id } = await declareService(app.ctx, declared);
+    const listed = async () => (await listServices(app.ctx)).find((row) => row.id === id)!;
+    const first = { ...declared, rights: ['users', 'feed'], reach: declared.reach.slice(0, 2) };
+    expect(await listed()).toMatchObject(first);
+    const changes: Partial<Registration>[] = [
+      { rights: ['delegate'] },
+      { reach: [] },
+      { scopes: [{ name: 'whole:write', sentence: 'Change' }] },
+      { resource: 'https://other.example' },
+      { scopes: [], rights: [] },
+      { resource: null },
+    ];
+    let expected: object = first;
+    for (const change of changes) {
+      await changeService(app.ctx, id, change);
+      expected = { ...expected, ...change };
+      expect(await listed()).toMatchObject(expected);
+    }
+    expect(await findScopes(app.ctx.db.read, ['whole:read', 'whole:write'])).toEqual([]);
+    expect(await findResource(app.ctx.db.read, 'https://whole.example')).toBeUndefined();
+  });
+
+  test('what a revoked service declared can no longer be asked for', async () => {
+    const { id } = await declareService(app.ctx, {
+      resource: 'https://gone.example',
+      scopes: [{ name: 'gone:read', sentence: 'Read' }],
+    });
+    const start = async (json: object) => (await app.ask('POST', '/device', { json })).body.error;
+    expect(await start({ scope: 'gone:read', resource: 'https://gone.example' })).toBeUndefined();
+    await revokeService(app.ctx, id);
+    expect(await start({ scope: 'gone:read' })).toBe('invalid_scope');
+    expect(await start({ resource: 'https://gone.example' })).toBe('invalid_target');
   });
 });

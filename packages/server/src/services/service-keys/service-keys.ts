@@ -1,128 +1,175 @@
-import { timingSafeEqual } from 'node:crypto';
-import { fieldLimits } from '@latchkey/contract/field-limits';
-import { visibleText } from '@latchkey/contract/fields';
+// What an operator does with services, and what other capabilities learn about what services declare. The rest is in
+// the file named after its topic: authentication.ts (who calls), registration.ts (what is valid), takeover.ts (names that
+// another service had before).
+
 import type { ServiceRight } from '@latchkey/contract/services';
-import type { CallingService, Context } from '../../platform/context.ts';
-import { sha256 } from '../../platform/crypto/hash.ts';
+import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
-import { readBasic, type ServiceCredentials, secretPrefix } from './credentials.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { newSecret, type ServiceCredentials } from './credentials.ts';
+import { type DeclaredScope, listOf, type Registration, requireName, requireValid } from './registration.ts';
 import * as store from './store.ts';
+import { type AccessEnding, declaring, withdrawAll } from './takeover.ts';
 
-const secretBytes = 32;
+export type { AccessEnding, InheritedAccess } from './takeover.ts';
+export type { DeclaredScope, Registration, ServiceCredentials };
 
-/** The minimum time between two updates of a key's `last_used_at`. */
-const touchIntervalMs = 5 * 60 * 1000;
-
-/** One round of hashing suffices for a secret of 256 random bits. */
-const secretHash = (secret: string): Buffer => sha256('service key', secret);
-
-/** Compared with when there is no such key, so that the answer takes as long. */
-const placeholderHash = Buffer.alloc(secretBytes);
+const withoutDuplicates = (list: readonly string[]): string => [...new Set(list)].join(' ');
 
 /**
- * Creates a key for a service. The result is the only time its secret is shown.
- * @throws {AuthError} `invalid_request` for a name that is empty, too long or not visible text
+ * Registers a service with what it declares and may do. The result is the only time its secret is shown. What held a
+ * name that another service had before ends.
+ * @throws {AuthError} `invalid_request`; `conflict` if another service declares one of the names
  */
-export async function createServiceKey(ctx: Context, name: string): Promise<ServiceCredentials> {
-  if (!visibleText(fieldLimits.clientText).safeParse(name).success) {
-    throw new AuthError(
-      'invalid_request',
-      `The name must be 1-${fieldLimits.clientText} printable characters.`,
-    );
-  }
+export async function createService(
+  ctx: Context,
+  name: string,
+  { resource, scopes, rights, reach }: Registration,
+  ending: AccessEnding,
+): Promise<ServiceCredentials> {
+  requireName(name);
+  requireValid({ resource, scopes, rights, reach });
   const id = newId('svc_', ctx.random);
-  const secret = secretPrefix + ctx.random(secretBytes).toString('base64url');
-  await store.insertServiceKey(ctx.db.single, {
-    id,
-    name,
-    secret_hash: secretHash(secret).toString('base64url'),
-    now: ctx.clock(),
+  const { secret, hash } = newSecret(ctx.random);
+  await declaring(ctx, id, { resource, scopes }, ending, async (tx) => {
+    await store.insertServiceKey(tx, {
+      id,
+      name,
+      secret_hash: hash,
+      resource,
+      rights: withoutDuplicates(rights),
+      reach: withoutDuplicates(reach),
+      now: ctx.clock(),
+    });
   });
   return { id, secret };
 }
 
-/** All keys without their secrets, revoked ones included, oldest first. Times are milliseconds since 1970. */
-export const listServiceKeys = (ctx: Context) => store.listServiceKeys(ctx.db.read, {});
-
 /**
- * Revokes a key at once, on every node.
- * @throws {AuthError} `not_found` when there is no such key, or it is already revoked
+ * Replaces parts of what a service declares and may do; the other parts stay. What held a name that another service had
+ * before ends.
+ * @throws {AuthError} `invalid_request`; `not_found`; `conflict` if another service declares one of the names
  */
-export async function revokeServiceKey(ctx: Context, id: string): Promise<void> {
-  const [revoked] = await store.revokeServiceKey(ctx.db.single, { id, now: ctx.clock() });
-  if (!revoked) throw new AuthError('not_found', `There is no active service key ${id}.`);
+export async function setService(
+  ctx: Context,
+  id: string,
+  changes: Partial<Registration>,
+  ending: AccessEnding,
+): Promise<void> {
+  requireValid(changes);
+  await declaring(ctx, id, changes, ending, async (tx) => {
+    const [service] = await store.lockServiceKey(tx, { id });
+    if (!service) throw noSuchService(id);
+    const { resource = service.resource, rights, reach } = changes;
+    await store.updateServiceKey(tx, {
+      id,
+      resource,
+      rights: rights ? withoutDuplicates(rights) : service.rights,
+      reach: reach ? withoutDuplicates(reach) : service.reach,
+    });
+  });
 }
 
-const invalidClient = (detail: ErrorDetail): AuthError =>
-  new AuthError('invalid_client', 'Authenticate with a service key: its id and secret by HTTP Basic.', {
-    detail,
-    headers: { 'WWW-Authenticate': 'Basic realm="latchkey", charset="UTF-8"' },
+const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);
+
+/**
+ * Adds a second secret, which works beside the first until `retireServiceKey`. The result is the only time it is shown.
+ * @throws {AuthError} `not_found`; `conflict` if the service has two already
+ */
+export async function rotateServiceKey(ctx: Context, id: string): Promise<ServiceCredentials> {
+  const { secret, hash } = newSecret(ctx.random);
+  const [rotated] = await store.addSecret(ctx.db.single, { id, next_secret_hash: hash });
+  if (!rotated) {
+    await requireService(ctx, id);
+    throw new AuthError('conflict', `${id} has two secrets already. Retire the older one first.`);
+  }
+  return { id, secret };
+}
+
+/**
+ * Ends the older of two secrets at once, on every node.
+ * @throws {AuthError} `not_found`; `conflict` if the service has only one
+ */
+export async function retireServiceKey(ctx: Context, id: string): Promise<void> {
+  const [retired] = await store.retireSecret(ctx.db.single, { id });
+  if (retired) return;
+  await requireService(ctx, id);
+  throw new AuthError('conflict', `${id} has only one secret. Rotate it first, or revoke the service.`);
+}
+
+async function requireService(ctx: Context, id: string): Promise<void> {
+  const [service] = await store.findServiceKey(ctx.db.read, { id });
+  if (!service) throw noSuchService(id);
+}
+
+/**
+ * Revokes a service at once, on every node. What it declared can no longer be asked for, and is free for others.
+ * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
+ */
+export const revokeService = (ctx: Context, id: string): Promise<void> =>
+  ctx.db.transaction(async (tx) => {
+    const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
+    if (!revoked) throw noSuchService(id);
+    await withdrawAll(ctx, tx, id);
   });
 
-/**
- * Authenticates a service by its key. A malformed key is refused without a query. The result is never cached, so a
- * revoked key is refused as soon as its revocation commits.
- * @throws {AuthError} `invalid_client`
- * @see RFC 6749 section 5.2
- */
-export async function authenticateService(
-  ctx: Context,
-  authorization: string | null,
-): Promise<CallingService> {
-  const credentials = readBasic(authorization);
-  if (!credentials) throw invalidClient(authorization === null ? 'no_credential' : 'malformed');
-  const { id, secret } = credentials;
-  const [key] = await store.findServiceKey(ctx.db.read, { id });
-  const hash = secretHash(secret);
-  // Compares with two hashes always, so that the time tells nothing.
-  const isFirst = timingSafeEqual(hash, storedHash(key?.secret_hash));
-  const isSecond = timingSafeEqual(hash, storedHash(key?.next_secret_hash));
-  if (!key || !(isFirst || isSecond)) throw invalidClient('unknown');
-  touch(ctx, id, key.last_used_at);
-  return {
-    id,
-    name: key.name,
-    rights: listOf(key.rights) as ServiceRight[],
-    resource: key.resource,
-    reach: listOf(key.reach),
-  };
+/** A service as operators see it. Times are milliseconds since 1970. */
+export interface ListedService extends Registration {
+  readonly id: string;
+  readonly name: string;
+  /** Two while it changes over to the second. */
+  readonly secrets: 1 | 2;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  readonly revokedAt: number | null;
 }
 
-const storedHash = (hash: string | null | undefined): Buffer =>
-  hash ? Buffer.from(hash, 'base64url') : placeholderHash;
-
-const listOf = (text: string): string[] => (text === '' ? [] : text.split(' '));
-
-/** @throws {AuthError} `unauthorized_client` unless the service has one of these rights */
-export function requireRight(service: CallingService, rights: readonly ServiceRight[]): void {
-  if (rights.some((right) => service.rights.includes(right))) return;
-  throw new AuthError('unauthorized_client', `This service does not have the right ${rights.join(' or ')}.`);
+/** All services without their secrets, revoked ones included, oldest first. */
+export async function listServices(ctx: Context): Promise<ListedService[]> {
+  const [services, declared] = await Promise.all([
+    store.listServiceKeys(ctx.db.read, {}),
+    store.listScopes(ctx.db.read, {}),
+  ]);
+  const scopes = Map.groupBy(declared, (scope) => scope.service_id);
+  return services.map((row) => ({
+    id: row.id,
+    name: row.name,
+    resource: row.resource,
+    scopes: (scopes.get(row.id) ?? []).map(({ name, sentence }) => ({ name, sentence: sentence ?? '' })),
+    rights: listOf(row.rights) as ServiceRight[],
+    reach: listOf(row.reach),
+    secrets: row.next_secret_hash === null ? 1 : 2,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+  }));
 }
 
-/** The scopes among these names that an active service declares, each with its sentence and the name of the service. */
+/** The scopes among these names that a service declares, each with its sentence and the name of the service. */
 export const findScopes = (on: Executor, names: readonly string[]) =>
   store.findScopes(on, { names: JSON.stringify(names) });
 
-/** The active service that declares this resource. */
+/** The service that declares this resource. */
 export const findResource = async (
   on: Executor,
   resource: string,
 ): Promise<{ readonly id: string; readonly name: string } | undefined> =>
   (await store.findResource(on, { resource }))[0];
 
+/**
+ * The names among these that services declare, which they cannot withdraw until the transaction ends. Lock the account
+ * before (`platform/database/locks.ts`).
+ */
+export const holdDeclarations = (
+  tx: Executor,
+  scopes: readonly string[],
+  resource: string | null,
+): Promise<{ readonly kind: 'scope' | 'resource'; readonly name: string }[]> =>
+  store.holdDeclarations(tx, { scopes: JSON.stringify(scopes), resource: resource ?? '' });
+
 /** How many scopes and resources are listed at most. */
 const maxDeclarations = 1_000;
 
-/** The scopes and resources that active services declare, each with the name of its service. */
+/** The scopes and resources that services declare, each with the name of its service. */
 export const listDeclarations = (on: Executor) => store.listDeclarations(on, { limit: maxDeclarations });
-
-/** Not awaited: losing one update of `last_used_at` does no harm. */
-function touch(ctx: Context, id: string, lastUsedAt: number | null): void {
-  const now = ctx.clock();
-  if (lastUsedAt !== null && now - lastUsedAt < touchIntervalMs) return;
-  store
-    .touchServiceKey(ctx.db.single, { id, now, unless_since: now - touchIntervalMs + 1 })
-    .catch(() => ctx.log.warn('the use of a service key could not be recorded'));
-}

@@ -1,16 +1,27 @@
+import type { Expression, ExpressionBuilder } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
-export const insertServiceKey = statement<{ id: string; name: string; secret_hash: string; now: number }>()(
-  (db, p) =>
-    db.insertInto('service_keys').values({
-      id: p.id,
-      name: p.name,
-      secret_hash: p.secret_hash,
-      created_at: p.now,
-      rights: '',
-      reach: '',
-    }),
+export const insertServiceKey = statement<{
+  id: string;
+  name: string;
+  secret_hash: string;
+  resource: string | null;
+  rights: string;
+  reach: string;
+  now: number;
+}>()((db, p) =>
+  db.insertInto('service_keys').values({
+    id: p.id,
+    name: p.name,
+    secret_hash: p.secret_hash,
+    created_at: p.now,
+    resource: p.resource,
+    rights: p.rights,
+    reach: p.reach,
+  }),
 );
 
 /** An active key. */
@@ -22,11 +33,44 @@ export const findServiceKey = statement<{ id: string }>()((db, p) =>
     .where('revoked_at', 'is', null),
 );
 
-/** All keys, revoked ones included, oldest first. */
+/** Locks an active service until the transaction ends, so that changes to it wait for each other. */
+export const lockServiceKey = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('service_keys')
+    .select(['resource', 'rights', 'reach'])
+    .where('id', '=', p.id)
+    .where('revoked_at', 'is', null)
+    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+);
+
+/** Changes what a locked service may do. */
+export const updateServiceKey = statement<{
+  id: string;
+  resource: string | null;
+  rights: string;
+  reach: string;
+}>()((db, p) =>
+  db
+    .updateTable('service_keys')
+    .set({ resource: p.resource, rights: p.rights, reach: p.reach })
+    .where('id', '=', p.id),
+);
+
+/** All services, revoked ones included, oldest first. */
 export const listServiceKeys = statement<Record<never, never>>()((db) =>
   db
     .selectFrom('service_keys')
-    .select(['id', 'name', 'created_at', 'last_used_at', 'revoked_at'])
+    .select([
+      'id',
+      'name',
+      'resource',
+      'rights',
+      'reach',
+      'next_secret_hash',
+      'created_at',
+      'last_used_at',
+      'revoked_at',
+    ])
     .orderBy('created_at')
     .orderBy('id'),
 );
@@ -40,6 +84,28 @@ export const touchServiceKey = statement<{ id: string; now: number; unless_since
     .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<', p.unless_since)])),
 );
 
+/** Adds a second secret to an active service that has one; a row for exactly one caller. */
+export const addSecret = statement<{ id: string; next_secret_hash: string }>()((db, p) =>
+  db
+    .updateTable('service_keys')
+    .set({ next_secret_hash: p.next_secret_hash })
+    .where('id', '=', p.id)
+    .where('revoked_at', 'is', null)
+    .where('next_secret_hash', 'is', null)
+    .returning('id'),
+);
+
+/** Removes the older secret of an active service that has two; a row for exactly one caller. */
+export const retireSecret = statement<{ id: string }>()((db, p) =>
+  db
+    .updateTable('service_keys')
+    .set((e) => ({ secret_hash: e.ref('next_secret_hash').$notNull(), next_secret_hash: null }))
+    .where('id', '=', p.id)
+    .where('revoked_at', 'is', null)
+    .where('next_secret_hash', 'is not', null)
+    .returning('id'),
+);
+
 /** Revokes an active key; a row for exactly one caller. */
 export const revokeServiceKey = statement<{ id: string; now: number }>()((db, p) =>
   db
@@ -50,7 +116,97 @@ export const revokeServiceKey = statement<{ id: string; now: number }>()((db, p)
     .returning('id'),
 );
 
-/** The scopes among these names that an active service declares, with its name. */
+/** Scope names, as a JSON array, and a resource; '' for none. */
+interface Names {
+  readonly [name: string]: string;
+  readonly scopes: string;
+  readonly resource: string;
+}
+
+type NameSlots = { readonly [K in 'scopes' | 'resource']: Expression<string> };
+
+const isNamed = (e: ExpressionBuilder<Tables, 'declarations'>, p: NameSlots, dialect: Dialect) =>
+  e.or([
+    e.and([e('kind', '=', 'scope'), e('name', 'in', textsOf(p.scopes, dialect))]),
+    e.and([e('kind', '=', 'resource'), e('name', '=', p.resource)]),
+  ]);
+
+/** The declarations with these names. */
+export const findDeclarations = statement<Names>()((db, p, dialect) =>
+  db
+    .selectFrom('declarations')
+    .select(['kind', 'name', 'service_id', 'withdrawn_at'])
+    .where((e) => isNamed(e, p, dialect)),
+);
+
+/** Locks the declarations of a service and those with these names until the transaction ends. */
+export const lockDeclarations = statement<Names & { service_id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('declarations')
+    .select(['kind', 'name', 'service_id', 'withdrawn_at'])
+    .where((e) => e.or([e('service_id', '=', p.service_id), isNamed(e, p, dialect)]))
+    .orderBy('kind')
+    .orderBy('name')
+    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+);
+
+/** The declarations with these names that are not withdrawn, which stay so until the transaction ends. */
+export const holdDeclarations = statement<Names>()((db, p, dialect) =>
+  db
+    .selectFrom('declarations')
+    .select(['kind', 'name'])
+    .where((e) => isNamed(e, p, dialect))
+    .where('withdrawn_at', 'is', null)
+    .orderBy('kind')
+    .orderBy('name')
+    .$if(dialect === 'postgres', (q) => q.forShare()),
+);
+
+/** Declares a scope or resource, unless another service declares it now; of several at once, one gets a row. */
+export const declare = statement<{
+  kind: 'scope' | 'resource';
+  name: string;
+  service_id: string;
+  sentence: string | null;
+}>()((db, p) =>
+  db
+    .insertInto('declarations')
+    .values({ kind: p.kind, name: p.name, service_id: p.service_id, sentence: p.sentence })
+    .onConflict((c) =>
+      c
+        .columns(['kind', 'name'])
+        .doUpdateSet((e) => ({
+          service_id: e.ref('excluded.service_id'),
+          sentence: e.ref('excluded.sentence'),
+          withdrawn_at: null,
+        }))
+        .where((e) =>
+          e.or([
+            e('declarations.withdrawn_at', 'is not', null),
+            e('declarations.service_id', '=', e.ref('excluded.service_id')),
+          ]),
+        ),
+    )
+    .returning('name'),
+);
+
+/** Withdraws what a service declares of one kind, except these names: a JSON array. */
+export const withdrawDeclarations = statement<{
+  service_id: string;
+  kind: 'scope' | 'resource';
+  except: string;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('declarations')
+    .set({ withdrawn_at: p.now })
+    .where('service_id', '=', p.service_id)
+    .where('kind', '=', p.kind)
+    .where('name', 'not in', textsOf(p.except, dialect))
+    .where('withdrawn_at', 'is', null),
+);
+
+/** The scopes among these names that a service declares, with its name. */
 export const findScopes = statement<{ names: string }>()((db, p, dialect) =>
   db
     .selectFrom('declarations as d')
@@ -58,11 +214,10 @@ export const findScopes = statement<{ names: string }>()((db, p, dialect) =>
     .select(['d.name', 'd.sentence', 's.name as service'])
     .where('d.kind', '=', 'scope')
     .where('d.name', 'in', textsOf(p.names, dialect))
-    .where('d.withdrawn_at', 'is', null)
-    .where('s.revoked_at', 'is', null),
+    .where('d.withdrawn_at', 'is', null),
 );
 
-/** The active service that declares a resource. */
+/** The service that declares a resource. */
 export const findResource = statement<{ resource: string }>()((db, p) =>
   db
     .selectFrom('declarations as d')
@@ -70,20 +225,28 @@ export const findResource = statement<{ resource: string }>()((db, p) =>
     .select(['s.id', 's.name'])
     .where('d.kind', '=', 'resource')
     .where('d.name', '=', p.resource)
-    .where('d.withdrawn_at', 'is', null)
-    .where('s.revoked_at', 'is', null),
+    .where('d.withdrawn_at', 'is', null),
 );
 
-/** Everything that active services declare, with the name of the service: by kind, service and name. */
+/** Everything that services declare, with the name of the service: by kind, service and name. */
 export const listDeclarations = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('declarations as d')
     .innerJoin('service_keys as s', 's.id', 'd.service_id')
     .select(['d.kind', 'd.name', 'd.sentence', 's.name as service'])
     .where('d.withdrawn_at', 'is', null)
-    .where('s.revoked_at', 'is', null)
     .orderBy('d.kind')
     .orderBy('s.name')
     .orderBy('d.name')
     .limit(p.limit),
+);
+
+/** The scopes that each service declares, by name. */
+export const listScopes = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('declarations')
+    .select(['service_id', 'name', 'sentence'])
+    .where('kind', '=', 'scope')
+    .where('withdrawn_at', 'is', null)
+    .orderBy('name'),
 );

@@ -1,34 +1,24 @@
 import { formatCode, normalizeCode } from '@latchkey/contract/codes';
 import type { DeviceAuthorizationRequest, PendingDevice } from '@latchkey/contract/device';
 import { everything } from '@latchkey/contract/scopes';
-import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { randomCode } from '../../platform/crypto/codes.ts';
-import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
-import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
+import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
-import { describeScope, resolveAccess } from '../../services/scopes/scopes.ts';
-import { repeatFirstTokens, sessionIdFor, startSession, tokensOf } from '../../sessions/sessions.ts';
-import { decidePoll, slowDownSeconds } from './polling.ts';
+import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
+import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
+import { sessionIdFor } from '../../sessions/sessions.ts';
+import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
+import type { HeldPolls } from './held-polls.ts';
 import * as store from './store.ts';
 
 const maxUserCodeAttempts = 5;
-
-/** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
-const maxPollAttempts = 10;
-
-const authorizationIdOf = (secret: Uint8Array): string =>
-  sha256('device authorization', secret).subarray(0, subjectBytes).toString('base64url');
-
-/** Derives the session's secret from the device code, so that the response to a poll can be repeated. */
-const sessionSecretOf = (secret: Uint8Array): Buffer =>
-  sha256('device session', secret).subarray(0, subjectBytes);
 
 /** The hashes a user code may be stored under, one per key of the ring: the code may predate the newest key. */
 const userCodeHashes = (ctx: Context, code: string): string[] =>
@@ -79,145 +69,6 @@ export async function startDeviceAuthorization(
   }
   throw new Error('every generated user code was already in use');
 }
-
-/** One poll: a device code that this service issued, and the key that identifies a repeated request. */
-interface Poll {
-  readonly authorizationId: string;
-  readonly secret: Uint8Array;
-  readonly expiresAt: number;
-  readonly idempotencyHash: string | null;
-}
-
-/** Every way a poll can end. */
-type PollResult =
-  | { readonly outcome: 'redeemed' | 'repeated'; readonly tokens: TokenSet }
-  | { readonly outcome: 'slow_down'; readonly intervalSeconds: number }
-  | { readonly outcome: 'pending' | 'denied' | 'expired' | 'spent' | 'unknown' | 'contended' };
-
-/**
- * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
- * the session.
- * @throws {AuthError} `authorization_pending`, `slow_down`, `access_denied`, `expired_token`, `invalid_grant`,
- * `account_disabled`, `rate_limited`
- * @see RFC 8628 section 3.5
- */
-export async function redeemDeviceCode(
-  ctx: Context,
-  deviceCode: string,
-  idempotencyKey: string | undefined,
-): Promise<{ tokens: TokenSet; detail: 'redeemed' | 'retry' }> {
-  const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
-  if (!handle) throw unknownDeviceCode('malformed');
-  const poll: Poll = {
-    authorizationId: authorizationIdOf(handle.subject),
-    secret: handle.subject,
-    expiresAt: handle.value,
-    idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
-  };
-  await ctx.limiter.take({ limit: 'device_polls', key: poll.authorizationId });
-  return answerPoll(ctx, await runPoll(ctx, poll));
-}
-
-/** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */
-async function runPoll(ctx: Context, poll: Poll): Promise<PollResult> {
-  for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
-    const result = await attemptPoll(ctx, poll);
-    if (result !== 'lost_race') return result;
-  }
-  return { outcome: 'contended' };
-}
-
-async function attemptPoll(ctx: Context, poll: Poll): Promise<PollResult | 'lost_race'> {
-  const now = ctx.clock();
-  const id = poll.authorizationId;
-  const [authorization] = await store.findAuthorization(ctx.db.read, { id });
-  if (!authorization) return { outcome: poll.expiresAt <= now ? 'expired' : 'unknown' };
-  const decision = decidePoll(authorization, poll.idempotencyHash, now);
-  switch (decision) {
-    case 'keep_waiting': {
-      const { last_poll_at } = authorization;
-      const [accepted] = await store.acceptPoll(ctx.db.single, { id, last_poll_at, now });
-      return accepted ? { outcome: 'pending' } : 'lost_race';
-    }
-    case 'slow_down': {
-      const [slowed] = await store.growInterval(ctx.db.single, { id, by_seconds: slowDownSeconds });
-      return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
-    }
-    case 'redeem': {
-      const tokens = await redeem(ctx, poll);
-      return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
-    }
-    case 'repeat':
-      return {
-        outcome: 'repeated',
-        tokens: await repeatFirstTokens(ctx, sessionSecretOf(poll.secret), authorization.scope),
-      };
-    case 'denied':
-    case 'expired':
-    case 'spent':
-      return { outcome: decision };
-  }
-}
-
-/** Spends an approved authorization and starts its session in one transaction; undefined when another poll won. */
-const redeem = (ctx: Context, poll: Poll): Promise<TokenSet | undefined> =>
-  ctx.db.transaction(async (tx) => {
-    const [redeemed] = await store.redeem(tx, {
-      id: poll.authorizationId,
-      now: ctx.clock(),
-      idempotency_hash: poll.idempotencyHash,
-    });
-    if (!redeemed) return undefined;
-    const session = await startSession(ctx, tx, {
-      userId: redeemed.user_id!,
-      sinceEpoch: redeemed.session_epoch!,
-      kind: 'device',
-      method: 'device_code',
-      clientName: redeemed.client_name,
-      deviceName: redeemed.device_name,
-      approvedBy: redeemed.approved_by,
-      scope: redeemed.scope,
-      resource: redeemed.resource,
-      client: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
-      secret: sessionSecretOf(poll.secret),
-    });
-    return tokensOf(ctx, session);
-  });
-
-/** Turns the result of a poll into its tokens or the error that RFC 8628 names for it. */
-function answerPoll(ctx: Context, result: PollResult): { tokens: TokenSet; detail: 'redeemed' | 'retry' } {
-  switch (result.outcome) {
-    case 'redeemed':
-      ctx.metrics.logins.inc({ method: 'device_code' });
-      return { tokens: result.tokens, detail: 'redeemed' };
-    case 'repeated':
-      return { tokens: result.tokens, detail: 'retry' };
-    case 'pending':
-      throw new AuthError(
-        'authorization_pending',
-        'The user has not approved this device yet. Keep polling.',
-      );
-    case 'contended':
-      throw new AuthError(
-        'authorization_pending',
-        'Too many concurrent polls. Poll again after the interval.',
-      );
-    case 'slow_down':
-      throw new AuthError('slow_down', `Wait ${result.intervalSeconds} seconds between polls.`, {
-        members: { interval: result.intervalSeconds },
-      });
-    case 'denied':
-      throw new AuthError('access_denied', 'The user denied the request.');
-    case 'expired':
-      throw new AuthError('expired_token', 'The device code has expired. Request a new one.');
-    case 'spent':
-    case 'unknown':
-      throw unknownDeviceCode(result.outcome);
-  }
-}
-
-const unknownDeviceCode = (detail: ErrorDetail) =>
-  new AuthError('invalid_grant', 'The device code is unknown or has already been redeemed.', { detail });
 
 const unknownUserCode = () =>
   new AuthError('invalid_grant', 'The user code is unknown, has expired, or was already approved or denied.');
@@ -283,28 +134,34 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
     scope: row.scope ?? everything,
     scopes: await describeScope(ctx.db.read, row.scope ?? everything),
     resource: row.resource,
+    resource_service: row.resource === null ? null : await serviceOf(ctx.db.read, row.resource),
     session_id: row.session_id,
   };
 }
 
 /**
  * Approves or denies a pending device for the signed-in user. Only the first decision counts.
- * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `rate_limited`
+ * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `invalid_scope` or
+ * `invalid_target` when it asks for something that is not declared any more; `rate_limited`
  */
 export async function decideDevice(
   ctx: Context,
+  heldPolls: HeldPolls,
   decision: 'approve' | 'deny',
   typed: string,
   approver: Approver,
 ): Promise<void> {
   const { caller, client } = approver;
-  await findByUserCode(ctx, typed, approver, (user_code_hash) =>
+  const { row: decided } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
       await lockAccount(tx, caller.userId);
+      if (decision === 'approve') {
+        const [pending] = await store.findPending(tx, { user_code_hash, now: ctx.clock() });
+        if (pending) await holdAccess(tx, pending);
+      }
       const decide = decision === 'approve' ? store.approve : store.deny;
-      const decided = await decide(tx, { user_code_hash, session_id: caller.sessionId, now: ctx.clock() });
-      const [device] = decided;
-      if (device) {
+      const rows = await decide(tx, { user_code_hash, session_id: caller.sessionId, now: ctx.clock() });
+      for (const { id: _, ...device } of rows) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',
           userId: caller.userId,
@@ -313,9 +170,10 @@ export async function decideDevice(
           detail: withoutNulls(device),
         });
       }
-      return decided;
+      return rows;
     }),
   );
+  heldPolls.announce(decided.id);
 }
 
 const withoutNulls = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
@@ -343,6 +201,46 @@ export const denyApprovedBy = (
     session_ids: JSON.stringify(sessionIds),
     now: ctx.clock(),
   });
+
+/** Up to `limit` accounts that approved a device with this access that has not redeemed it. */
+export const listAccessApprovers = async (
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  limit: number,
+): Promise<string[]> => {
+  const access = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) };
+  const rows = await store.listAccessApprovers(tx, { ...access, now: ctx.clock(), limit });
+  return rows.map((row) => row.user_id);
+};
+
+/**
+ * Denies every device authorization with this access that waits for approval, or that one of these locked accounts approved and
+ * no device has redeemed. Each approval is recorded, so call it last.
+ */
+export async function denyAccess(
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  userIds: readonly string[],
+): Promise<void> {
+  const denied = await store.denyAccess(tx, {
+    scopes: JSON.stringify(scopes),
+    resources: JSON.stringify(resources),
+    user_ids: JSON.stringify(userIds),
+    now: ctx.clock(),
+  });
+  for (const { user_id: userId, session_id } of denied) {
+    if (userId === null) continue;
+    const sessionId = session_id === null ? {} : { sessionId: session_id };
+    await recordEvent(ctx, tx, {
+      type: 'session_revoked',
+      userId,
+      ...sessionId,
+      detail: { reason: 'taken_over' },
+    });
+  }
+}
 
 /** The device authorizations of a user for the export of personal data. */
 export const exportDeviceAuthorizations = (on: Executor, userId: string) =>

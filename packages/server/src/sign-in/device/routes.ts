@@ -5,22 +5,31 @@ import type { Call } from '../../platform/http/call.ts';
 import { type Grant, redeemFormGrant, requireParameter } from '../../platform/http/grants.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
-import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
+import { decideDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
+import type { HeldPolls } from './held-polls.ts';
+import { redeemDeviceCode } from './redeeming.ts';
 
 /** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */
-export const deviceCodeGrant: Grant = {
+const deviceCodeGrant = (heldPolls: HeldPolls): Grant => ({
   grantType: deviceCodeGrantType,
-  redeem: async (ctx, { body, idempotencyKey }) => {
+  redeem: async (ctx, { body, idempotencyKey, wait }) => {
     const deviceCode = requireParameter(body, 'device_code');
-    const { tokens, detail } = await redeemDeviceCode(ctx, deviceCode, idempotencyKey);
-    return { body: tokens, detail };
+    const request = { deviceCode, idempotencyKey, wait, repeated: body };
+    const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, request);
+    return { body: tokens, ...reply };
   },
-};
+});
 
 type Start = typeof endpoints.startDeviceAuthorization;
 
-/** `grants` are what the token endpoint accepts as a form. As JSON it accepts only device codes. */
-export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): void {
+/** The token endpoint accepts device codes, as JSON and as a form, and as a form also `otherGrants`. */
+export function deviceRoutes(
+  api: Api,
+  ctx: Context,
+  heldPolls: HeldPolls,
+  otherGrants: readonly Grant[],
+): void {
+  const grant = deviceCodeGrant(heldPolls);
   const start = async ({ body, client }: Pick<Call<Start>, 'body' | 'client'>) => {
     const { headers } = await ctx.limiter.take(byClient('device_authorizations', client));
     return { body: await startDeviceAuthorization(ctx, body, client), headers };
@@ -29,8 +38,8 @@ export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): 
 
   api.on(
     endpoints.redeemDeviceCode,
-    (call) => deviceCodeGrant.redeem(ctx, call),
-    redeemFormGrant(ctx, grants),
+    (call) => grant.redeem(ctx, call),
+    redeemFormGrant(ctx, [grant, ...otherGrants]),
   );
 
   api.on(endpoints.verifyDevice, async ({ body, caller, client }) => ({
@@ -38,12 +47,12 @@ export function deviceRoutes(api: Api, ctx: Context, grants: readonly Grant[]): 
   }));
 
   api.on(endpoints.approveDevice, async ({ body, caller, client }) => {
-    await decideDevice(ctx, 'approve', body.user_code, { caller, client });
+    await decideDevice(ctx, heldPolls, 'approve', body.user_code, { caller, client });
     return {};
   });
 
   api.on(endpoints.denyDevice, async ({ body, caller, client }) => {
-    await decideDevice(ctx, 'deny', body.user_code, { caller, client });
+    await decideDevice(ctx, heldPolls, 'deny', body.user_code, { caller, client });
     return {};
   });
 }

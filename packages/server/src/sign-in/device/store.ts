@@ -1,9 +1,10 @@
 import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { textsOf } from '../../platform/database/texts.ts';
+import { listsAny, textsOf } from '../../platform/database/texts.ts';
 
 /** True unless the session was revoked, on its own or with all sessions of its user. */
 const isSessionActive = (
@@ -73,15 +74,38 @@ export const findPending = statement<{ user_code_hash: string; now: number }>()(
     .where('expires_at', '>', p.now),
 );
 
-/** Accepts a poll unless another one was accepted since `last_poll_at`; a row for exactly one of concurrent polls. */
-export const acceptPoll = statement<{ id: string; last_poll_at: number; now: number }>()((db, p) =>
+/**
+ * Accepts a poll unless another one was accepted since `last_poll_at`; a row for exactly one of concurrent polls. The
+ * interval counts from `answered_at`, which for a held poll is in the future: until then every other poll is too early,
+ * on every node.
+ */
+export const acceptPoll = statement<{ id: string; last_poll_at: number; answered_at: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
-    .set({ last_poll_at: p.now })
+    .set({ last_poll_at: p.answered_at })
     .where('id', '=', p.id)
     .where('status', '=', 'pending')
     .where('last_poll_at', '=', p.last_poll_at)
     .returning('id'),
+);
+
+/** Lets the interval count from another moment than `planned_at`, because a held poll ended before. */
+export const endHeldPoll = statement<{ id: string; planned_at: number; ended_at: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ last_poll_at: p.ended_at })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .where('last_poll_at', '=', p.planned_at),
+);
+
+/** Those of these authorizations that are not pending any more. `ids` is a JSON array. */
+export const findDecided = statement<{ ids: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('device_authorizations')
+    .select('id')
+    .where('id', 'in', textsOf(p.ids, dialect))
+    .where('status', '<>', 'pending'),
 );
 
 /** Lengthens the interval after an early poll and leaves the time of the last accepted poll alone. */
@@ -112,7 +136,7 @@ export const approve = statement<{ user_code_hash: string; session_id: string; n
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
-    .returning(['client_name', 'device_name', 'ip_address']),
+    .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
 );
 
 /** Denies a pending authorization, under the same conditions as `approve`. */
@@ -124,7 +148,7 @@ export const deny = statement<{ user_code_hash: string; session_id: string; now:
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
-    .returning(['client_name', 'device_name', 'ip_address']),
+    .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
 );
 
 /** The account that approved a device authorization. */
@@ -180,6 +204,50 @@ export const denyApprovedBy = statement<{ user_id: string; session_ids: string; 
       .where('status', '=', 'approved')
       .where('expires_at', '>', p.now)
       .returning(['client_name', 'device_name']),
+);
+
+/** Asks for one of these scopes, or for one of these resources. */
+const asksFor = (
+  e: ExpressionBuilder<Tables, 'device_authorizations'>,
+  p: { readonly scopes: Expression<string>; readonly resources: Expression<string> },
+  dialect: Dialect,
+) => e.or([listsAny(e.ref('scope'), p.scopes, dialect), e('resource', 'in', textsOf(p.resources, dialect))]);
+
+/** The accounts that approved a device with this access that has not redeemed it, by ascending id. */
+export const listAccessApprovers = statement<{
+  scopes: string;
+  resources: string;
+  now: number;
+  limit: number;
+}>()((db, p, dialect) =>
+  db
+    .selectFrom('device_authorizations')
+    .select('user_id')
+    .distinct()
+    .where('status', '=', 'approved')
+    .where('user_id', 'is not', null)
+    .$narrowType<{ user_id: string }>()
+    .where('expires_at', '>', p.now)
+    .where((e) => asksFor(e, p, dialect))
+    .orderBy('user_id')
+    .limit(p.limit),
+);
+
+/** Denies the requests for this access that are pending, or approved by these users and not redeemed; a row for each. */
+export const denyAccess = statement<{ scopes: string; resources: string; user_ids: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('device_authorizations')
+      .set({ status: 'denied' })
+      .where((e) =>
+        e.or([
+          e('status', '=', 'pending'),
+          e.and([e('status', '=', 'approved'), e('user_id', 'in', textsOf(p.user_ids, dialect))]),
+        ]),
+      )
+      .where('expires_at', '>', p.now)
+      .where((e) => asksFor(e, p, dialect))
+      .returning(['user_id', 'session_id']),
 );
 
 /** Every device authorization that the user approved, oldest first, without hashes. */

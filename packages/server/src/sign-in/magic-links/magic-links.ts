@@ -1,5 +1,5 @@
 import { normalizeCode } from '@latchkey/contract/codes';
-import { emailKeyOf, findOrCreateAccount, requireSignupAllowed } from '../../identity/account/account.ts';
+import { findOrCreateAccount, requireSignupAllowed } from '../../identity/account/account.ts';
 import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
 import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
@@ -9,6 +9,7 @@ import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';

@@ -14,6 +14,7 @@ onBothDatabases('discovery', (open) => {
       revocation_endpoint: `${base}/api/v1/auth/revoke`,
       introspection_endpoint: `${base}/api/v1/auth/introspect`,
       jwks_uri: `${base}/.well-known/jwks.json`,
+      scopes_supported: ['profile', 'email', 'organizations', 'openid', 'offline_access'],
       grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
       response_types_supported: [],
       token_endpoint_auth_methods_supported: ['none'],

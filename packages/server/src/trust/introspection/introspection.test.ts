@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { introspection } from '@latchkey/contract/services';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { introspection, introspectionJwtType } from '@latchkey/contract/services';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { basic, declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
-import { createServiceKey } from '../../services/service-keys/service-keys.ts';
 
 setDefaultTimeout(30_000);
 
 const inactive = { active: false };
-const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
-
 let users = 0;
 const newEmail = () => `introspected-${users++}@example.com`;
 
@@ -20,8 +20,7 @@ onBothDatabases('introspection', (open) => {
   let key: string;
   beforeAll(async () => {
     app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-    const { id, secret } = await createServiceKey(app.ctx, 'sessions');
-    key = `${id}:${secret}`;
+    key = (await declareService(app.ctx)).key;
   });
   afterAll(() => app.close());
 
@@ -56,6 +55,8 @@ onBothDatabases('introspection', (open) => {
       amr: ['otp'],
       session_kind: 'browser',
       scope: '*',
+      name: expect.any(String),
+      organizations: [{ id: expect.any(String), slug: expect.any(String), role: 'owner' }],
     });
     expect(found.iat).toBeGreaterThanOrEqual(before);
     expect(found.iat).toBeLessThanOrEqual(after);
@@ -174,7 +175,8 @@ onBothDatabases('introspection', (open) => {
     }
     const before = app.statements.length;
     expect((await introspect(access_token)).active).toBe(true);
-    expect(app.statements.slice(before)).toHaveLength(2);
+    // The service key, the session, and the user with their organizations.
+    expect(app.statements.slice(before)).toHaveLength(3);
     expect(await introspect(mintHandle(app.ctx.keys, 'accessToken', handle))).toEqual(inactive);
   });
 
@@ -210,5 +212,126 @@ onBothDatabases('introspection', (open) => {
       expect((await app.ask('POST', '/introspect', { raw, headers: { ...headers, ...type } })).status).toBe(
         400,
       );
+  });
+
+  describe('what a service learns about the user', () => {
+    const told = ['name', 'organizations', 'organizations_truncated', 'email', 'email_verified'];
+    const toldAbout = async (
+      token: string,
+      service: { authorization: string },
+      accept = 'application/json',
+    ) => {
+      const headers = { Authorization: service.authorization, Accept: accept };
+      const { body, text } = await app.ask('POST', '/introspect', { form: { token }, headers });
+      const response =
+        body ?? JSON.parse(Buffer.from(text.split('.')[1]!, 'base64url').toString()).token_introspection;
+      return Object.fromEntries(Object.entries(response).filter(([name]) => told.includes(name)));
+    };
+
+    test('follows the scope of the token, and the right users shows it all, plain and signed', async () => {
+      const email = newEmail();
+      const owner = await app.login(email);
+      const { id: userId, name } = await profileOf(owner);
+      const plain = await declareService(app.ctx, {
+        name: 'Plain',
+        scopes: [{ name: 'plain:read', sentence: 'Read' }],
+        rights: ['organizations', 'feed', 'delegate'],
+      });
+      const reader = await declareService(app.ctx, { name: 'Reader', rights: ['users'] });
+      const slug = `facts-${userId
+        .slice(-8)
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9]/g, 'x')}`;
+      const id = await createOrganization(app.ctx, slug, 'Facts');
+      await addMember(app.ctx, slug, userId, 'admin');
+      const organizations = [
+        { id: expect.stringMatching(/^org_/), slug: expect.any(String), role: 'owner' },
+        { id, slug, role: 'admin' },
+      ];
+      const all = { name, organizations, email, email_verified: true };
+      for (const [scope, expected] of [
+        ['*', { name, organizations }],
+        ['profile', { name }],
+        ['email', {}],
+        ['organizations', { organizations }],
+        ['profile organizations email', { name, organizations }],
+        ['openid offline_access plain:read', {}],
+      ] as const) {
+        const { key: token } = await createdKey(app, owner, { scope });
+        for (const accept of ['application/json', introspectionJwtType]) {
+          expect([scope, await toldAbout(token, plain, accept)]).toEqual([scope, expected]);
+          expect([scope, await toldAbout(token, reader, accept)]).toEqual([scope, all]);
+        }
+      }
+      expect(await toldAbout(owner.refresh_token, reader)).toEqual(all);
+    });
+
+    test('lists at most 100 organizations, the personal one first, and says that there are more', async () => {
+      const owner = await app.login(newEmail());
+      const { id: userId } = await profileOf(owner);
+      const service = await declareService(app.ctx);
+      for (let n = 0; n < 99; n++) {
+        await createOrganization(app.ctx, `many-${n}`, `Many ${n}`);
+        await addMember(app.ctx, `many-${n}`, userId, 'member');
+      }
+      // Older than all others, but not the personal one.
+      await app.ctx.db.single.run(
+        `UPDATE memberships SET joined_at = 1 WHERE organization_id = (SELECT id FROM organizations WHERE slug = 'many-50')`,
+        [],
+      );
+      const before = (await introspect(owner.access_token)).organizations;
+      expect(before).toHaveLength(100);
+      expect(before[0].role).toBe('owner');
+      expect(before[1].slug).toBe('many-50');
+      expect(await toldAbout(owner.access_token, service)).not.toHaveProperty('organizations_truncated');
+      await createOrganization(app.ctx, 'many-99', 'Many 99');
+      await addMember(app.ctx, 'many-99', userId, 'member');
+      expect(await toldAbout(owner.access_token, service)).toMatchObject({
+        organizations: before,
+        organizations_truncated: true,
+      });
+    });
+
+    test('costs one statement, and none if the scope shows nothing', async () => {
+      const owner = await app.login(newEmail());
+      const { authorization } = await declareService(app.ctx);
+      for (const [scope, statements] of [
+        ['email', 2],
+        ['profile', 3],
+        ['*', 3],
+      ] as const) {
+        const { key: token } = await createdKey(app, owner, { scope });
+        const ask = () =>
+          app.ask('POST', '/introspect', { form: { token }, headers: { Authorization: authorization } });
+        await ask();
+        await Bun.sleep(20);
+        const before = app.statements.length;
+        await ask();
+        expect([scope, app.statements.length - before]).toEqual([scope, statements]);
+      }
+    });
+
+    test('a token bound to a resource is active to the service of that resource only', async () => {
+      const owner = await app.login(newEmail());
+      const resource = 'https://bound.example/api';
+      const service = await declareService(app.ctx, { resource });
+      const others = [
+        await declareService(app.ctx, { resource: `${resource}/` }),
+        await declareService(app.ctx, { rights: ['users'] }),
+      ];
+      const { key: token } = await createdKey(app, owner, { resource });
+      const ask = async ({ authorization }: { authorization: string }) =>
+        (await app.ask('POST', '/introspect', { form: { token }, headers: { Authorization: authorization } }))
+          .body;
+      expect(await ask(service)).toMatchObject({
+        active: true,
+        token_use: 'key',
+        token_type: 'Bearer',
+        aud: resource,
+        organizations: expect.any(Array),
+      });
+      for (const other of others) expect(await ask(other)).toEqual(inactive);
+      expect(await introspect(owner.access_token)).not.toHaveProperty('aud');
+    });
   });
 });

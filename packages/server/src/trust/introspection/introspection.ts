@@ -1,10 +1,18 @@
 import { type Introspection, introspectionJwtType } from '@latchkey/contract/services';
+import {
+  findUserWithOrganizations,
+  type UserWithOrganizations,
+} from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
+import { includesAny } from '../../platform/values/scope.ts';
 import { type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
+/** How many organizations a response lists. */
+const maxOrganizations = 100;
+
 /**
- * Describes an active access or refresh token to a service; any other string is only `active: false`. The type hint of
+ * Describes an active access token, refresh token or key to a service; any other string is only `active: false`. The type hint of
  * the request is not needed: a token's prefix names its type.
  * @see RFC 7662 section 2.2
  */
@@ -14,8 +22,36 @@ export async function introspect(
   token: string,
 ): Promise<Introspection> {
   const found = await findActiveToken(ctx, token, service.resource);
-  return found ? describeToken(ctx, found) : { active: false };
+  if (!found) return { active: false };
+  const told = whatIsTold(service, found);
+  if (!told.name && !told.organizations) return describeToken(ctx, found);
+  const limit = told.organizations ? maxOrganizations : 0;
+  const user = await findUserWithOrganizations(ctx.db.read, found.userId, limit);
+  return user ? { ...describeToken(ctx, found), ...describeUser(user, told) } : { active: false };
 }
+
+/** Which facts about the user the response has: those of the token's scope, and all for a service with the right `users`. */
+interface Told {
+  readonly name: boolean;
+  readonly organizations: boolean;
+  readonly email: boolean;
+}
+
+function whatIsTold({ rights }: CallingService, { scope }: ActiveToken): Told {
+  const readsUsers = rights.includes('users');
+  return {
+    name: readsUsers || includesAny(scope, ['profile']),
+    organizations: readsUsers || includesAny(scope, ['organizations']),
+    email: readsUsers,
+  };
+}
+
+const describeUser = (user: UserWithOrganizations, told: Told) => ({
+  ...(told.name ? { name: user.name } : {}),
+  ...(told.email ? { email: user.email, email_verified: user.emailVerified } : {}),
+  ...(told.organizations ? { organizations: user.organizations } : {}),
+  ...(told.organizations && user.isTruncated ? { organizations_truncated: true as const } : {}),
+});
 
 /**
  * Signs an introspection response, so that the service can prove it to others.
@@ -34,11 +70,11 @@ export const signIntrospection = (
     token_introspection: response,
   });
 
-function describeToken(ctx: Context, token: ActiveToken): Introspection {
+function describeToken(ctx: Context, token: ActiveToken) {
   return {
-    active: true,
+    active: true as const,
     token_use: token.use,
-    ...(token.use === 'access_token' ? { token_type: 'Bearer' } : {}),
+    ...(token.use === 'refresh_token' ? {} : { token_type: 'Bearer' as const }),
     iss: ctx.config.baseUrl,
     sub: token.userId,
     sid: token.sessionId,

@@ -2,8 +2,8 @@ import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { introspectionJwtType } from '@latchkey/contract/services';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
-import { createServiceKey } from '../../services/service-keys/service-keys.ts';
 import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 setDefaultTimeout(30_000);
@@ -22,8 +22,8 @@ onBothDatabases('signed introspection', (open) => {
   async function start(settings: Record<string, string> = {}) {
     const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off', ...settings } });
     apps.push(app);
-    const { id, secret } = await createServiceKey(app.ctx, 'sessions');
-    const headers = { Authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` };
+    const { id, authorization } = await declareService(app.ctx);
+    const headers = { Authorization: authorization };
     const beside = async (keys = app.keys) => {
       const node = await open({
         beside: app,
@@ -101,14 +101,14 @@ onBothDatabases('signed introspection', (open) => {
     expect((await keysOf(nodes[2]!)).keys).toHaveLength(1);
   });
 
-  test('a signed introspection costs two queries: the service key and the session', async () => {
+  test('a signed introspection costs three queries: the service key, the session and the user', async () => {
     const { app, signed } = await start();
     const { access_token } = await app.login();
     await signed(app, access_token);
     await Bun.sleep(20);
     const before = app.statements.length;
     await signed(app, access_token);
-    expect(app.statements.slice(before)).toHaveLength(2);
+    expect(app.statements.slice(before)).toHaveLength(3);
   });
 
   test('during a rotation every signature verifies with a key set cached before it', async () => {

@@ -1,0 +1,118 @@
+import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { Key } from '@latchkey/contract/keys';
+import { hasBrowser, openBrowser } from '../browser.ts';
+import { type Connection, connect } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { cancellable, UsageError } from '../exit.ts';
+import { allPages, moreLines } from '../pages.ts';
+import { listing, localTime } from '../text.ts';
+import { parseDuration, requireLength, requireText } from '../text-input.ts';
+
+export interface NewKeyOptions {
+  readonly name: string;
+  readonly scope: readonly string[];
+  readonly resource?: string;
+  readonly expires: string;
+  /** False with `--no-browser`. */
+  readonly browser: boolean;
+}
+
+/** `latchkey keys`: the user's keys without their secrets, newest first. */
+export async function listKeys(ctx: Context): Promise<void> {
+  const { session } = await connect(ctx);
+  const { entries, next_cursor } = await allPages<Key>(async (query) => {
+    const page = await session.call('listKeys', { query, signal: ctx.signal });
+    return { entries: page.keys, next_cursor: page.next_cursor };
+  });
+  ctx.output.result({ keys: entries, next_cursor }, (columns) =>
+    entries.length === 0
+      ? ['You have no keys. Create one with `latchkey keys create`.']
+      : [
+          ...listing(
+            ['ID', 'NAME', 'SCOPE', 'RESOURCE', 'EXPIRES', 'LAST USED'],
+            entries.map(({ id, name, scope, resource, expires_at, last_used_at }) => [
+              id,
+              name,
+              scope,
+              resource ?? '-',
+              localTime(expires_at),
+              last_used_at === null ? 'never' : localTime(last_used_at),
+            ]),
+            columns,
+          ),
+          ...moreLines(next_cursor),
+        ],
+  );
+}
+
+interface NewKey {
+  readonly name: string;
+  readonly scope: string;
+  readonly expires_in: number;
+  readonly resource?: string;
+}
+
+/**
+ * `latchkey keys create`: a key needs a recent sign-in, which a stored login never is. So this opens the account page
+ * with the key filled in, or creates the key with the token in `LATCHKEY_TOKEN`.
+ */
+export async function createKey(ctx: Context, options: NewKeyOptions): Promise<void> {
+  const key = checkedKey(options);
+  const connection = await connect(ctx);
+  if (connection.stored) return openAccountPage(ctx, connection, key, options);
+  const created = await cancellable('Cancelled, but the server may already have created the key.', () =>
+    connection.session.call('createKey', { body: key, signal: ctx.signal }),
+  );
+  ctx.output.result(created, () => [created.key]);
+}
+
+/** @throws {UsageError} */
+function checkedKey({ name, scope, resource, expires }: NewKeyOptions): NewKey {
+  requireText('A name', name, fieldLimits.keyName);
+  const names = scope.flatMap((text) => text.split(/\s+/)).filter((text) => text !== '');
+  if (names.length === 0) throw new UsageError('A scope cannot be empty.');
+  const scopeText = [...new Set(names)].join(' ');
+  requireLength('A scope', scopeText, fieldLimits.scope);
+  requireLength('A resource', resource, fieldLimits.resource);
+  if (resource === '') throw new UsageError('A resource cannot be empty.');
+  const expires_in = parseDuration('--expires', expires);
+  if (expires_in < fieldLimits.keyMinSeconds || expires_in > fieldLimits.keyMaxSeconds) {
+    throw new UsageError('A key can expire in 1 hour to 365 days.');
+  }
+  return { name, scope: scopeText, expires_in, ...(resource === undefined ? {} : { resource }) };
+}
+
+async function openAccountPage(
+  { output, config }: Context,
+  { server }: Connection,
+  { name, scope, expires_in, resource }: NewKey,
+  { browser }: NewKeyOptions,
+): Promise<void> {
+  const query = new URLSearchParams({ 'new-key': '1', name, scope, expires: String(expires_in) });
+  if (resource !== undefined) query.set('resource', resource);
+  const url = `${server}/account?${query}`;
+  output.message({ create_key: 'account_page' }, () => [
+    'Nothing is created yet. To create the key, open this page in a browser and confirm it there:',
+  ]);
+  output.result({ url }, () => [url]);
+  if (browser && hasBrowser(config) && (await openBrowser(url))) {
+    output.message({ browser: 'opened' }, () => ['It should have opened in your browser.']);
+  }
+}
+
+/** `latchkey keys remove ID` */
+export async function removeKey(ctx: Context, id: string): Promise<void> {
+  if (id === '') throw new UsageError('A key ID cannot be empty.');
+  const { session } = await connect(ctx);
+  try {
+    await cancellable('Cancelled, but the server may already have removed that key.', () =>
+      session.call('removeKey', { params: { id }, signal: ctx.signal }),
+    );
+  } catch (error) {
+    if (!hasCode(error, 'not_found')) throw error;
+    const { status, requestId } = error;
+    throw new LatchkeyError('not_found', `You have no key ${id}.`, { status, requestId });
+  }
+  ctx.output.result({ id }, () => [`Key ${id} has been removed. Programs can no longer use it.`]);
+}

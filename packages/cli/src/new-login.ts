@@ -1,0 +1,140 @@
+import { addLogin, settleLogin } from '@latchkey/client/accounts';
+import {
+  loginsAt,
+  type PlacedLogin,
+  type StoredLogin,
+  type StoredSession,
+  tokenMembers,
+} from '@latchkey/client/credentials';
+import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { operations } from '@latchkey/client/operations';
+import type { Profile, ProfileView } from '@latchkey/contract/account';
+import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Connection, StoredConnection } from './connection.ts';
+import type { Context } from './context.ts';
+import { visible } from './text.ts';
+
+/** For other processes to finish refreshing the session that is replaced. */
+const refreshMilliseconds = 5_000;
+
+/**
+ * Stores the session before anything else, then asks whose it is, and only then ends the one it replaces.
+ * @param account its chosen name. Default: the address of its user
+ */
+export async function keepSession(
+  ctx: Context,
+  connection: StoredConnection,
+  tokens: TokenSet,
+  account: string | undefined,
+): Promise<void> {
+  const { api, server, stored } = connection;
+  const { storage } = stored.place;
+  const next: StoredSession = {
+    server,
+    user: { id: '', email: '' },
+    logged_in_at: new Date().toISOString(),
+    ...tokenMembers(tokens, Date.now()),
+  };
+  let added: PlacedLogin;
+  try {
+    added = await afterRefresh(connection, () => addLogin(storage, next, account));
+  } catch (error) {
+    // A session whose tokens are lost should not stay active.
+    await endSession(connection, next.refresh_token).catch(() => {});
+    throw error;
+  }
+  const profile = await api
+    .call('getProfile', { accessToken: tokens.access_token })
+    .then(checkedProfile)
+    .catch((error: unknown) => (error instanceof LatchkeyError ? error : Promise.reject(error)));
+  const user = profile instanceof LatchkeyError ? undefined : { id: profile.id, email: profile.email };
+  const settled = await afterRefresh(connection, () => settleLogin(storage, next, added.name, user, account));
+  for (const { replaced } of [added, settled]) await endReplaced(ctx, connection, replaced);
+  print(ctx, server, settled.name, profile);
+  await printOthers(ctx, connection, settled.name);
+}
+
+/** @throws {LatchkeyError} `not_latchkey` for a response that does not identify the user */
+function checkedProfile(profile: ProfileView): Profile {
+  const { id, email } = Object(profile) as Partial<Profile>;
+  if (typeof id === 'string' && typeof email === 'string') return profile as Profile;
+  throw new LatchkeyError('not_latchkey', 'The response contains no profile.');
+}
+
+/** Replaces a login once no other process is refreshing it, so that its newest tokens are known. */
+export async function afterRefresh<T>({ stored }: StoredConnection, work: () => Promise<T>): Promise<T> {
+  let started = false;
+  const begin = () => {
+    started = true;
+    return work();
+  };
+  try {
+    return await stored.store.lockForRefresh(begin, { timeoutMilliseconds: refreshMilliseconds });
+  } catch (error) {
+    if (started || !hasCode(error, 'lock_timeout')) throw error;
+    return work();
+  }
+}
+
+/** Ends the session that a refresh token belongs to, whether or not it is spent. @see RFC 7009 */
+export async function endSession(
+  { api }: Connection,
+  refreshToken: string,
+  timeoutMilliseconds?: number,
+): Promise<void> {
+  const init = {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token: refreshToken }).toString(),
+  };
+  await api.send(operations.revoke.path, init, timeoutMilliseconds);
+}
+
+/** Ends a session whose login has been replaced. A key is only forgotten: other programs may use it. */
+export async function endReplaced(
+  { output }: Context,
+  connection: Connection,
+  replaced: StoredLogin | null,
+): Promise<void> {
+  if (!replaced || replaced.kind === 'key') return;
+  try {
+    await endSession(connection, replaced.refresh_token);
+  } catch (error) {
+    const description = 'Your former session on this machine could not be ended.';
+    const reason = error instanceof Error ? visible(error.message) : '';
+    output.message({ warning: 'former_login_not_ended', description, reason }, () => [
+      `latchkey: Warning: ${description} ${reason}`,
+      'End it with `latchkey sessions revoke ID`; `latchkey sessions` shows its ID.',
+    ]);
+  }
+}
+
+function print({ output }: Context, server: string, account: string, profile: Profile | LatchkeyError): void {
+  if (!(profile instanceof LatchkeyError)) {
+    const { id, email } = profile;
+    output.result({ server, account, user: { id, email } }, () => [
+      `Signed in to ${server} as ${email}${account === email ? '' : ` (account ${account})`}.`,
+    ]);
+    return;
+  }
+  const description = `You are signed in, but the server did not say as whom: ${profile.message}`;
+  output.message({ warning: 'user_unknown', description }, () => [
+    `latchkey: Warning: ${description}`,
+    'Run `latchkey whoami` to ask again.',
+  ]);
+  output.result({ server, account, user: null }, () => [`Signed in to ${server}.`]);
+}
+
+/** Says that a new login has not replaced all others. */
+export async function printOthers(
+  { output }: Context,
+  { server, stored }: StoredConnection,
+  account: string,
+): Promise<void> {
+  const { logins } = loginsAt(await stored.place.storage.read(), server);
+  const others = Object.keys(logins).filter((name) => name !== account);
+  if (others.length === 0) return;
+  output.message({ other_accounts: others }, () => [
+    `You are also signed in as ${others.join(', ')}. Choose with \`latchkey switch NAME\` or --account NAME.`,
+  ]);
+}

@@ -1,0 +1,85 @@
+// Several logins on one server: adding one before its user is known, and choosing the one in use.
+
+import {
+  loginNamed,
+  loginsAt,
+  type PlacedLogin,
+  placeLogin,
+  type Storage,
+  type StoredLogin,
+  updateDocument,
+  withLogin,
+  withoutLogin,
+  withServer,
+} from './credentials.ts';
+
+/**
+ * Stores a new login before it is known whose it is, so that its tokens cannot get lost. It gets the chosen name, or a
+ * temporary one, and is only put in use if there is no other. `settleLogin` completes it.
+ */
+export async function addLogin(storage: Storage, login: StoredLogin, account?: string): Promise<PlacedLogin> {
+  const name = account ?? `login-${crypto.randomUUID().slice(0, 8)}`;
+  let replaced: StoredLogin | null = null;
+  await updateDocument(storage, (document) => {
+    const held = loginsAt(document, login.server);
+    replaced = loginNamed(held, name);
+    const next = withServer(document, login.server, withLogin(held, name, login));
+    return { ...next, current_server: login.server };
+  });
+  return { name, replaced };
+}
+
+/**
+ * Puts an added login in use. Once its user is known, it gets the name that `CredentialStore.put` would have given it,
+ * and replaces what that would have replaced.
+ * @param added its temporary or chosen name
+ * @param user undefined if the service did not say
+ */
+export async function settleLogin(
+  storage: Storage,
+  login: StoredLogin,
+  added: string,
+  user: StoredLogin['user'] | undefined,
+  account?: string,
+): Promise<PlacedLogin> {
+  let placed: PlacedLogin = { name: added, replaced: null };
+  await updateDocument(storage, (document) => {
+    const held = loginsAt(document, login.server);
+    // Another process may have refreshed it, or ended it.
+    const stored = loginNamed(held, added);
+    if (stored?.logged_in_at !== login.logged_in_at) return undefined;
+    if (!user) return withServer(document, login.server, { ...held, current: added });
+    const { next, ...place } = placeLogin(withoutLogin(held, added), { ...stored, user }, account);
+    placed = place;
+    return withServer(document, login.server, next);
+  });
+  return placed;
+}
+
+/** Puts a stored login in use. False if there is none of this name. */
+export async function useLogin(storage: Storage, server: string, name: string): Promise<boolean> {
+  let found = false;
+  await updateDocument(storage, (document) => {
+    const held = loginsAt(document, server);
+    found = loginNamed(held, name) !== null;
+    return found ? withServer(document, server, { ...held, current: name }) : undefined;
+  });
+  return found;
+}
+
+/**
+ * After a person has signed out: puts the only other login in use. With several others, none is in use until one is
+ * chosen. Returns the name of the login in use.
+ */
+export async function leaveLogin(storage: Storage, server: string, name: string): Promise<string | null> {
+  let current: string | null = null;
+  await updateDocument(storage, (document) => {
+    const held = loginsAt(document, server);
+    current = held.current;
+    if ((current !== null && current !== name) || loginNamed(held, name)) return undefined;
+    const [only, ...others] = Object.keys(held.logins);
+    current = only !== undefined && others.length === 0 ? only : null;
+    return withServer(document, server, { ...held, current });
+  });
+  return current;
+}

@@ -1,0 +1,32 @@
+import { LatchkeyError } from './errors.ts';
+import { authorizedCalls, type CallOptions, type Session } from './session.ts';
+
+/** How to open a session for a given token. */
+export interface TokenSessionOptions extends CallOptions {
+  /** An access token or a key. */
+  readonly token: string;
+}
+
+/**
+ * A session for a token that the program was given, like the one in `LATCHKEY_TOKEN`. The token goes only to the
+ * service and the listed origins. It is neither refreshed nor stored.
+ * @throws {TypeError} if a header cannot carry the token; the message does not contain it
+ */
+export function openTokenSession({ token, ...callOptions }: TokenSessionOptions): Session {
+  const { api } = callOptions;
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new TypeError('The token is empty, or contains a space or a character outside ASCII.');
+  }
+  const calls = authorizedCalls(callOptions, {
+    accessToken: async () => token,
+    renew: async () => {
+      throw new LatchkeyError('invalid_token', `${api.server} does not accept the token.`, { status: 401 });
+    },
+  });
+  return {
+    ...calls,
+    logout: async ({ everywhere = false, signal } = {}) => {
+      await calls.call('logout', { ...(everywhere ? {} : { query: { scope: 'session' } }), signal });
+    },
+  };
+}

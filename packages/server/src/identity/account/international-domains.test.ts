@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { searchUsers } from './account.ts';
+
+setDefaultTimeout(30_000);
+
+const typed = 'Ada@B\u00fccher.example';
+const ascii = 'ada@xn--bcher-kva.example';
+
+onBothDatabases('an address with an international domain', (open) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await open();
+  });
+  afterAll(() => app.close());
+
+  const profile = async (email: string) => {
+    const { access_token: token } = await app.login(email);
+    return (await app.ask('GET', '/me', { token })).body;
+  };
+
+  test('is kept as first typed, and its U-label and A-label sign in to one account', async () => {
+    const first = await profile(typed);
+    expect(first.email).toBe(typed);
+    const second = await profile(ascii);
+    expect([second.id, second.email]).toEqual([first.id, typed]);
+    const third = await profile('ADA@b\u00fccher.EXAMPLE');
+    expect(third.id).toBe(first.id);
+  });
+
+  test('is found by its U-label and its A-label', async () => {
+    const { id } = await profile(typed);
+    const authorization = await app.serviceAuthorization('users');
+    for (const email of [typed, ascii]) {
+      const found = await app.ask('POST', '/users/lookup', {
+        json: { email },
+        headers: { Authorization: authorization },
+      });
+      expect(found.body.id).toBe(id);
+    }
+    for (const text of ['B\u00fccher', 'b\u00fcch', 'xn--bcher', 'ada@'])
+      expect(await Array.fromAsync(searchUsers(app.ctx, text), (user) => user.id)).toContain(id);
+  });
+
+  test('cannot be taken by another account in another spelling', async () => {
+    const { id } = await profile(typed);
+    const other = await app.login('other@example.com');
+    await app.ask('POST', '/me/email', { json: { email: ascii }, token: other.access_token });
+    const [mail] = await app.mails();
+    expect(mail!.text).not.toContain('lk_ec_');
+    expect((await profile(ascii)).id).toBe(id);
+  });
+
+  test('is deleted with its mails, in whatever spelling they were requested', async () => {
+    const { access_token: token } = await app.login('eva@b\u00fccher.example');
+    await app.login('eva@xn--bcher-kva.example');
+    expect((await app.ask('DELETE', '/me', { token })).status).toBe(204);
+    const recipients = await app.ctx.db.read.run<{ recipient: string }>(
+      "SELECT recipient FROM outbox WHERE recipient LIKE 'eva@%'",
+      [],
+    );
+    expect(recipients).toHaveLength(1);
+  });
+
+  test('is refused in a spelling that IDNA mapping changes', async () => {
+    for (const email of [
+      'ada@B\u00dcCHER.example',
+      'ada@bu\u0308cher.example',
+      'ada@b\u00fccher\u3002example',
+    ]) {
+      const answer = await app.ask('POST', '/magic_link', { json: { email } });
+      expect([email, outcome(answer)]).toEqual([email, '400 invalid_request']);
+      expect(answer.body.error_description).toStartWith('email: ');
+    }
+  });
+
+  test('shares one budget of emails between its spellings', async () => {
+    const limited = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n++) {
+      const email = n % 2 === 0 ? 'bob@b\u00fccher.example' : 'bob@xn--bcher-kva.example';
+      statuses.push((await limited.ask('POST', '/magic_link', { json: { email } })).status);
+    }
+    expect(statuses).toEqual([202, 202, 202, 202, 202, 429]);
+    await limited.close();
+  });
+
+  test('may sign up where its domain is allowed, in either spelling', async () => {
+    const closed = await open({ settings: { LATCHKEY_SIGNUP: 'b\u00fccher.example' } });
+    for (const email of ['ida@b\u00fccher.example', 'uta@xn--bcher-kva.example'])
+      expect((await closed.login(email)).access_token).toStartWith('lk_at_');
+    await closed.close();
+  });
+});

@@ -1,0 +1,21 @@
+import type { Notifications, Wake } from './executor.ts';
+
+/** The listeners of this process. On SQLite, where one process serves the database, they are all there are. */
+export class LocalNotifications implements Notifications {
+  readonly #listeners = new Map<string, Set<Wake>>();
+
+  /** The channels that somebody has listened to. */
+  get channels(): Iterable<string> {
+    return this.#listeners.keys();
+  }
+
+  publish(channel: string, payload: string | undefined): void {
+    for (const wake of [...(this.#listeners.get(channel) ?? [])]) wake(payload);
+  }
+
+  listen(channel: string, wake: Wake): () => void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(wake));
+    return () => void listeners.delete(wake);
+  }
+}

@@ -1,0 +1,99 @@
+import postgres from 'postgres';
+import type { DatabaseOptions, Notifications, Wake } from './executor.ts';
+import { LocalNotifications } from './notifications.ts';
+
+const connectTimeoutSeconds = 2;
+const reconnectPauseMs = 250;
+
+/** An open connection; `lost` resolves when it is lost or given up. */
+interface Listening {
+  readonly sql: postgres.Sql;
+  readonly lost: Promise<void>;
+  giveUp(): void;
+}
+
+/**
+ * LISTEN and NOTIFY over one connection, opened with the first listener and reopened whenever it is lost. `send` sends
+ * a message to all nodes; this node gets it without that detour, so one that is lost only delays other nodes.
+ * @see https://www.postgresql.org/docs/current/sql-notify.html
+ */
+export class PostgresNotifications implements Notifications {
+  readonly #url: string;
+  readonly #log: DatabaseOptions['log'];
+  readonly #send: (channel: string, payload: string) => Promise<unknown>;
+  readonly #local = new LocalNotifications();
+  /** Channels that the open connection listens to. */
+  readonly #listened = new Set<string>();
+  #listening: Listening | undefined;
+  #running: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(
+    url: string,
+    log: DatabaseOptions['log'],
+    send: (channel: string, payload: string) => Promise<unknown>,
+  ) {
+    this.#url = url;
+    this.#log = log;
+    this.#send = send;
+  }
+
+  publish(channel: string, payload: string): void {
+    this.#local.publish(channel, payload);
+    this.#send(channel, payload).catch(() => this.#log.warn('a notification to other nodes was lost'));
+  }
+
+  listen(channel: string, wake: Wake): () => void {
+    const end = this.#local.listen(channel, wake);
+    this.#running ??= this.#keepListening();
+    if (this.#listened.has(channel)) wake(undefined);
+    else if (this.#listening) this.#listenTo(this.#listening.sql, channel).catch(() => undefined);
+    return end;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#listening?.giveUp();
+    await this.#listening?.sql.end({ timeout: 0 });
+    await this.#running;
+  }
+
+  async #keepListening(): Promise<void> {
+    while (!this.#closed) {
+      const listening = this.#open();
+      this.#listening = listening;
+      try {
+        for (const channel of this.#local.channels) await this.#listenTo(listening.sql, channel);
+        await listening.lost;
+      } catch {
+        if (!this.#closed) this.#log.warn('the database accepts no listening connection');
+      }
+      this.#listening = undefined;
+      this.#listened.clear();
+      await listening.sql.end({ timeout: 0 }).catch(() => undefined);
+      if (!this.#closed) await Bun.sleep(reconnectPauseMs);
+    }
+  }
+
+  #open(): Listening {
+    const { promise: lost, resolve: giveUp } = Promise.withResolvers<void>();
+    const options = {
+      max: 1,
+      connect_timeout: connectTimeoutSeconds,
+      max_lifetime: null,
+      fetch_types: false,
+      connection: { application_name: 'latchkey listener' },
+      onclose: () => giveUp(),
+      // Passed on to the connection, although the type does not list it. `sql.listen()` uses it, but gives up when the
+      // database refuses the first attempt to reconnect.
+      onnotify: (channel: string, payload: string) => this.#local.publish(channel, payload),
+    };
+    return { sql: postgres(this.#url, options), lost, giveUp };
+  }
+
+  async #listenTo(sql: postgres.Sql, channel: string): Promise<void> {
+    await sql.unsafe(`LISTEN "${channel}"`);
+    this.#listened.add(channel);
+    this.#local.publish(channel, undefined);
+  }
+}

@@ -1,0 +1,66 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { ServiceRight } from '@latchkey/contract/services';
+import type { CallingService, Context } from '../../platform/context.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import { readBasic, secretBytes, secretHash } from './credentials.ts';
+import { listOf } from './registration.ts';
+import * as store from './store.ts';
+
+/** The minimum time between two updates of a key's `last_used_at`. */
+const touchIntervalMs = 5 * 60 * 1000;
+
+/** Compared with when there is no such key, so that the answer takes as long. */
+const placeholderHash = Buffer.alloc(secretBytes);
+
+const invalidClient = (detail: ErrorDetail): AuthError =>
+  new AuthError('invalid_client', 'Authenticate with a service key: its id and secret by HTTP Basic.', {
+    detail,
+    headers: { 'WWW-Authenticate': 'Basic realm="latchkey", charset="UTF-8"' },
+  });
+
+/**
+ * Authenticates a service by its key, with either secret while it has two. A malformed key is refused without a query.
+ * The result is never cached, so a revoked key is refused as soon as its revocation commits.
+ * @throws {AuthError} `invalid_client`
+ * @see RFC 6749 section 5.2
+ */
+export async function authenticateService(
+  ctx: Context,
+  authorization: string | null,
+): Promise<CallingService> {
+  const credentials = readBasic(authorization);
+  if (!credentials) throw invalidClient(authorization === null ? 'no_credential' : 'malformed');
+  const { id, secret } = credentials;
+  const [key] = await store.findServiceKey(ctx.db.read, { id });
+  const hash = secretHash(secret);
+  // Compares with two hashes always, so that the time tells nothing.
+  const isFirst = timingSafeEqual(hash, storedHash(key?.secret_hash));
+  const isSecond = timingSafeEqual(hash, storedHash(key?.next_secret_hash));
+  if (!key || !(isFirst || isSecond)) throw invalidClient('unknown');
+  touch(ctx, id, key.last_used_at);
+  return {
+    id,
+    name: key.name,
+    rights: listOf(key.rights) as ServiceRight[],
+    resource: key.resource,
+    reach: listOf(key.reach),
+  };
+}
+
+const storedHash = (hash: string | null | undefined): Buffer =>
+  hash ? Buffer.from(hash, 'base64url') : placeholderHash;
+
+/** @throws {AuthError} `unauthorized_client` unless the service has one of these rights */
+export function requireRight(service: CallingService, rights: readonly ServiceRight[]): void {
+  if (rights.some((right) => service.rights.includes(right))) return;
+  throw new AuthError('unauthorized_client', `This service does not have the right ${rights.join(' or ')}.`);
+}
+
+/** Not awaited: losing one update of `last_used_at` does no harm. */
+function touch(ctx: Context, id: string, lastUsedAt: number | null): void {
+  const now = ctx.clock();
+  if (lastUsedAt !== null && now - lastUsedAt < touchIntervalMs) return;
+  store
+    .touchServiceKey(ctx.db.single, { id, now, unless_since: now - touchIntervalMs + 1 })
+    .catch(() => ctx.log.warn('the use of a service key could not be recorded'));
+}

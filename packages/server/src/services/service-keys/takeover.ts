@@ -1,0 +1,188 @@
+// A name that one service declared may be declared by another once the first has withdrawn it or is revoked. Tokens that
+// hold the name were approved for the first, so they end in the transaction that gives the name to the second.
+
+import type { Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { lockAccountRows } from '../../platform/database/locks.ts';
+import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
+import type { Registration } from './registration.ts';
+import * as store from './store.ts';
+
+/** The names that a service takes over from others. */
+export interface InheritedAccess {
+  readonly scopes: readonly string[];
+  readonly resources: readonly string[];
+}
+
+/** Ends what holds a scope or resource. Composed above this layer, because sessions and devices are. */
+export interface AccessEnding {
+  /** Up to `limit` accounts that have something to end. */
+  listHolders(ctx: Context, tx: Executor, access: InheritedAccess, limit: number): Promise<readonly string[]>;
+  /** Ends everything of these locked accounts that holds the access, and the device requests that wait for approval. */
+  endAccess(ctx: Context, tx: Executor, access: InheritedAccess, userIds: readonly string[]): Promise<void>;
+}
+
+type Declared = Pick<Partial<Registration>, 'resource' | 'scopes'>;
+
+/** How many accounts are locked in one transaction. */
+const batchSize = 100;
+
+/** How often a batch starts over because the names changed hands while it was locking the accounts. */
+const maxRaces = 20;
+
+/** The names as the statements take them. */
+const namesOf = ({ scopes = [], resource }: Declared) => ({
+  scopes: JSON.stringify(scopes.map(({ name }) => name)),
+  resource: resource ?? '',
+});
+
+/** Rolls back what was written before the names turned out to have changed hands. */
+class Raced extends Error {}
+
+/**
+ * Declares these names for a service, in one transaction with `writeService`, which stores or locks the service. A part
+ * that is undefined stays as it is; what is no longer in the other parts is withdrawn.
+ *
+ * Up to 100 accounts that hold a name of another service lose it in that transaction. If there are more, the others lose
+ * it before, in batches: the name is already withdrawn, so none can be added. If that is interrupted, declaring the names
+ * again continues.
+ * @throws {AuthError} `conflict` if another service declares one of the names, and what `writeService` throws
+ */
+export async function declaring(
+  ctx: Context,
+  serviceId: string,
+  declared: Declared,
+  ending: AccessEnding,
+  writeService: (tx: Executor) => Promise<void>,
+): Promise<void> {
+  const batch = { serviceId, declared, ending, writeService };
+  let races = 0;
+  while (races < maxRaces) {
+    try {
+      if ((await ctx.db.transaction((tx) => declareBatch(ctx, tx, batch))) === 'done') return;
+    } catch (error) {
+      if (!(error instanceof Raced)) throw error;
+      races++;
+    }
+  }
+  throw temporarilyUnavailable(new Error('scopes and resources kept changing hands'));
+}
+
+interface Batch {
+  readonly serviceId: string;
+  readonly declared: Declared;
+  readonly ending: AccessEnding;
+  readonly writeService: (tx: Executor) => Promise<void>;
+}
+
+/** Accounts are locked before the declarations, as wherever a token with a declared name is made. */
+async function declareBatch(
+  ctx: Context,
+  tx: Executor,
+  { serviceId, declared, ending, writeService }: Batch,
+): Promise<'done' | 'more'> {
+  const names = namesOf(declared);
+  const listHolders = async (access: InheritedAccess) =>
+    isNothing(access) ? [] : ending.listHolders(ctx, tx, access, batchSize + 1);
+
+  const found = await listHolders(inheritedFrom(await store.findDeclarations(tx, names), serviceId));
+  const isLast = found.length <= batchSize;
+  const accounts = await lockAccountRows(tx, { ids: JSON.stringify(found.slice(0, batchSize)) });
+  const userIds = accounts.map(({ id }) => id);
+
+  if (isLast) await writeService(tx);
+  const existing = await store.lockDeclarations(tx, { ...names, service_id: serviceId });
+  await requireFree(tx, existing, serviceId);
+  const inherited = inheritedFrom(existing, serviceId);
+  if (isLast) {
+    if ((await listHolders(inherited)).some((id) => !userIds.includes(id))) throw new Raced();
+    await replaceDeclarations(ctx, tx, serviceId, declared);
+  }
+  if (!isNothing(inherited)) await ending.endAccess(ctx, tx, inherited, userIds);
+  return isLast ? 'done' : 'more';
+}
+
+type Declaration = Awaited<ReturnType<typeof store.findDeclarations>>[number];
+
+function inheritedFrom(declarations: readonly Declaration[], serviceId: string): InheritedAccess {
+  const others = declarations.filter(({ service_id }) => service_id !== serviceId);
+  const named = (wanted: Declaration['kind']) =>
+    others.filter(({ kind }) => kind === wanted).map(({ name }) => name);
+  return { scopes: named('scope'), resources: named('resource') };
+}
+
+const isNothing = ({ scopes, resources }: InheritedAccess): boolean =>
+  scopes.length === 0 && resources.length === 0;
+
+async function requireFree(
+  tx: Executor,
+  declarations: readonly Declaration[],
+  serviceId: string,
+): Promise<void> {
+  const taken = declarations.find(
+    ({ service_id, withdrawn_at }) => service_id !== serviceId && withdrawn_at === null,
+  );
+  if (taken) throw await declaredElsewhere(tx, taken);
+}
+
+async function declaredElsewhere(
+  tx: Executor,
+  { kind, name }: Pick<Declaration, 'kind' | 'name'>,
+): Promise<AuthError> {
+  const names = { scopes: JSON.stringify([name]), resource: name };
+  const owner = (await store.findDeclarations(tx, names)).find((declaration) => declaration.kind === kind);
+  return new AuthError(
+    'conflict',
+    `The ${kind} ${name} belongs to ${owner?.service_id ?? 'another service'}. Remove it there, or revoke that service, first.`,
+  );
+}
+
+async function replaceDeclarations(
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+  { resource, scopes }: Declared,
+): Promise<void> {
+  if (resource !== undefined)
+    await withdrawAllBut(ctx, tx, serviceId, 'resource', resource ? [resource] : []);
+  if (scopes)
+    await withdrawAllBut(
+      ctx,
+      tx,
+      serviceId,
+      'scope',
+      scopes.map(({ name }) => name),
+    );
+  const wanted = [
+    ...(resource ? [{ kind: 'resource' as const, name: resource, sentence: null }] : []),
+    // In one order everywhere, so that two services that declare the same new names do not wait for each other.
+    ...(scopes ?? [])
+      .map((scope) => ({ kind: 'scope' as const, ...scope }))
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+  ];
+  for (const declaration of wanted) {
+    const [isDeclared] = await store.declare(tx, { ...declaration, service_id: serviceId });
+    if (!isDeclared) throw await declaredElsewhere(tx, declaration);
+  }
+}
+
+const withdrawAllBut = (
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+  kind: 'scope' | 'resource',
+  names: readonly string[],
+) =>
+  store.withdrawDeclarations(tx, {
+    service_id: serviceId,
+    kind,
+    except: JSON.stringify(names),
+    now: ctx.clock(),
+  });
+
+/** Withdraws everything that a service declares. */
+export async function withdrawAll(ctx: Context, tx: Executor, serviceId: string): Promise<void> {
+  await store.lockDeclarations(tx, { ...namesOf({}), service_id: serviceId });
+  await withdrawAllBut(ctx, tx, serviceId, 'resource', []);
+  await withdrawAllBut(ctx, tx, serviceId, 'scope', []);
+}

@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+
+setDefaultTimeout(30_000);
+
+const pending = '400 authorization_pending';
+const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+
+onBothDatabases('a poll that prefers to wait', (open, dialect) => {
+  let app: TestApp;
+  let other: TestApp;
+  let browser: Tokens;
+  beforeAll(async () => {
+    app = await open();
+    other = dialect === 'postgres' ? await open({ beside: app }) : app;
+    browser = await app.login();
+    await held(app, (await start()).device_code, 1);
+  });
+  afterAll(async () => {
+    if (other !== app) await other.close();
+    await app.close();
+  });
+
+  const start = async (): Promise<{ device_code: string; user_code: string }> =>
+    (await app.ask('POST', '/device')).body;
+  const decide = async (decision: 'approve' | 'deny', user_code: string, node = other) => {
+    const { access_token: token } = browser;
+    expect((await node.ask('POST', `/device/${decision}`, { json: { user_code }, token })).status).toBe(204);
+  };
+  const poll = (device_code: string, headers: Record<string, string> = {}, node = app) =>
+    node.ask('POST', '/token', { json: { device_code }, headers });
+  const held = (node: TestApp, device_code: string, wait: number | string, key?: string) =>
+    timed(
+      poll(
+        device_code,
+        { Prefer: `wait=${wait}`, ...(key === undefined ? {} : { 'Idempotency-Key': key }) },
+        node,
+      ),
+    );
+  const timed = async <T>(work: Promise<T>) => {
+    const startedAt = performance.now();
+    const answer = await work;
+    return { answer, seconds: (performance.now() - startedAt) / 1000 };
+  };
+  /** A poll whose client goes away when the returned function is called. */
+  const abandonable = (device_code: string) => {
+    const client = new AbortController();
+    const answer = app.fetch(`${app.ctx.config.baseUrl}/api/v1/auth/token`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Prefer: 'wait=20' },
+      body: JSON.stringify({ device_code }),
+      signal: client.signal,
+    });
+    return { answer, leave: () => client.abort() };
+  };
+  const sessionsOf = async () =>
+    (await app.api.call('listSessions', { accessToken: browser.access_token })).sessions.filter(
+      ({ kind }) => kind === 'device',
+    ).length;
+  const settled = () => Bun.sleep(100);
+
+  test('is answered with the tokens as soon as the user approves, on whichever node', async () => {
+    const { device_code, user_code } = await start();
+    const poll = held(app, device_code, 20);
+    await Bun.sleep(300);
+    await decide('approve', user_code);
+    const { answer, seconds } = await poll;
+    expect(answer.status).toBe(200);
+    expect(answer.body.access_token).toStartWith('lk_at_');
+    expect(answer.headers.get('Preference-Applied')).toBe('wait=20');
+    expect(seconds).toBeLessThan(2);
+  });
+
+  test('is refused as soon as the user denies, also as a form', async () => {
+    const { device_code, user_code } = await start();
+    const poll = app.ask('POST', '/token', {
+      form: { grant_type, device_code },
+      headers: { Prefer: 'wait=20' },
+    });
+    await Bun.sleep(300);
+    await decide('deny', user_code);
+    const answer = await poll;
+    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([
+      '400 access_denied',
+      'wait=20',
+    ]);
+  });
+
+  test('is answered after the time that it asked for', async () => {
+    const { device_code } = await start();
+    const { answer, seconds } = await held(app, device_code, 1);
+    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([pending, 'wait=1']);
+    expect(seconds).toBeWithin(0.99, 4);
+  });
+
+  test('is answered when the code expires', async () => {
+    const { device_code } = await start();
+    app.pass(app.ctx.config.deviceCodeTtlSeconds - 1);
+    const { answer, seconds } = await held(app, device_code, 20);
+    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([
+      '400 expired_token',
+      'wait=20',
+    ]);
+    expect(seconds).toBeLessThan(4);
+  });
+
+  test('is answered at once if the user has already decided', async () => {
+    for (const decision of ['approve', 'deny'] as const) {
+      const { device_code, user_code } = await start();
+      await decide(decision, user_code);
+      const { answer, seconds } = await held(app, device_code, 20);
+      expect(outcome(answer)).toBe(decision === 'approve' ? '200' : '400 access_denied');
+      expect(answer.headers.has('Preference-Applied')).toBe(false);
+      expect(seconds).toBeLessThan(2);
+    }
+  });
+
+  test('waits 25 s at most, and says so', async () => {
+    const { device_code, user_code } = await start();
+    const poll = held(app, device_code, 3600);
+    await Bun.sleep(300);
+    await decide('approve', user_code);
+    expect((await poll).answer.headers.get('Preference-Applied')).toBe('wait=25');
+  });
+
+  test('is answered at once without a usable preference', async () => {
+    for (const Prefer of [
+      'respond-async',
+      'wait',
+      'wait=0',
+      'wait=-1',
+      'wait=1.5',
+      'wait=soon',
+      'awaits=5',
+    ]) {
+      const { device_code } = await start();
+      const { answer, seconds } = await timed(poll(device_code, { Prefer }));
+      expect([Prefer, outcome(answer)]).toEqual([Prefer, pending]);
+      expect(answer.headers.has('Preference-Applied')).toBe(false);
+      expect(seconds).toBeLessThan(1);
+    }
+  });
+
+  test('makes every other poll too early while it is held, on every node, and still gets the tokens', async () => {
+    const { device_code, user_code } = await start();
+    const first = held(app, device_code, 20);
+    await Bun.sleep(300);
+    app.pass(10);
+    const second = await held(other, device_code, 20);
+    expect(second.answer.body).toMatchObject({ error: 'slow_down', interval: 10 });
+    expect(second.seconds).toBeLessThan(1);
+    expect((await poll(device_code)).body).toMatchObject({ error: 'slow_down', interval: 15 });
+    await decide('approve', user_code);
+    expect((await first).answer.status).toBe(200);
+  });
+
+  test('starts the interval with its answer', async () => {
+    const { device_code } = await start();
+    expect(outcome((await held(app, device_code, 1)).answer)).toBe(pending);
+    app.pass(3);
+    expect(outcome(await poll(device_code))).toBe('400 slow_down');
+    app.pass(7);
+    expect(outcome(await poll(device_code))).toBe(pending);
+  });
+
+  test('redeems nothing once its client has gone, and the client may poll again after the interval', async () => {
+    const { device_code, user_code } = await start();
+    const before = await sessionsOf();
+    const { answer, leave } = abandonable(device_code);
+    await Bun.sleep(300);
+    leave();
+    await answer;
+    await settled();
+    app.pass(5);
+    expect(outcome(await poll(device_code))).toBe(pending);
+    await decide('approve', user_code);
+    await settled();
+    expect(await sessionsOf()).toBe(before);
+    expect(outcome(await poll(device_code))).toBe('200');
+  });
+
+  test('whose client leaves while it is redeemed has either answered with the tokens or left the code as it was', async () => {
+    const { device_code, user_code } = await start();
+    const before = await sessionsOf();
+    const { answer, leave } = abandonable(device_code);
+    await Bun.sleep(300);
+    const seen = app.statements.length;
+    await decide('approve', user_code);
+    while (!app.statements.slice(seen).some((text) => text.startsWith('insert into "sessions"')))
+      await new Promise((resolve) => setImmediate(resolve));
+    leave();
+    const isRedeemed = (await answer).status === 200;
+    expect(await sessionsOf()).toBe(before + (isRedeemed ? 1 : 0));
+    expect(outcome(await poll(device_code))).toBe(isRedeemed ? '400 invalid_grant' : '200');
+  });
+
+  test('repeats its tokens for a repeated request after a lost answer', async () => {
+    const { device_code, user_code } = await start();
+    const first = held(app, device_code, 20, 'lost');
+    await Bun.sleep(300);
+    await decide('approve', user_code);
+    const { answer } = await first;
+    const again = await held(other, device_code, 20, 'lost');
+    expect(again.answer.status).toBe(200);
+    expect(again.answer.body.refresh_token).toBe(answer.body.refresh_token);
+    expect(outcome((await held(app, device_code, 20, 'another')).answer)).toBe('400 invalid_grant');
+  });
+
+  test('races with plain polls after the approval for one set of tokens', async () => {
+    const { device_code, user_code } = await start();
+    const waiting = held(app, device_code, 20);
+    await Bun.sleep(300);
+    await decide('approve', user_code);
+    const polls = await Promise.all(Array.from({ length: 20 }, () => poll(device_code, {}, other)));
+    const answers = [...polls, (await waiting).answer].map(outcome);
+    expect(answers.filter((one) => one === '200')).toHaveLength(1);
+    expect(answers.filter((one) => one === '400 invalid_grant')).toHaveLength(20);
+  });
+
+  test('runs no statement while it waits', async () => {
+    const { device_code, user_code } = await start();
+    const { device_code: another } = await start();
+    const polls = [held(app, device_code, 20), held(app, another, 3)];
+    await Bun.sleep(500);
+    const seen = app.statements.length;
+    await Bun.sleep(2_000);
+    // On PostgreSQL one statement every 5 s looks up all of them together.
+    const statements = app.statements.slice(seen);
+    expect(statements.length).toBeLessThanOrEqual(dialect === 'postgres' ? 1 : 0);
+    await decide('approve', user_code);
+    await Promise.all(polls);
+  });
+
+  test('is answered when the service stops, and its interval counts from that answer', async () => {
+    const node = await open({ beside: app });
+    const { device_code } = await start();
+    const waiting = held(node, device_code, 20);
+    await Bun.sleep(300);
+    node.stopWaiting();
+    const { answer, seconds } = await waiting;
+    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([pending, 'wait=20']);
+    expect(seconds).toBeLessThan(3);
+    const late = await held(node, (await start()).device_code, 20);
+    expect(late.seconds).toBeLessThan(1);
+    await node.close();
+    app.pass(5);
+    expect(outcome(await poll(device_code))).toBe(pending);
+  });
+
+  if (dialect === 'postgres') {
+    describe('without its listening connection', () => {
+      const listeners = "SELECT pid FROM pg_stat_activity WHERE application_name = 'latchkey listener'";
+      const here = `${listeners} AND datname = current_database()`;
+
+      test('uses one connection for each node', async () => {
+        expect(await app.ctx.db.read.run(here, [])).toHaveLength(2);
+      });
+
+      test('is answered by the lookup, and by a notification once the connection is back', async () => {
+        const { device_code, user_code } = await start();
+        const waiting = held(app, device_code, 20);
+        await Bun.sleep(300);
+        const lost = `SELECT pg_terminate_backend(pid) FROM (${here}) AS listening`;
+        await app.ctx.db.single.run(lost, []);
+        await decide('approve', user_code);
+        expect((await waiting).answer.status).toBe(200);
+        await Bun.sleep(1_000);
+        expect(await app.ctx.db.read.run(here, [])).toHaveLength(2);
+        const next = await start();
+        const again = held(app, next.device_code, 20);
+        await Bun.sleep(300);
+        await decide('approve', next.user_code);
+        const { answer, seconds } = await again;
+        expect(answer.status).toBe(200);
+        expect(seconds).toBeLessThan(2);
+      });
+    });
+  }
+});

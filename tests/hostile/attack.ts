@@ -1,0 +1,149 @@
+// Sends hostile requests to a running service and collects every response that breaks a promise.
+
+import { errorStatus } from '@latchkey/contract/errors';
+import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { runOperator, type TestService } from '../support/service.ts';
+import { type Exchange, openConnection, type RawResponse } from './connection.ts';
+import { randomFrom } from './random.ts';
+import { type Credentials, framedRequest, type HostileRequest, unframedRequest } from './requests.ts';
+import { marker } from './values.ts';
+
+export interface Attack {
+  readonly requests: number;
+  readonly seed: number;
+}
+
+export interface Outcome {
+  /** How often each status came back; 0 is a connection that was closed without a response. */
+  readonly statuses: Readonly<Record<number, number>>;
+  /** What went wrong, with the request that caused it. Empty if every promise held. */
+  readonly violations: readonly string[];
+}
+
+const connections = 8;
+const accounts = 8;
+
+/** One request in this many breaks the framing. Each of those waits for the connection to fall silent. */
+const framingEvery = 100;
+
+/** How often the credentials are renewed: some requests sign out or delete their account. */
+const renewEvery = 2_000;
+
+const maxViolations = 20;
+
+let nextAccount = 0;
+
+async function newBearer(url: string): Promise<string> {
+  const { access_token } = await loginByMail(url, `account-${nextAccount++}@victim.example`);
+  return access_token;
+}
+
+async function newCookie(url: string): Promise<string> {
+  const email = `browser-${nextAccount++}@victim.example`;
+  await request(url, 'POST', '/magic_link', { json: { email } });
+  const response = await fetch(`${url}/api/v1/auth/magic_link/verify?session=cookie`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' },
+    body: JSON.stringify({ token: linkTokenIn(await mailTo(url, email)) }),
+  });
+  return response.headers.getSetCookie()[0]!.split(';')[0]!;
+}
+
+async function newCredentials(service: TestService, serviceKey: string): Promise<Credentials> {
+  const tokens = await Promise.all(Array.from({ length: accounts }, () => newBearer(service.url)));
+  const key = await request(service.url, 'POST', '/keys', {
+    token: tokens[0]!,
+    json: { name: 'ci', scope: '*', expires_in: 3_600 },
+  });
+  return {
+    bearers: [...tokens, key.body.key],
+    cookies: [await newCookie(service.url)],
+    serviceKeys: [serviceKey],
+  };
+}
+
+/** A service key with every right. */
+async function newServiceKey(service: TestService): Promise<string> {
+  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects');
+  return stdout.trimEnd().split('\n').at(-1)!;
+}
+
+/** The statuses that the HTTP server itself answers with when a request is not HTTP/1.1. */
+const isProtocolError = (status: number): boolean => status === 505;
+
+/** What a response to a well-framed request breaks, if anything. */
+function brokenPromise({ status, headers, body }: RawResponse, method: string): string | undefined {
+  if (status >= 500) return `status ${status}`;
+  if (headers.get('content-type')?.startsWith('application/json') && method !== 'HEAD') {
+    const parsed = readJson(body);
+    if (parsed === undefined) return 'a body that is not JSON';
+    if (status >= 400) return brokenError(parsed as Record<string, unknown>, headers);
+  }
+  return undefined;
+}
+
+const readJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+function brokenError(
+  error: Record<string, unknown>,
+  headers: ReadonlyMap<string, string>,
+): string | undefined {
+  if (!Object.hasOwn(errorStatus, String(error['error']))) return `the error code ${error['error']}`;
+  if (typeof error['error_description'] !== 'string') return 'an error without a description';
+  if (error['request_id'] !== headers.get('x-request-id')) return 'an error without its request id';
+  return undefined;
+}
+
+function violationsOf({ method, isFramed }: HostileRequest, exchange: Exchange): string[] {
+  const { responses, isClosed, isTimedOut } = exchange;
+  if (isFramed) {
+    if (isTimedOut) return ['no response'];
+    if (isClosed && responses.length === 0) return ['a connection closed without a response'];
+  }
+  return responses
+    .filter(({ status }) => isFramed || !isProtocolError(status))
+    .flatMap((response) => brokenPromise(response, method) ?? []);
+}
+
+/** Sends hostile requests, and returns what came back and which promises did not hold. */
+export async function attack(service: TestService, { requests, seed }: Attack): Promise<Outcome> {
+  const random = randomFrom(seed);
+  const port = Number(new URL(service.url).port);
+  const serviceKey = await newServiceKey(service);
+  const statuses: Record<number, number> = {};
+  const violations: string[] = [];
+  let credentials = await newCredentials(service, serviceKey);
+  let sent = 0;
+
+  const work = async (): Promise<void> => {
+    const connection = openConnection(port);
+    while (sent < requests && violations.length < maxViolations) {
+      if (++sent % renewEvery === 0) credentials = await newCredentials(service, serviceKey);
+      const hostile =
+        sent % framingEvery === 0 ? unframedRequest(random) : framedRequest(random, credentials);
+      const exchange = await connection.send(hostile);
+      for (const { status } of exchange.responses) statuses[status] = (statuses[status] ?? 0) + 1;
+      if (exchange.responses.length === 0) statuses[0] = (statuses[0] ?? 0) + 1;
+      for (const violation of violationsOf(hostile, exchange))
+        violations.push(`${violation}: ${hostile.bytes.toString('latin1').slice(0, 2_000)}`);
+    }
+    connection.close();
+  };
+  await Promise.all(Array.from({ length: connections }, work));
+  return { statuses, violations: [...violations, ...unsafeLines(service.logs())] };
+}
+
+/** The log lines that are not JSON, or that quote a request, a token or an email address. */
+function unsafeLines(lines: readonly string[]): string[] {
+  const unsafe = new RegExp(`${marker}|lk_[a-z]{2}_|@victim|svc_[\\w-]{22}:`, 'i');
+  return lines
+    .filter((line) => unsafe.test(line) || readJson(line) === undefined)
+    .slice(0, maxViolations)
+    .map((line) => `an unsafe log line: ${line.slice(0, 1_000)}`);
+}

@@ -1,0 +1,27 @@
+// Requests that nobody should send, derived from the endpoint table. The long form: npm run test:hostile.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { startPostgres } from '../support/postgres.ts';
+import { startService } from '../support/service.ts';
+import { attack } from './attack.ts';
+
+setDefaultTimeout(120_000);
+
+/** Together 20,000. A seed of its own for every run; a failure prints it. */
+const requestsOf = { sqlite: 14_000, postgres: 6_000 } as const;
+
+test.each(['sqlite', 'postgres'] as const)(
+  'no hostile request gets a server error, hangs, or puts a secret in the log (%s)',
+  async (dialect) => {
+    const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
+    const service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
+    const seed = Date.now() % 2 ** 32;
+    const { statuses, violations } = await attack(service, { requests: requestsOf[dialect], seed });
+    expect({ seed, violations }).toEqual({ seed, violations: [] });
+    // Requests of every outcome reached the endpoints.
+    for (const status of [200, 204, 400, 401, 403, 404, 405, 413, 415])
+      expect([status, statuses[status] ?? 0]).not.toEqual([status, 0]);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(await service.stop()).toBe(0);
+  },
+);

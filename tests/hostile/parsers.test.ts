@@ -1,0 +1,164 @@
+// Properties of every parser of untrusted text: it never throws, accepts what it should, and nothing else.
+
+import { expect, test } from 'bun:test';
+import { isIP } from 'node:net';
+import { codeAlphabet, codeLength, formatCode, normalizeCode } from '@latchkey/contract/codes';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { emailAddress } from '@latchkey/contract/fields';
+import { scopeName } from '@latchkey/contract/scopes';
+import fc from 'fast-check';
+import { addressRanges } from '../../packages/server/src/platform/config/formats.ts';
+import {
+  type HandleKind,
+  handlePrefix,
+  mintHandle,
+  readHandle,
+} from '../../packages/server/src/platform/crypto/handle.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { prefers, prefersHtml } from '../../packages/server/src/platform/http/accept.ts';
+import { readSessionCookie } from '../../packages/server/src/platform/http/cookie.ts';
+import { duplicateMember } from '../../packages/server/src/platform/http/json.ts';
+import { clientAddress } from '../../packages/server/src/platform/values/client-address.ts';
+import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
+import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
+import { readBasic } from '../../packages/server/src/services/service-keys/credentials.ts';
+
+const runs = { numRuns: 2_000 };
+
+/** Any text: printable, binary, and made of the characters that the parsers look for. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc.string({
+    unit: fc.constantFrom(...'lk_atsBCDF-., ;=:"*/%@[]{}\\\u0000\u00e9\u{1F680}'),
+    maxLength: 200,
+  }),
+);
+
+const check = <T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void =>
+  fc.assert(fc.property(arbitrary, holds), runs);
+
+const keys = parseKeyRing(generateKey());
+const kinds = Object.keys(handlePrefix) as HandleKind[];
+const handle = fc.record({
+  kind: fc.constantFrom(...kinds),
+  subject: fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes)),
+  value: fc.integer({ min: 0, max: 2 ** 47 }),
+});
+
+test('a handle is read as it was made, and no other text is read as a handle', () => {
+  check(fc.tuple(handle, fc.constantFrom(...kinds), anyText, fc.nat()), ([made, otherKind, text, at]) => {
+    const minted = mintHandle(keys, made.kind, made);
+    expect(readHandle(keys, made.kind, minted)).toMatchObject({ subject: made.subject, value: made.value });
+    if (otherKind !== made.kind) expect(readHandle(keys, otherKind, minted)).toBeUndefined();
+    expect(readHandle(keys, made.kind, text)).toBeUndefined();
+    const cut = at % minted.length;
+    for (const changed of [minted.slice(0, cut), minted.slice(0, cut) + text, text + minted, minted + text])
+      if (changed !== minted) expect(readHandle(keys, made.kind, changed)).toBeUndefined();
+  });
+});
+
+test('a typed code is normalized to eight letters of the alphabet, once, or refused', () => {
+  check(anyText, (text) => {
+    const code = normalizeCode(text);
+    if (code === undefined) return;
+    expect(code).toHaveLength(codeLength);
+    expect([...code].every((letter) => codeAlphabet.includes(letter))).toBe(true);
+    expect(normalizeCode(formatCode(code))).toBe(code);
+  });
+});
+
+test('an accepted email address is stored as sent, on one line, with a local part and a domain', () => {
+  const local = fc.string({ unit: fc.constantFrom(...'abAB09.+-_"\' \u00e9\r\n'), maxLength: 70 });
+  const domain = fc.string({ unit: fc.constantFrom(...'abAB09.-_[]\u00e9\uff41\u3002'), maxLength: 70 });
+  const address = fc.tuple(local, domain).map((parts) => parts.join('@'));
+  check(fc.oneof(anyText, address), (text) => {
+    const parsed = emailAddress.safeParse(text);
+    if (!parsed.success) return;
+    expect(parsed.data).toBe(text);
+    expect(text).toMatch(/^[^\s@]+@[^\s@]+$/u);
+    expect(text.length).toBeLessThanOrEqual(fieldLimits.emailAddress);
+  });
+});
+
+const address = fc.oneof(fc.ipV4(), fc.ipV6(), anyText);
+const proxies = addressRanges.schema.parse('10.0.0.0/8,fd00::/8');
+
+test('a client address is always a valid one, and only trusted proxies can set it', () => {
+  check(fc.tuple(address, fc.array(address, { maxLength: 5 })), ([peer, hops]) => {
+    const own = clientAddress(peer, null, []);
+    expect(clientAddress(peer, hops.join(','), [])).toBe(own);
+    for (const trusted of [peer, '10.1.2.3', '::ffff:10.1.2.3', 'fd00::1']) {
+      const seen = clientAddress(trusted, hops.join(', '), proxies);
+      if (seen !== null) expect(isIP(seen)).not.toBe(0);
+    }
+  });
+});
+
+test('a session cookie is found among any others, and never guessed from two', () => {
+  const other = anyText
+    .map((text) => text.replaceAll(';', ''))
+    .filter((pair) => !pair.includes('latchkey_session='));
+  const value = fc.string({ unit: fc.constantFrom(...'abAB09-_'), minLength: 1 });
+  const config = { https: false } as Parameters<typeof readSessionCookie>[0];
+  check(fc.tuple(fc.array(other), value, fc.array(other)), ([before, own, after]) => {
+    const pair = `latchkey_session=${own}`;
+    expect(readSessionCookie(config, [...before, pair, ...after].join('; '))).toBe(own);
+    expect(readSessionCookie(config, [pair, ...before, pair].join(';'))).toBeUndefined();
+    expect(readSessionCookie(config, before.join(';'))).toBeUndefined();
+  });
+});
+
+test('a service key is read from Basic credentials in any spelling of the header, and from nothing else', () => {
+  const id = fc.stringMatching(/^svc_[\w-]{22}$/);
+  const secret = fc.stringMatching(/^lk_sk_[\w-]{43}$/);
+  const scheme = fc.constantFrom('Basic', 'basic', 'BASIC');
+  check(fc.tuple(id, secret, scheme, anyText), ([ownId, ownSecret, name, text]) => {
+    const basic = (credentials: string) => `${name} ${Buffer.from(credentials).toString('base64')}`;
+    expect(readBasic(basic(`${ownId}:${ownSecret}`))).toEqual({ id: ownId, secret: ownSecret });
+    expect(readBasic(basic(text))).toBeUndefined();
+    expect(readBasic(text)).toBeUndefined();
+  });
+});
+
+test('a scope is a list of distinct well-formed names, or refused', () => {
+  const name = fc.stringMatching(/^[a-z][a-z0-9_.:-]{0,10}$/);
+  check(
+    fc.oneof(
+      anyText,
+      fc.array(name, { maxLength: 30 }).map((names) => names.join(' ')),
+    ),
+    (text) => {
+      const names = parseScope(text);
+      if (!names) return;
+      expect(new Set(names).size).toBe(names.length);
+      expect(names.length).toBeLessThanOrEqual(fieldLimits.scopes);
+      if (names[0] !== '*') expect(names.every((one) => scopeName.test(one))).toBe(true);
+      expect(new Set(text.split(' ')).size).toBeGreaterThanOrEqual(names.length);
+    },
+  );
+});
+
+test('a duplicate member is found however its name is escaped, and no other object is refused', () => {
+  const name = fc.string({ unit: fc.constantFrom(...'ab"\\{}:,\u00e9'), maxLength: 5 });
+  const escaped = (text: string) =>
+    `"${[...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`;
+  check(fc.tuple(fc.uniqueArray(name), fc.jsonValue(), name), ([names, value, again]) => {
+    const members = names.map((one) => `${JSON.stringify(one)}:${JSON.stringify(value)}`);
+    expect(duplicateMember(`{${members.join(',')}}`)).toBeUndefined();
+    const doubled = [...members, `${escaped(again)}:1`, `${JSON.stringify(again)} :2`];
+    expect(duplicateMember(`[{"x":{${doubled.join(',')}}}]`)).toBe(again);
+  });
+});
+
+test('entity tags and media ranges are compared without failing on any header', () => {
+  const tag = fc.stringMatching(/^"[\w-]{1,20}"$/);
+  check(fc.tuple(anyText, tag), ([text, own]) => {
+    const others = text.replaceAll('"', '').replaceAll('*', '');
+    expect(ifMatchHolds(`${others},${own}`, own)).toBe(true);
+    expect(ifMatchHolds(others, own)).toBe(false);
+    expect(ifNoneMatchIncludes(`W/${own}, ${others}`, own)).toBe(true);
+    for (const decide of [prefersHtml, (accept: string) => prefers(accept, 'text/html')])
+      expect(decide(text)).toBeBoolean();
+    expect(prefersHtml(text.replaceAll('*', ''))).toBe(false);
+  });
+});

@@ -1,0 +1,31 @@
+// npm run test:hostile [-- REQUESTS [SEED]]: the long form of hostile.test.ts, against a service on SQLite of its own.
+
+import { startService } from '../support/service.ts';
+import { attack } from './attack.ts';
+
+const requests = Number(process.argv[2] ?? 1_000_000);
+const seed = Number(process.argv[3] ?? Date.now() % 2 ** 32);
+
+const service = await startService();
+const start = performance.now();
+const { statuses, violations } = await attack(service, { requests, seed });
+const seconds = (performance.now() - start) / 1000;
+const memory = await Bun.file(`/proc/${service.pid}/status`).text();
+const [, rss] = /VmRSS:\s+(\d+) kB/.exec(memory) ?? [];
+const code = await service.stop();
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+print(
+  JSON.stringify({
+    requests,
+    seed,
+    seconds: Math.round(seconds),
+    statuses,
+    rssMb: Math.round(Number(rss) / 1024),
+  }),
+);
+for (const violation of violations) print(violation);
+print(`${violations.length} violations; the service exited with ${code}`);
+process.exit(violations.length > 0 || code !== 0 ? 1 : 0);

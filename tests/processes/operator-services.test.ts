@@ -1,0 +1,164 @@
+// `latchkey-server services` against the database of a running service, on both databases.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { loginByMail, request } from '../support/http.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+import { basic } from '../support/services.ts';
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  describe(`latchkey-server services (${dialect})`, () => {
+    let service: TestService;
+    const services = (...args: string[]) => runOperator(service.env, 'services', ...args);
+    const listed = async () =>
+      (await services('list', '--json')).stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+
+    beforeAll(async () => {
+      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
+      service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
+    });
+
+    afterAll(async () => {
+      await service.stop();
+    });
+
+    /** The key on the last line of a command that succeeds, and the id in it. */
+    const keyFrom = ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^Store: \S+\n$/)]);
+      const key = stdout.trimEnd().split('\n').at(-1)!;
+      expect(key).toMatch(/^svc_[\w-]{22}:lk_sk_[\w-]{43}$/);
+      return { key, id: key.split(':')[0]! };
+    };
+
+    const introspect = async (key: string, token = 'x') => {
+      const headers = { Authorization: basic(key) };
+      return request(service.url, 'POST', '/introspect', { json: { token }, headers });
+    };
+
+    test('a list without services is a sentence for people and nothing for programs', async () => {
+      expect((await services('list')).stdout).toBe('There are no services.\n');
+      expect((await services('list', '--json')).stdout).toBe('');
+    });
+
+    test('create prints the key on its last line, and the list shows what was declared, without secrets', async () => {
+      const { key, id } = keyFrom(
+        await services(
+          'create',
+          'Projects service',
+          ...['--resource', 'https://projects.example', '--scope', 'projects:read=See your projects'],
+          ...['--scope', 'projects:write=Change them, a = b', '--may', 'users', '--may', 'feed'],
+          ...['--reach', 'https://a.example', 'https://b.example', '--reach', 'https://c.example'],
+        ),
+      );
+      const entry = {
+        id,
+        name: 'Projects service',
+        resource: 'https://projects.example',
+        scopes: [
+          { name: 'projects:read', description: 'See your projects' },
+          { name: 'projects:write', description: 'Change them, a = b' },
+        ],
+        rights: ['users', 'feed'],
+        reach: ['https://a.example', 'https://b.example', 'https://c.example'],
+        secrets: 1,
+        created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+        last_used_at: null,
+        revoked_at: null,
+      };
+      expect(await listed()).toEqual([entry]);
+      const { stdout: table } = await services('list');
+      const [heading, row] = table.split('\n');
+      expect(heading).toMatch(/^ID +NAME +STATE +RESOURCE +SCOPES +RIGHTS +REACHES +LAST USED \(UTC\)$/);
+      expect(row).toMatch(
+        /^svc_\S+ +Projects service +active +https:\/\/projects\.example +projects:read projects:write +users feed +https\S+ https\S+ https\S+ +never$/,
+      );
+      for (const text of [table, JSON.stringify(await listed())])
+        expect(text).not.toContain(key.split(':')[1]!);
+    });
+
+    test('set replaces what its options name and can clear each of them', async () => {
+      const [{ id, ...first }] = await listed();
+      const steps: readonly (readonly [string[], object])[] = [
+        [['--scope', 'projects:write=Write'], { scopes: [{ name: 'projects:write', description: 'Write' }] }],
+        [['--may', 'delegate'], { rights: ['delegate'] }],
+        [['--reach', 'https://d.example'], { reach: ['https://d.example'] }],
+        [['--resource', 'https://other.example'], { resource: 'https://other.example' }],
+        [['--no-resource', '--no-scope'], { resource: null, scopes: [] }],
+        [['--no-may', '--no-reach'], { rights: [], reach: [] }],
+      ];
+      let expected: object = { id, ...first };
+      for (const [options, change] of steps) {
+        expect((await services('set', id, ...options)).stdout).toBe(`Changed ${id}.\n`);
+        expected = { ...expected, ...change };
+        expect(await listed()).toEqual([expected]);
+      }
+    });
+
+    test('rotate adds a second key beside the first, retire ends the older one, revoke ends both', async () => {
+      const first = keyFrom(await services('create', 'Rotating'));
+      expect(await services('retire', first.id)).toMatchObject({ code: 1 });
+      const second = keyFrom(await services('rotate', first.id));
+      expect(second.id).toBe(first.id);
+      expect((await services('list')).stdout).toMatch(/Rotating +two secrets /);
+      expect(await services('rotate', first.id)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('two secrets already'),
+      });
+      const statuses = () =>
+        Promise.all([first, second].map(async ({ key }) => (await introspect(key)).status));
+      expect(await statuses()).toEqual([200, 200]);
+      expect((await services('retire', first.id)).code).toBe(0);
+      expect(await statuses()).toEqual([401, 200]);
+      expect((await services('revoke', first.id)).code).toBe(0);
+      expect(await statuses()).toEqual([401, 401]);
+      expect((await services('list')).stdout).toMatch(/Rotating +revoked /);
+    });
+
+    test('what another service had can be declared once it is revoked, and its keys end at once', async () => {
+      const offered = ['--resource', 'https://wiki.example', '--scope', 'wiki:read=Read the wiki'];
+      const former = keyFrom(await services('create', 'Wiki', ...offered));
+      const { access_token } = await loginByMail(service.url, 'ada@example.com');
+      const json = { name: 'bot', scope: 'wiki:read', expires_in: 3600 };
+      const { body } = await request(service.url, 'POST', '/keys', { token: access_token, json });
+      expect((await introspect(former.key, body.key)).body.active).toBe(true);
+
+      const refused = await services('create', 'Other wiki', ...offered);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`belongs to ${former.id}`) });
+      expect((await services('revoke', former.id)).code).toBe(0);
+      const next = keyFrom(await services('create', 'Other wiki', ...offered));
+      expect((await introspect(next.key, body.key)).body).toEqual({ active: false });
+      expect((await introspect(next.key, access_token)).body.active).toBe(true);
+    });
+
+    test('a wrong option or value names itself and changes nothing', async () => {
+      const before = await listed();
+      const { id } = before[0];
+      const wrong: readonly (readonly [string[], number, string])[] = [
+        [['create'], 2, "missing required argument 'name'"],
+        [['create', 'x', '--resource', 'projects'], 1, 'resource: must be an absolute URI'],
+        [['create', 'x', '--resource', 'https://x.example/#a'], 1, 'resource: must be'],
+        [['create', 'x', '--scope', 'read'], 2, 'NAME=SENTENCE'],
+        [['create', 'x', '--scope', 'Read=x'], 1, 'scope: a name is'],
+        [['create', 'x', '--scope', 'profile=x'], 1, 'profile is a scope of Latchkey itself'],
+        [['create', 'x', '--scope', '*=x'], 1, 'scope: a name is'],
+        [['create', 'x', '--scope', 'read='], 1, 'the sentence of read'],
+        [['create', 'x', '--scope', 'a=x', '--scope', 'a=y'], 1, 'a appears twice'],
+        [['create', 'x', '--may', 'everything'], 2, 'delegate, feed, organizations, users'],
+        [['create', 'x', '--reach', 'other'], 1, 'reach: must be an absolute URI'],
+        [['set', id], 2, 'name what to replace'],
+        [['set', id, '--scope', 'Read=x'], 1, 'scope: a name is'],
+        [['set', 'svc_unknown', '--may', 'feed'], 1, 'no active service svc_unknown'],
+        [['rotate', 'svc_unknown'], 1, 'no active service'],
+        [['retire', 'svc_unknown'], 1, 'no active service'],
+      ];
+      for (const [args, status, sentence] of wrong) {
+        const { code, stderr } = await services(...args);
+        expect([args, code, stderr]).toEqual([args, status, expect.stringContaining(sentence)]);
+      }
+      expect(await listed()).toEqual(before);
+    }, 60_000);
+  });
+}

@@ -1,0 +1,36 @@
+// Services, registered as the operator registers them.
+
+import type { Context } from '../../packages/server/src/platform/context.ts';
+import { takenOver } from '../../packages/server/src/programs/taken-over/taken-over.ts';
+import {
+  createService,
+  type Registration,
+  setService,
+} from '../../packages/server/src/services/service-keys/service-keys.ts';
+
+export interface TestService {
+  readonly id: string;
+  readonly secret: string;
+  /** `id:secret`, as the SDK takes it. */
+  readonly key: string;
+  /** The `Authorization` header. */
+  readonly authorization: string;
+}
+
+/** The header that authenticates a service with this key. */
+export const basic = (key: string): string => `Basic ${Buffer.from(key).toString('base64')}`;
+
+/** Registers a service, with what it declares and may do: by default nothing. */
+export async function declareService(
+  ctx: Context,
+  { name = 'Tickets', ...registration }: Partial<Registration & { name: string }> = {},
+): Promise<TestService> {
+  const nothing = { resource: null, scopes: [], rights: [], reach: [] };
+  const { id, secret } = await createService(ctx, name, { ...nothing, ...registration }, takenOver);
+  const key = `${id}:${secret}`;
+  return { id, secret, key, authorization: basic(key) };
+}
+
+/** Replaces what a service declares and may do, as `services set` does. */
+export const changeService = (ctx: Context, id: string, changes: Partial<Registration>): Promise<void> =>
+  setService(ctx, id, changes, takenOver);
