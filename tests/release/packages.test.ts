@@ -10,7 +10,7 @@ import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildPackages } from '../../tools/release/packages.ts';
 import { newPage } from '../support/browser.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { decide, newHome, runIn, userCodeIn } from '../support/cli.ts';
+import { decide, expireAccessToken, newHome, runIn, userCodeIn } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
 import { nodes } from '../support/node.ts';
 import { expectReadme, readmeProgram, readmeWatcher } from '../support/readme.ts';
@@ -131,10 +131,7 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
     expect(login.code).toBe(0);
     const who = await runIn(home, [...program, 'whoami']);
     expect(who.stdout).toContain('packed@example.com');
-    const document = await Bun.file(home.credentialsFile).json();
-    for (const one of Object.values<{ access_token_expires_at: number }>(document.logins))
-      one.access_token_expires_at = 1;
-    await Bun.write(home.credentialsFile, JSON.stringify(document));
+    await expireAccessToken(home, service.url);
     const tokens = await Promise.all([1, 2, 3].map(() => runIn(home, [...program, 'token'])));
     expect(tokens.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],
