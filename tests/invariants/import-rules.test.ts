@@ -27,9 +27,13 @@ const cli = 'packages/cli/src/';
 const maxFileLines = 500;
 
 /** Parts of the client that need a file system. All others run in a browser. */
-const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts', 'session-bus.ts'].map(
-  (name) => client + name,
-);
+const programParts = [
+  'file-storage.ts',
+  'keychain-storage.ts',
+  'lock-claim.ts',
+  'process-lock.ts',
+  'session-bus.ts',
+].map((name) => client + name);
 
 /**
  * The layers of the server, lowest first, and the modules of each, lowest first. A module imports only from modules below
@@ -46,13 +50,13 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['http'],
     ['mail'],
   ],
-  'security-log': [['events'], ['notices']],
+  'security-log': [['events', 'feed'], ['notices']],
   services: [['service-keys'], ['scopes', 'service-tokens']],
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['device', 'magic-links', 'passkeys']],
   programs: [['access-keys', 'runs', 'taken-over']],
-  trust: [['signing-keys'], ['discovery', 'introspection']],
+  trust: [['signing-keys'], ['discovery', 'feed', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],
   'app.ts': [['']],
   operator: [['']],
@@ -79,6 +83,9 @@ const tableOwners: Readonly<Record<string, string>> = {
   outbox: 'platform/mail',
   events: 'security-log/events',
   event_chains: 'security-log/events',
+  feed_events: 'security-log/feed',
+  feed_readers: 'trust/feed',
+  feed_acknowledgements: 'trust/feed',
   notices: 'security-log/notices',
   notice_windows: 'security-log/notices',
   sessions: 'sessions',
@@ -396,7 +403,7 @@ function importsOf(path: string, text: string): string[] {
 
 function resolve(path: string, name: string): string {
   if (name.startsWith('.')) return normalize(join(path, '..', name));
-  const [, workspace, file] = /^@latchkey\/([\w-]+)\/(.+)$/.exec(name) ?? [];
+  const [, workspace, file] = /^@latchkey\/([\w-]+)\/(?:internal\/)?(.+)$/.exec(name) ?? [];
   return workspace && file ? `packages/${workspace}/src/${file}.ts` : name;
 }
 

@@ -207,6 +207,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   },
   listScopes: 'reads',
   introspect: 'reads',
+  readFeed: 'stranger',
 };
 
 /** Runs an operator command; an error means that there was nothing to do, as a 4xx does over HTTP. */

@@ -44,6 +44,7 @@ export const operations = {
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
   introspect: { method: 'post', path: '/api/v1/auth/introspect' },
+  readFeed: { method: 'post', path: '/api/v1/auth/feed' },
   createKey: { method: 'post', path: '/api/v1/auth/keys' },
   listKeys: { method: 'get', path: '/api/v1/auth/keys' },
   removeKey: { method: 'delete', path: '/api/v1/auth/keys/{id}' },

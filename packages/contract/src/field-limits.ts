@@ -61,5 +61,15 @@ export const fieldLimits = {
   requestId: 128,
   cursor: 256,
   pageSize: 100,
+  /** Events in one answer of the feed. */
+  feedEvents: 1000,
+  defaultFeedEvents: 100,
+  /** Events acknowledged by one request; so many fit into a body. */
+  feedAcknowledgements: 2000,
+  feedReader: 64,
+  /** Of a service, besides its own. One more is a `conflict`. */
+  feedReaders: 1000,
+  jti: 64,
+  setErrorDescription: 1000,
   defaultPageSize: 50,
 } as const;

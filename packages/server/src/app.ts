@@ -38,6 +38,7 @@ import { accessKeyRoutes } from './programs/access-keys/routes.ts';
 import { tokenExchangeGrant } from './programs/runs/routes.ts';
 import { sweepEvents } from './security-log/events/events.ts';
 import { eventRoutes } from './security-log/events/routes.ts';
+import { sweepFeedEvents } from './security-log/feed/store.ts';
 import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';
 import { noticeTtlSeconds } from './security-log/notices/notices.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
@@ -60,6 +61,9 @@ import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
 import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
 import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
 import { discoveryRoutes } from './trust/discovery/routes.ts';
+import { feedRetentionSeconds, readerTtlMs } from './trust/feed/readers.ts';
+import { feedRoutes } from './trust/feed/routes.ts';
+import { sweepReaders } from './trust/feed/store.ts';
 import { introspectionRoutes } from './trust/introspection/routes.ts';
 import { openSigningKeys } from './trust/signing-keys/signing-keys.ts';
 import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
@@ -111,6 +115,8 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
     },
     sweepEmailChanges,
   ),
+  sweepAfter({ before: feedRetentionSeconds * 1000 + clockDifferenceMs }, sweepFeedEvents),
+  sweepAfter({ before: readerTtlMs + clockDifferenceMs }, sweepReaders),
   sweepAfter({ before: dayMs }, sweepNotices),
   sweepAfter({ before: clockDifferenceMs }, sweepNoticeWindows),
   sweepAfter({ before: clockDifferenceMs }, sweepRateLimits),
@@ -146,6 +152,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   accessKeyRoutes(api, ctx);
   const signingKeys = openSigningKeys(ctx);
   introspectionRoutes(api, ctx, signingKeys);
+  feedRoutes(api, ctx, signingKeys);
   discoveryRoutes(api, ctx, signingKeys);
 
   healthRoutes(routes, ctx, lifecycle);

@@ -1,4 +1,5 @@
 import { auth, define } from '../endpoint.ts';
+import { feedAnswer, feedRequest } from '../feed.ts';
 import { introspection, introspectionJwtType, introspectionRequest } from '../services.ts';
 
 export const serviceEndpoints = {
@@ -15,5 +16,20 @@ export const serviceEndpoints = {
     response: introspection,
     signedAs: introspectionJwtType,
     errors: ['invalid_request'],
+  }),
+  readFeed: define({
+    id: 'readFeed',
+    method: 'post',
+    path: `${auth}/feed`,
+    summary: 'Returns what ended or changed: sessions, keys, accounts, memberships and profiles',
+    notes:
+      'For services, which poll for security event tokens (RFC 8936). Waits for the next event unless returnImmediately is set. Fails once with gone if the feed was not read for 7 days, and then begins anew; with conflict for one reader too many.',
+    access: 'service',
+    rights: ['feed'],
+    body: feedRequest,
+    bodyOptional: true,
+    status: 200,
+    response: feedAnswer,
+    errors: ['invalid_request', 'conflict', 'gone'],
   }),
 } as const;

@@ -186,7 +186,7 @@ function addSigningKeyCommands(program: Command, run: Run): void {
     .description('manage the keys that sign introspection responses')
     .command('rotate')
     .description(
-      'create the next key: it is published now and signs soon; the previous key stays published for another day',
+      'create the next key: it is published now and signs soon; the previous key stays published for another week',
     )
     .option(
       '--at-once',

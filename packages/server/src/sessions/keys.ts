@@ -8,6 +8,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { announceKey } from './announcements.ts';
 import { storedScope, whyNotStarted } from './starting.ts';
 import * as store from './store.ts';
 import { sessionIdOf } from './tokens.ts';
@@ -68,7 +69,7 @@ export async function insertKey(
   return { ...row, secret };
 }
 
-/** Notifies the owner of a new key and records it. */
+/** Notifies the owner of a new key, records it, and announces it to services. */
 export async function recordNewKey(
   ctx: Context,
   tx: Executor,
@@ -78,6 +79,7 @@ export async function recordNewKey(
   await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: key.client_name });
   const detail = detailOf(key);
   await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
+  await announceKey(ctx, tx, userId, key.id, 'create');
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
+import { announceEnd } from './announcements.ts';
 import { recordRemovedKey } from './keys.ts';
 import { recordEndedRun } from './runs/starting.ts';
 import * as runStore from './runs/store.ts';
@@ -87,8 +88,10 @@ export async function endRunsOfService(
   return async () => {
     for (const { user_id } of accounts) {
       const ended = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now });
-      for (const run of ended)
+      for (const run of ended) {
         await recordEndedRun(ctx, tx, { userId: user_id }, run, { reason: 'service_revoked' });
+        await announceEnd(ctx, tx, user_id, { id: run.id, kind: 'run' });
+      }
     }
   };
 }
@@ -117,6 +120,7 @@ const endSession = (
       await recordRemovedKey(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
     else if (revoked?.kind === 'run') await recordEndedRun(ctx, tx, { userId, client }, revoked, detail);
     else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
+    if (revoked) await announceEnd(ctx, tx, userId, revoked);
     return true;
   });
 
@@ -144,4 +148,5 @@ export const endStolenSession = (
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId, client });
     await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId, client });
+    await announceEnd(ctx, tx, userId, ended);
   });

@@ -16,6 +16,7 @@ import { recordEvent } from '../security-log/events/events.ts';
 import { holdAccess } from '../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
+import { announceEnd } from './announcements.ts';
 import { insertKey, type NewKey, recordNewKey, recordRemovedKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
 import { listSessions } from './listing.ts';
@@ -125,14 +126,29 @@ export async function requireActiveSession(ctx: Context, tx: Executor, caller: C
 
 /**
  * Ends sessions of a locked account that its owner did not start, and those that came from them, whatever state they are
- * in. From then on no sign-in counts as familiar because of them.
+ * in. From then on no sign-in counts as familiar because of them. Returns those that were active, for `announceEnded`.
  */
 export async function disownSessions(
   ctx: Context,
   tx: Executor,
   { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+): Promise<EndedSession[]> {
+  const disowned = { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() };
+  const active = await store.listActive(tx, disowned);
+  await store.disownSessions(tx, disowned);
+  return active;
+}
+
+type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
+
+/** Announces to services that these sessions and keys have ended, in the transaction that ended them. Call it last. */
+export async function announceEnded(
+  ctx: Context,
+  tx: Executor,
+  userId: string,
+  ended: readonly EndedSession[],
 ): Promise<void> {
-  await store.disownSessions(tx, { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() });
+  for (const session of ended) await announceEnd(ctx, tx, userId, session);
 }
 
 /** Up to `limit` accounts with active sessions and keys that have this access. */
@@ -147,7 +163,7 @@ export const listAccessHolders = async (
   return rows.map((row) => row.user_id);
 };
 
-/** Ends every session and key of locked accounts that has this access. Each is recorded, so call it last. */
+/** Ends every session and key of locked accounts that has this access. Each is recorded and announced to services, so call it last. */
 export async function endSessionsWithAccess(
   ctx: Context,
   tx: Executor,
@@ -166,6 +182,7 @@ export async function endSessionsWithAccess(
       await recordRemovedKey(ctx, tx, { userId, by: undefined, client: noClient }, row, detail);
     else if (row.kind === 'run') await recordEndedRun(ctx, tx, { userId }, row, detail);
     else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, detail });
+    await announceEnd(ctx, tx, userId, row);
   }
 }
 

@@ -9,6 +9,7 @@ import { AuthError, accountDisabled } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { announceEnd } from './announcements.ts';
 import { isKnownPlace } from './known-places.ts';
 import { loggedStatus } from './session-status.ts';
 import * as store from './store.ts';
@@ -182,17 +183,20 @@ export const recordSignIn = (
 ): Promise<void> =>
   recordEvent(ctx, tx, { type: 'login', userId, sessionId, client, detail: { method, kind } });
 
-export const recordReplacement = (
+/** Records that the browser's previous session has ended, and announces it to services. */
+export async function recordReplacement(
   ctx: Context,
   tx: Executor,
   { userId, client }: NewSession,
   replacedId: string,
   newSessionId: string,
-): Promise<void> =>
-  recordEvent(ctx, tx, {
+): Promise<void> {
+  await recordEvent(ctx, tx, {
     type: 'session_revoked',
     userId,
     sessionId: replacedId,
     client,
     detail: { reason: 'replaced', by: newSessionId },
   });
+  await announceEnd(ctx, tx, userId, { id: replacedId, kind: 'browser' });
+}

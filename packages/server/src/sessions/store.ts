@@ -304,6 +304,19 @@ export const endSession = statement<{
     .returning(['id', 'kind', 'client_name', 'scope', 'resource', 'within_session_id', 'service_id']),
 );
 
+/** Those of these sessions of the user that are active. */
+export const listActive = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select(['id', 'kind'])
+    .where('user_id', '=', p.user_id)
+    .where('id', 'in', textsOf(p.ids, dialect))
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .orderBy('created_at'),
+);
+
 /** The sessions, ended ones included, whose tokens hold one of these scopes or are bound to one of these resources. */
 const withAccess = (
   db: Kysely<Tables>,

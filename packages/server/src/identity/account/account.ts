@@ -12,6 +12,7 @@ import { accountChange } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf, lowerAscii } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
+import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
@@ -134,11 +135,15 @@ export async function replaceEmail(
 
 /**
  * Ends every session of an account, and every device authorization that is approved but not redeemed, by starting a new
- * session epoch; false when the account is gone.
+ * session epoch; false when the account is gone. Call `announceEndOfAll` at the end of the transaction.
  */
 export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
   return (await store.endAllSessions(tx, { id: userId })).length > 0;
 }
+
+/** Announces to services that all sessions of an account have ended. Call it last. */
+export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Promise<void> =>
+  writeFeedEvent(ctx, tx, { type: 'session-revoked', userId });
 
 /**
  * Ends every session of an account for its user, by one of these sessions, or for the operator. Does nothing when the
@@ -153,11 +158,16 @@ export const revokeAllSessions = (
     if (!(await endAllSessions(tx, userId))) return;
     const cause = by === 'operator' ? { detail: { by } } : by;
     await recordEvent(ctx, tx, { type: 'all_sessions_revoked', userId, ...cause });
+    await announceEndOfAll(ctx, tx, userId);
   });
 
-/** Deletes a locked account with all rows that belong to it. Mails, magic links and organizations do not. */
-export async function deleteUser(tx: Executor, userId: string): Promise<void> {
+/**
+ * Deletes a locked account with all rows that belong to it, and announces that to services. Mails, magic links and
+ * organizations do not belong to it. Call it last.
+ */
+export async function deleteUser(ctx: Context, tx: Executor, userId: string): Promise<void> {
   await store.deleteUser(tx, { id: userId });
+  await writeFeedEvent(ctx, tx, { type: 'account-purged', userId });
 }
 
 /** The account itself for the export of personal data; undefined when it is gone. */
@@ -244,6 +254,8 @@ export async function setDisabled(ctx: Context, email: string, disabled: boolean
     // The row that was changed: another account may have taken the address since it was looked up.
     const type = disabled ? 'account_disabled' : 'account_enabled';
     await recordEvent(ctx, tx, { type, userId: changed.id });
+    const announced = disabled ? 'account-disabled' : 'account-enabled';
+    await writeFeedEvent(ctx, tx, { type: announced, userId: changed.id });
     return true;
   });
 }

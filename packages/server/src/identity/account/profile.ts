@@ -6,6 +6,7 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
 import { includesAny } from '../../platform/values/scope.ts';
 import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
+import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
 
 type UserRow = Awaited<ReturnType<typeof store.findUser>>[number];
@@ -78,6 +79,7 @@ export const updateProfile = (
     if (!updated) throw new Error('a locked account has disappeared');
     const detail = { fields: changed.join(' ') };
     await recordChange(ctx, tx, { type: 'profile_changed', userId, sessionId, client, detail }, mergeFields);
+    await writeFeedEvent(ctx, tx, { type: 'profile-changed', userId, detail: { fields: changed } });
     return tagged(updated);
   });
 

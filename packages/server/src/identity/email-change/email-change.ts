@@ -8,6 +8,7 @@ import { byClient, mailLimits } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
+import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { noticeTtlSeconds, notify, withdrawNotices } from '../../security-log/notices/notices.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import {
@@ -245,8 +246,13 @@ async function applyChange(
   if (account.email === newEmail) return profile;
   await notifyOldAddress(ctx, tx, change, account, now, client);
   await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, client });
+  await announceEmailChange(ctx, tx, userId);
   return profile;
 }
+
+/** Announces to services that an account has another address. Call it last. */
+export const announceEmailChange = (ctx: Context, tx: Executor, userId: string): Promise<void> =>
+  writeFeedEvent(ctx, tx, { type: 'profile-changed', userId, detail: { fields: ['email'] } });
 
 const emailTaken = () => new AuthError('conflict', 'Another account has this email address.');
 
@@ -274,7 +280,7 @@ type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 
 /**
  * Undoes an address change of a locked account and all later ones, and deletes the notices sent since then except the one
- * in use. Returns the restored address.
+ * in use. Returns the restored address. Call `announceEmailChange` at the end of the transaction.
  * @throws {AuthError} `conflict` if another account has that address now
  */
 export async function undoEmailChanges(

@@ -2,6 +2,7 @@ import type { OrganizationRole } from '@latchkey/contract/organizations';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
+import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 
 /** Who changes an organization. The person concerned reads it in the security log. */
 export type ChangedBy = { readonly by: 'operator' } | { readonly by: 'service'; readonly service_id: string };
@@ -18,21 +19,22 @@ export interface MembershipChange {
 
 /**
  * Records that somebody joined, left or has another role, in the transaction that changes it. Every such change, except
- * those of a personal organization and of an account that is deleted, is recorded here. Locks the log of the account, so
- * call it last.
+ * those of a personal organization and of an account that is deleted, is recorded here and announced to services. Locks
+ * the log of the account, so call it last.
  */
-export const recordMembershipChange = (
+export async function recordMembershipChange(
   ctx: Context,
   tx: Executor,
   { userId, organization, from, to, reason }: MembershipChange,
   by: ChangedBy,
-): Promise<void> =>
-  recordEvent(ctx, tx, {
+): Promise<void> {
+  const { id, slug } = organization;
+  await recordEvent(ctx, tx, {
     type: 'membership_changed',
     userId,
     detail: {
-      organization_id: organization.id,
-      organization: organization.slug,
+      organization_id: id,
+      organization: slug,
       name: organization.name,
       ...(to === null ? {} : { role: to }),
       ...(from === null ? {} : { former_role: from }),
@@ -40,3 +42,9 @@ export const recordMembershipChange = (
       ...by,
     },
   });
+  await writeFeedEvent(ctx, tx, {
+    type: 'membership-changed',
+    userId,
+    detail: { organization: { id, slug }, role: to },
+  });
+}

@@ -70,6 +70,7 @@ test('an empty environment gives the defaults', () => {
     refreshReuseLeewaySeconds: 10,
     runIdleTtlSeconds: 3600,
     runTtlSeconds: 86_400,
+    feedWaitSeconds: 1,
     eventRetentionSeconds: 400 * 86_400,
   });
 });

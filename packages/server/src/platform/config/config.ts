@@ -41,6 +41,7 @@ export interface Config {
   readonly refreshReuseLeewaySeconds: number;
   readonly runIdleTtlSeconds: number;
   readonly runTtlSeconds: number;
+  readonly feedWaitSeconds: number;
   readonly eventRetentionSeconds: number;
 }
 
@@ -102,6 +103,7 @@ export function readConfig(env: Environment = processEnvironment): Config {
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
     runIdleTtlSeconds: s.LATCHKEY_RUN_IDLE_TTL,
     runTtlSeconds: s.LATCHKEY_RUN_TTL,
+    feedWaitSeconds: s.LATCHKEY_FEED_WAIT,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }

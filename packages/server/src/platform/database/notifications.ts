@@ -1,5 +1,8 @@
 import type { Notifications, Wake } from './executor.ts';
 
+/** On SQLite this channel gets a message after every commit of this process. */
+export const commitsChannel = 'commits';
+
 /** The listeners of this process. On SQLite, where one process serves the database, they are all there are. */
 export class LocalNotifications implements Notifications {
   readonly #listeners = new Map<string, Set<Wake>>();

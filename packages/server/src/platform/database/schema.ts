@@ -1,4 +1,6 @@
+import type { FeedEventType } from '@latchkey/contract/feed';
 import type { NoticeKind } from '@latchkey/contract/notices';
+import type { Generated } from 'kysely';
 
 /**
  * The tables, the same on both databases. Times are milliseconds since 1970, flags are 0 or 1, identifiers are text. The
@@ -117,6 +119,8 @@ export interface Tables {
     rights: string;
     reach: string;
     next_secret_hash: string | null;
+    feed_since: number | null;
+    feed_from: number | null;
   };
   declarations: {
     kind: 'scope' | 'resource';
@@ -207,6 +211,24 @@ export interface Tables {
     undone_at: number | null;
     wrong_addresses: number;
   };
+  feed_events: {
+    seq: Generated<number>;
+    id: string;
+    type: FeedEventType;
+    user_id: string;
+    session_id: string | null;
+    detail: string;
+    written_at: number;
+  };
+  feed_readers: {
+    id: string;
+    service_id: string;
+    name: string | null;
+    position: number;
+    settled_at: number;
+    last_request_at: number;
+  };
+  feed_acknowledgements: { reader_id: string; seq: number };
   notices: {
     id: string;
     user_id: string;

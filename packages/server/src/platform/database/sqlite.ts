@@ -6,7 +6,7 @@ import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
-import { LocalNotifications } from './notifications.ts';
+import { commitsChannel, LocalNotifications } from './notifications.ts';
 
 /** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
@@ -36,14 +36,17 @@ const maxBatch = 256;
 export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
   const { writer, reader } = await openConnections(path, options);
   const read = executorOn(reader, options.onStatement);
-  const writes = new GroupCommit(writer, executorOn(writer, options.onStatement), options.log);
+  const notifications = new LocalNotifications();
+  const writes = new GroupCommit(writer, executorOn(writer, options.onStatement), options.log, () =>
+    notifications.publish(commitsChannel, ''),
+  );
   const transaction = <T>(work: (tx: Executor) => Promise<T>): Promise<T> => writes.add(work);
   return {
     dialect: 'sqlite',
     read,
     single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
     transaction,
-    notifications: new LocalNotifications(),
+    notifications,
     close: async () => {
       await writes.finish();
       reader.close();
@@ -146,6 +149,7 @@ class GroupCommit {
   readonly #log: DatabaseOptions['log'];
   #queue: Unit[] = [];
   #flushing: Promise<void> | undefined;
+  readonly #onCommit: () => void;
 
   readonly #begin: () => void;
   readonly #commit: () => void;
@@ -154,10 +158,11 @@ class GroupCommit {
   readonly #release: () => void;
   readonly #rollbackToSavepoint: () => void;
 
-  constructor(writer: Connection, tx: Executor, log: DatabaseOptions['log']) {
+  constructor(writer: Connection, tx: Executor, log: DatabaseOptions['log'], onCommit: () => void) {
     this.#writer = writer;
     this.#tx = tx;
     this.#log = log;
+    this.#onCommit = onCommit;
     const command = (text: string): (() => void) => {
       const statement = writer.prepare(text);
       return () => void statement.run();
@@ -207,6 +212,7 @@ class GroupCommit {
       return;
     }
     for (const settleUnit of settle) settleUnit();
+    this.#onCommit();
   }
 
   /** Runs a unit in its savepoint. Returns what settles the caller's promise once the batch is committed. */

@@ -32,6 +32,8 @@ export interface Call<E extends Endpoint> extends CallHeaders {
   readonly params: ParamsOf<E['path']>;
   readonly query: OutputOf<E['query']>;
   readonly body: OutputOf<E['body']>;
+  /** When the request arrived, in milliseconds of this process's monotonic clock. */
+  readonly arrivedAt: number;
 }
 
 export interface CallHeaders {

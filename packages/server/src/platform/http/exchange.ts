@@ -29,6 +29,8 @@ export class Exchange {
   readonly connection: ConnectionInfo;
   /** From the client's `X-Request-Id` if that is well-formed, otherwise a new one. */
   readonly requestId: string;
+  /** In milliseconds of this process's monotonic clock. */
+  readonly arrivedAt = performance.now();
   /** The path parameters. */
   params = noParams;
   outcome = 'ok';

@@ -22,6 +22,8 @@ export interface DocumentOptions {
 /** The part of JSON Schema that this API uses. */
 export interface Schema {
   readonly $ref?: string;
+  /** The values of a map. */
+  readonly additionalProperties?: Schema;
   readonly type?: string | readonly string[];
   readonly format?: string;
   readonly enum?: readonly unknown[];

@@ -95,7 +95,9 @@ export function createApi<Credential>(ctx: Context, routes: Routes, access: Acce
         requireScope(caller, dialect.endpoint);
       const client = dialect.endpoint.method === 'get' ? undefined : readClientInfo(ctx.config, exchange);
       const headers = readCallHeaders(ctx.config, dialect.endpoint, request);
-      const reply = await dialect.handle({ caller, service, client, params, query, body, ...headers });
+      const { arrivedAt } = exchange;
+      const checked = { caller, service, client, params, query, body, arrivedAt };
+      const reply = await dialect.handle({ ...checked, ...headers });
       return respond(ctx, exchange, dialect, reply, caller);
     };
 

@@ -188,16 +188,17 @@ function bodyTables(heading: string, schema: Schema | undefined, resolve: Resolv
   );
 }
 
-/** The members of an object, or of the items of an array, by their paths. */
+/** The members of an object, of the items of an array, or of the values of a map (`*`), by their paths. */
 function fieldsOf(schema: Schema, resolve: Resolve, prefix = ''): Field[] {
   return Object.entries(schema.properties ?? {})
     .filter(([, member]) => !member.not)
     .flatMap(([name, member]) => {
       const own = resolve(member);
-      const inner = objectIn(own.items ? resolve(own.items) : own, resolve);
       const path = `${prefix}${name}${own.items ? '[]' : ''}`;
+      const values = own.properties ? undefined : own.additionalProperties;
+      const inner = objectIn(resolve(own.items ?? values ?? own), resolve);
       const field = { name: path, required: schema.required?.includes(name) ?? false, schema: own };
-      return [field, ...fieldsOf(inner, resolve, `${path}.`)];
+      return [field, ...fieldsOf(inner, resolve, values ? `${path}.*.` : `${path}.`)];
     });
 }
 

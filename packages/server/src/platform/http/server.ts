@@ -37,7 +37,6 @@ export function createServer(
   const warnOfForwarding = watchForwardingHeaders(ctx);
 
   const handleRequest = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
-    const started = performance.now();
     const exchange = new Exchange(request, connection, ctx.config);
     const path = pathOf(request);
     const route = routes.find(request.method, path);
@@ -51,7 +50,7 @@ export function createServer(
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
     }
-    record(ctx, exchange, route, response.status, performance.now() - started);
+    record(ctx, exchange, route, response.status, performance.now() - exchange.arrivedAt);
     return response;
   };
 

@@ -134,6 +134,19 @@ const mailMetrics = (registry: Registry) => ({
   }),
 });
 
+const feedMetrics = (registry: Registry) => ({
+  feedEvents: new Counter({
+    name: 'latchkey_feed_events_total',
+    help: 'Events handed out to services, each time to each reader',
+    registers: [registry],
+  }),
+  feedWaiting: new Gauge({
+    name: 'latchkey_feed_waiting_requests',
+    help: 'Requests of services that wait for events',
+    registers: [registry],
+  }),
+});
+
 const deploymentMetrics = (registry: Registry) => ({
   untrustedForwards: new Counter({
     name: 'latchkey_untrusted_forwards_total',
@@ -157,6 +170,7 @@ export function createMetrics(rateLimitNames: readonly string[]) {
     ...sessionMetrics(registry),
     ...rateLimitMetrics(registry, rateLimitNames),
     ...mailMetrics(registry),
+    ...feedMetrics(registry),
     ...deploymentMetrics(registry),
   };
 }

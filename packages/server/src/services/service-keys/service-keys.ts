@@ -7,6 +7,7 @@ import type { CallingService, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
+import { feedStart } from '../../security-log/feed/feed.ts';
 import { authenticateService, requireRight } from './authentication.ts';
 import { newSecret, type ServiceCredentials } from './credentials.ts';
 import { type DeclaredScope, listOf, type Registration, requireName, requireValid } from './registration.ts';
@@ -53,6 +54,7 @@ export async function createService(
       reach: withoutDuplicates(reach),
       now: ctx.clock(),
     });
+    if (rights.includes('feed')) await startFeed(ctx, tx, id);
   });
   return { id, secret };
 }
@@ -79,7 +81,14 @@ export async function setService(
       rights: rights ? withoutDuplicates(rights) : service.rights,
       reach: reach ? withoutDuplicates(reach) : service.reach,
     });
+    const isNewReader = rights?.includes('feed') && !listOf(service.rights).includes('feed');
+    if (isNewReader) await startFeed(ctx, tx, id);
   });
+}
+
+/** A service reads the feed from the moment it gets the right to. */
+async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> {
+  await store.setFeedStart(tx, { id, ...(await feedStart(ctx, tx)) });
 }
 
 const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);

@@ -56,6 +56,14 @@ export const updateServiceKey = statement<{
     .where('id', '=', p.id),
 );
 
+/** Where a service begins to read the feed. */
+export const setFeedStart = statement<{ id: string; feed_since: number; feed_from: number }>()((db, p) =>
+  db
+    .updateTable('service_keys')
+    .set({ feed_since: p.feed_since, feed_from: p.feed_from })
+    .where('id', '=', p.id),
+);
+
 /** All services, revoked ones included, oldest first. */
 export const listServiceKeys = statement<Record<never, never>>()((db) =>
   db

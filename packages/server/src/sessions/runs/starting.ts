@@ -7,6 +7,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordOncePerHourIn } from '../../security-log/events/events.ts';
+import { announceEnd } from '../announcements.ts';
 import * as sessions from '../store.ts';
 import { sessionIdOf } from '../tokens.ts';
 import * as store from './store.ts';
@@ -159,6 +160,7 @@ export async function endReplacedRun(ctx: Context, tx: Executor, { subject, clie
   });
   if (!ended) throw subjectEnded();
   await recordEndedRun(ctx, tx, { userId, client }, ended, { reason: 'replaced' });
+  await announceEnd(ctx, tx, userId, ended);
 }
 
 /** The columns of a run that events tell apart. */

@@ -5,6 +5,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { resourceNotFound } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
+import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { notify } from '../../security-log/notices/notices.ts';
 import { expectedOrigins } from './client-data.ts';
 import * as store from './store.ts';
@@ -25,6 +26,22 @@ export const passkeyOf = (row: PasskeyRow): Passkey => ({
 });
 
 export const transportsOf = (row: { transports: string }): string[] => JSON.parse(row.transports) as string[];
+
+/** Announces to services that a passkey was added, renamed or removed, in the transaction that does so. Call it last. */
+export const announcePasskey = (
+  ctx: Context,
+  tx: Executor,
+  row: Pick<PasskeyRow, 'transports'> & { readonly user_id: string },
+  change_type: CredentialChange,
+): Promise<void> =>
+  writeFeedEvent(ctx, tx, {
+    type: 'credential-change',
+    userId: row.user_id,
+    detail: {
+      credential_type: transportsOf(row).includes('internal') ? 'fido2-platform' : 'fido2-roaming',
+      change_type,
+    },
+  });
 
 /** The user's passkeys, newest first. */
 export async function listPasskeys(ctx: Context, owner: { userId: string }): Promise<Passkey[]> {
@@ -49,6 +66,7 @@ export async function renamePasskey(
     const detail = { passkey_id: id, name };
     const event = { type: 'passkey_renamed', userId, sessionId, client, detail } as const;
     await recordChange(ctx, tx, event, mergeRenames);
+    await announcePasskey(ctx, tx, row, 'update');
     return row;
   });
   if (!renamed) throw resourceNotFound();
@@ -89,6 +107,7 @@ export async function removePasskey(
       client,
       detail: { passkey_id: id, name: row.name },
     });
+    await announcePasskey(ctx, tx, row, 'delete');
     return true;
   });
   if (!removed) throw resourceNotFound();

@@ -22,7 +22,7 @@ import {
   verifyChallenge,
 } from './challenge.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
-import { type PasskeyRow, passkeyOf, transportsOf } from './passkeys.ts';
+import { announcePasskey, type PasskeyRow, passkeyOf, transportsOf } from './passkeys.ts';
 import * as store from './store.ts';
 import { type NewCredential, verifyRegistration } from './verification.ts';
 
@@ -132,5 +132,6 @@ async function addPasskey(
     client,
     detail: { passkey_id: row.id, name: row.name },
   });
+  await announcePasskey(ctx, tx, row, 'create');
   return row;
 }

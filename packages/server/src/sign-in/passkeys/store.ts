@@ -144,7 +144,7 @@ export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p
     .deleteFrom('passkeys')
     .where('id', '=', p.id)
     .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
-    .returning(['id', 'name']),
+    .returning(['id', 'user_id', 'name', 'transports']),
 );
 
 /** Deletes the passkeys of the user that these sessions added, and returns them. */
@@ -153,7 +153,7 @@ export const deletePasskeysAddedBy = statement<{ user_id: string; session_ids: s
     .deleteFrom('passkeys')
     .where('user_id', '=', p.user_id)
     .where('session_id', 'in', textsOf(p.session_ids, dialect))
-    .returning(['id', 'name', 'session_id']),
+    .returning(['id', 'user_id', 'name', 'transports', 'session_id']),
 );
 
 /** Every passkey of the user, oldest first. */

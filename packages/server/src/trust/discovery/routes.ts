@@ -8,7 +8,7 @@ import { keySetPath, serverMetadata } from './discovery.ts';
 
 const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
 
-/** The well-known documents that OAuth clients and verifiers of signed introspections start from. */
+/** The well-known documents that OAuth clients and verifiers of signatures start from. */
 export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   documentStaticPath(api.routes, {
     id: 'serverMetadata',
@@ -26,7 +26,7 @@ export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void
   documentStaticPath(api.routes, {
     id: 'keySet',
     path: keySetPath,
-    summary: 'Public keys that verify signed introspection responses (RFC 7517)',
+    summary: 'Public keys that verify signed introspection responses and events of the feed (RFC 7517)',
     type: 'application/json',
     schema: keySet,
   });

@@ -4,12 +4,12 @@ import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
+import { overlapSeconds } from '../signing-keys/rotation.ts';
 import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 setDefaultTimeout(30_000);
 
 const keySet = '.well-known/jwks.json';
-const daySeconds = 86_400;
 /** Longer than a node uses the keys it has read. */
 const rereadSeconds = 11;
 
@@ -126,7 +126,7 @@ onBothDatabases('signed introspection', (open) => {
     }
     const afterwards = await keysOf(app);
     expect(afterwards.keys.map(({ kid }) => kid)).toContain(first);
-    app.pass(daySeconds);
+    app.pass(overlapSeconds);
     expect((await keysOf(app)).keys.map(({ kid }) => kid)).not.toContain(first);
   });
 
@@ -141,7 +141,7 @@ onBothDatabases('signed introspection', (open) => {
     await verify(app, await signed(app), keys);
 
     await rotateSigningKey(app.ctx, { atOnce: false });
-    app.pass(leadSeconds + daySeconds + rereadSeconds);
+    app.pass(leadSeconds + overlapSeconds + rereadSeconds);
     await rotateSigningKey(app.ctx, { atOnce: false });
     const rows = await app.ctx.db.read.run('SELECT kid FROM signing_keys', []);
     expect(rows).toHaveLength(2);

@@ -5,7 +5,7 @@ const overlap = overlapSeconds * 1000;
 const key = (sequence: number, signs_from: number) => ({ sequence, signs_from });
 const sequences = (keys: { sequence: number }[]) => keys.map(({ sequence }) => sequence);
 
-test('a key is published before it signs, and stays published for a day after the next one signs', () => {
+test('a key is published before it signs, and stays published for a week after the next one signs', () => {
   const keys = [key(2, 1000), key(1, 0)];
   const at = (now: number) => [sequences(publishedKeys(keys, now)), sequences(signingCandidates(keys, now))];
   expect(at(0)).toEqual([[2, 1], [1]]);

@@ -1,5 +1,8 @@
-/** How long a replaced key stays published, so that the responses it signed can still be verified. */
-export const overlapSeconds = 86_400;
+/**
+ * How long a replaced key stays published, so that the responses and events it signed can still be verified: as long as
+ * events are kept.
+ */
+export const overlapSeconds = 7 * 86_400;
 
 /** The columns that decide whether a key is published and signs. `signs_from` is in milliseconds since 1970. */
 export interface KeyTimes {

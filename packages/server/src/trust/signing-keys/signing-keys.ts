@@ -52,7 +52,7 @@ export interface SigningKeys {
   sign(type: string, payload: JWTPayload): Promise<string>;
 }
 
-/** The keys that sign introspection responses. The first one is created at its first use. */
+/** The keys that sign introspection responses and events of the feed. The first one is created at its first use. */
 export function openSigningKeys(ctx: Context): SigningKeys {
   let loaded: Promise<LoadedKeys> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -124,7 +124,7 @@ async function addKey(ctx: Context, on: Executor, sequence: number, signsFrom: n
 
 /**
  * Creates the next signing key for the operator. It is published now and signs after `leadSeconds`; the previous key
- * stays published for another day. With `atOnce`, after a leak, it signs now and all other keys are deleted.
+ * stays published for another week. With `atOnce`, after a leak, it signs now and all other keys are deleted.
  * @returns when it starts to sign, in milliseconds since 1970
  * @throws {AuthError} `conflict` when another rotation was faster
  */

@@ -1,6 +1,7 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
-import { endAllSessions, lockAccount } from '../../identity/account/account.ts';
+import { announceEndOfAll, endAllSessions, lockAccount } from '../../identity/account/account.ts';
 import {
+  announceEmailChange,
   listUndoableChanges,
   undoEmailChanges,
   voidEmailChanges,
@@ -18,9 +19,9 @@ import {
   spendNoticeForApprover,
   storeOutcome,
 } from '../../security-log/notices/notices.ts';
-import { disownSessions } from '../../sessions/sessions.ts';
+import { announceEnded, disownSessions } from '../../sessions/sessions.ts';
 import { denyApprovedBy } from '../../sign-in/device/device.ts';
-import { removePasskeysAddedBy } from '../../sign-in/passkeys/passkeys.ts';
+import { announcePasskey, removePasskeysAddedBy } from '../../sign-in/passkeys/passkeys.ts';
 import { disownedTemplate } from './mail.ts';
 import { mergeUndone, type Outcome, outcomeOf, responseOf, type Undone } from './outcome.ts';
 import { descentWithPlaces } from './places.ts';
@@ -137,7 +138,7 @@ async function undoSession(
   );
   const descendants = { userId, sessionIds: [...sessionIds] };
   const all = { userId, sessionIds: [...new Set([...sessionIds, ...ended.map(({ id }) => id)])] };
-  await disownSessions(ctx, tx, all);
+  const disowned = await disownSessions(ctx, tx, all);
   const denied = await denyApprovedBy(ctx, tx, all);
   await voidEmailChanges(ctx, tx, descendants);
   const passkeys = await removePasskeysAddedBy(tx, descendants);
@@ -157,6 +158,12 @@ async function undoSession(
     keys_removed: endedKeys.map(({ client_name }) => client_name ?? ''),
   };
   await recordUndone(ctx, tx, { userId, kind, sessionId, undone, passkeys, client });
+  for (const passkey of passkeys) await announcePasskey(ctx, tx, passkey, 'delete');
+  if (email === undefined) await announceEnded(ctx, tx, userId, disowned);
+  else {
+    await announceEmailChange(ctx, tx, userId);
+    await announceEndOfAll(ctx, tx, userId);
+  }
   return undone;
 }
 

@@ -20,6 +20,7 @@ import {
   type MailKeys,
 } from '../../platform/mail/outbox.ts';
 import { exportEventsOf } from '../../security-log/events/events.ts';
+import { exportFeedEvents } from '../../security-log/feed/feed.ts';
 import { exportNotices, noticeMails } from '../../security-log/notices/notices.ts';
 import { exportSessions, requireActiveSession } from '../../sessions/sessions.ts';
 import { exportDeviceAuthorizations } from '../../sign-in/device/device.ts';
@@ -100,13 +101,13 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
     await deleteMagicLinksTo(tx, emailKey);
   }
   await deletePersonalOrganization(tx, userId);
-  await deleteUser(tx, userId);
   await enqueueMail(ctx, tx, {
     template: accountDeletedTemplate,
     recipient: email,
     reference: '',
     expiresAt: ctx.clock() + lastMailTtlMs,
   });
+  await deleteUser(ctx, tx, userId);
 }
 
 /** The mails about an account's notices and changes of address, whichever address they went to. */
@@ -136,6 +137,7 @@ export async function exportPersonalData(ctx: Context, email: string): Promise<R
     organizations: await exportMemberships(on, userId),
     events: await exportEventsOf(on, userId),
     email_changes: await exportEmailChanges(on, userId),
+    feed_events: await exportFeedEvents(on, userId),
     notices: await exportNotices(on, userId),
     outbox: await exportMails(on, email_key, await mailsAbout(on, userId)),
   });

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { fieldLimits } from './field-limits.ts';
+import { text, time } from './fields.ts';
+
+/** The events that the feed reports. */
+export const feedEventTypes = [
+  'session-revoked',
+  'credential-change',
+  'account-disabled',
+  'account-enabled',
+  'account-purged',
+  'membership-changed',
+  'profile-changed',
+] as const;
+export type FeedEventType = (typeof feedEventTypes)[number];
+
+/** The `typ` of a security event token. @see RFC 8417 section 2.3 */
+export const setType = 'secevent+jwt';
+
+const jti = text(fieldLimits.jti);
+
+/** Why a service could not process an event. @see RFC 8936 section 2.6 */
+const setError = z.object({
+  err: text(fieldLimits.clientText),
+  description: text(fieldLimits.setErrorDescription).optional(),
+});
+
+/** @see RFC 8936 section 2.4 */
+export const feedRequest = z.object({
+  maxEvents: z
+    .int('must be a whole number')
+    .min(0)
+    .max(fieldLimits.feedEvents)
+    .default(fieldLimits.defaultFeedEvents)
+    .meta({ description: `Maximum number of events, 0-${fieldLimits.feedEvents}. 0 only acknowledges.` }),
+  returnImmediately: z.boolean().default(false).meta({ description: 'Do not wait if there are no events.' }),
+  ack: z
+    .array(jti)
+    .max(fieldLimits.feedAcknowledgements)
+    .default([])
+    .meta({ description: 'The jti of each event that was processed. All others come again.' }),
+  setErrs: z
+    .record(jti, setError)
+    .refine(
+      (errors) => Object.keys(errors).length <= fieldLimits.feedAcknowledgements,
+      `must have at most ${fieldLimits.feedAcknowledgements} members`,
+    )
+    .default({})
+    .meta({ description: 'The events that could not be processed, by jti. They do not come again.' }),
+  reader: z
+    .string()
+    .regex(
+      new RegExp(`^[A-Za-z0-9_-]{1,${fieldLimits.feedReader}}$`),
+      'must be 1-64 characters of A-Za-z0-9_-',
+    )
+    .optional()
+    .meta({
+      description:
+        'The name of one of several readers. Each gets all events since its first request and acknowledges for itself.',
+    }),
+});
+export type FeedRequest = z.output<typeof feedRequest>;
+
+/** @see RFC 8936 section 2.3 */
+export const feedAnswer = z
+  .object({
+    sets: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Security event tokens (RFC 8417) by jti, oldest first.' }),
+    moreAvailable: z.boolean(),
+    through: time.meta({
+      description:
+        'Every event from before this moment is in this answer or an earlier one, or was acknowledged.',
+    }),
+    after: z.int().meta({
+      description: 'The time from the arrival of the request to `through` in milliseconds. May be negative.',
+    }),
+    begun: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'The reader begins with this answer: it gets no earlier events.' }),
+  })
+  .meta({ id: 'FeedAnswer', description: 'RFC 8936 section 2.3' });
+export type FeedAnswer = z.infer<typeof feedAnswer>;

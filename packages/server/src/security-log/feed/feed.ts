@@ -1,0 +1,121 @@
+// The events that services read, and up to where they can be read. trust/feed/ hands them out.
+
+import type { Context } from '../../platform/context.ts';
+import { newId } from '../../platform/crypto/random.ts';
+import type { Database, Executor } from '../../platform/database/executor.ts';
+import { commitsChannel } from '../../platform/database/notifications.ts';
+import * as store from './store.ts';
+
+export type CredentialChange = 'create' | 'update' | 'delete';
+
+/** What a service can read about an account. */
+export type FeedEvent = { readonly userId: string } & (
+  | {
+      readonly type: 'session-revoked';
+      /** Without one, all sessions and keys of the account have ended. What is within an ended session ended with it. */
+      readonly sessionId?: string;
+    }
+  | {
+      readonly type: 'credential-change';
+      /** With the id of a key, its kind is `key`. */
+      readonly sessionId?: string;
+      readonly detail: { readonly credential_type: string; readonly change_type: CredentialChange };
+    }
+  | { readonly type: 'account-disabled' | 'account-enabled' | 'account-purged' }
+  | {
+      readonly type: 'membership-changed';
+      readonly detail: {
+        readonly organization: { readonly id: string; readonly slug: string };
+        /** Null if the user is not a member any more. */
+        readonly role: string | null;
+      };
+    }
+  | { readonly type: 'profile-changed'; readonly detail: { readonly fields: readonly string[] } }
+);
+
+/**
+ * Writes an event in the transaction of its cause. Until that transaction ends, no later event is handed out, so call it
+ * last.
+ */
+export async function writeFeedEvent(ctx: Context, tx: Executor, event: FeedEvent): Promise<void> {
+  const row = {
+    id: newId('evt_', ctx.random),
+    type: event.type,
+    user_id: event.userId,
+    session_id: 'sessionId' in event ? (event.sessionId ?? null) : null,
+    detail: JSON.stringify('detail' in event ? event.detail : {}),
+    now: ctx.clock(),
+  };
+  // Pipelined: one round trip for both, in this order.
+  await Promise.all([
+    ...(tx.dialect === 'postgres' ? [store.announceWriter(tx, {})] : []),
+    store.insertEvent(tx, row),
+  ]);
+}
+
+/** How far the feed can be read at a moment. */
+export interface FeedExtent {
+  /** All events up to this position are committed or will never be. */
+  readonly position: number;
+  /** The newest event up to there, 0 if there is none. */
+  readonly newest: number;
+  /** When this was true: milliseconds since 1970, by the database's clock. */
+  readonly now: number;
+  /** Every event committed before this moment is up to `position`. */
+  readonly completeUntil: number;
+}
+
+/** The clock of SQLite is the clock of its process. */
+type Reading = Pick<Context, 'clock'> & { readonly on: Executor };
+
+/**
+ * How far the feed can be read now. `previous` is an earlier result of the same caller, which saves two queries if no event was
+ * written since.
+ *
+ * On PostgreSQL a transaction with a lower number may commit after one with a higher number, and must not be passed over. Before a writer draws
+ * its first number, it locks the number drawn last, which is lower, until it has committed. Here the number
+ * drawn last is read first, the locks after it, and the events last. An event that is committed only after that belongs to a writer whose
+ * lock was either seen, and then its number is higher than the lock; or it was taken after the locks were read, and then
+ * its number is higher than the number drawn last. Only our own writers hold such locks: no other transaction delays
+ * the feed, however long it runs.
+ */
+export async function readExtent({ clock, on }: Reading, previous?: FeedExtent): Promise<FeedExtent> {
+  if (on.dialect === 'sqlite') {
+    const now = clock();
+    const [extent] = await store.findExtent(on, { up_to: Number.MAX_SAFE_INTEGER });
+    const newest = Number(extent?.newest ?? 0);
+    return { position: newest, newest, now, completeUntil: now };
+  }
+  const [last] = await store.findLastDrawn(on, {});
+  const { drawn, now } = last!;
+  if (previous?.position === drawn) return { ...previous, now, completeUntil: now };
+  const [lowest] = await store.lowestWriter(on, {});
+  const position = Math.min(drawn, lowest?.position ?? drawn);
+  const [extent] = await store.findExtent(on, { up_to: position });
+  return {
+    position,
+    newest: Number(extent?.newest ?? 0),
+    now,
+    completeUntil: Math.min(now, extent?.held_since ?? now),
+  };
+}
+
+/** Calls `wake` soon after events were committed, by whichever node. May miss some, and may call it without a reason. */
+export const listenToFeed = ({ dialect, notifications }: Database, wake: () => void): void => {
+  notifications.listen(dialect === 'sqlite' ? commitsChannel : store.feedChannel, wake);
+};
+
+/**
+ * Where a service begins to read: the columns of its key to set in the transaction that gives it the right to read the
+ * feed.
+ */
+export const feedStart = async (
+  ctx: Context,
+  tx: Executor,
+): Promise<{ feed_since: number; feed_from: number }> => ({
+  feed_since: ctx.clock(),
+  feed_from: (await readExtent({ clock: ctx.clock, on: tx })).position,
+});
+
+/** The events about a user, for the export of personal data. */
+export const exportFeedEvents = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });

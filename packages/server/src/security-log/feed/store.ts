@@ -1,0 +1,110 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Tables } from '../../platform/database/schema.ts';
+import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
+
+/** The channel on which PostgreSQL announces that events were committed. */
+export const feedChannel = 'latchkey_feed';
+
+/**
+ * The upper 16 bits of the advisory locks of writers; the lower 48 bits are a position in the feed. Far from the keys of
+ * other locks, of which the one for migrations has 64 bits, too.
+ */
+const writerLocks = sql.lit(0x6665);
+
+/**
+ * Before a PostgreSQL transaction draws its first number: locks the number drawn last until the transaction has ended, so
+ * that readers see from where on its events may be missing (`lowestWriter`). A shared lock, so no writer waits for another.
+ * Also announces the commit.
+ */
+export const announceWriter = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
+    .select([
+      sql`cast(pg_advisory_xact_lock_shared((cast(${writerLocks} as bigint) << 48) | s.last_value) as text)`.as(
+        'lock',
+      ),
+      sql`cast(pg_notify(${sql.lit(feedChannel)}, '') as text)`.as('notice'),
+    ]),
+);
+
+const millisecondsOf = (time: RawBuilder<Date>) =>
+  sql<number>`cast(floor(extract(epoch from ${time}) * 1000) as bigint)`;
+
+/** Adds an event, in the transaction of its cause. On PostgreSQL its time is the database's. */
+export const insertEvent = statement<{
+  id: string;
+  type: Tables['feed_events']['type'];
+  user_id: string;
+  session_id: string | null;
+  detail: string;
+  now: number;
+}>()((db, p, dialect) => {
+  const row = { id: p.id, type: p.type, user_id: p.user_id, session_id: p.session_id, detail: p.detail };
+  return db.insertInto('feed_events').values(
+    dialect === 'postgres'
+      ? {
+          ...row,
+          seq: sql<number>`nextval('feed_sequence')`,
+          written_at: millisecondsOf(sql`clock_timestamp()`),
+        }
+      : { ...row, written_at: p.now },
+  );
+});
+
+/**
+ * The number drawn last, whether or not its event is committed, and the database's time before it was read. For
+ * PostgreSQL.
+ */
+export const findLastDrawn = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
+    .select(['s.last_value as drawn', millisecondsOf(sql`statement_timestamp()`).as('now')]),
+);
+
+/** The lowest number that a writer of this database holds; null if there is none. For PostgreSQL. */
+export const lowestWriter = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom(
+      sql<{ key: number }>`(
+        select (cast(classid as bigint) << 32) | cast(objid as bigint) as key from pg_locks
+        where locktype = 'advisory' and objsubid = 1
+          and database = (select oid from pg_database where datname = current_database())
+      )`.as('l'),
+    )
+    .select(sql<number | null>`min(l.key & ((cast(1 as bigint) << 48) - 1))`.as('position'))
+    .where(sql<boolean>`l.key >> 48 = ${writerLocks}`),
+);
+
+/**
+ * The newest committed event up to a position, and when the oldest committed event after it was written. In the
+ * snapshot of this statement, so call it last.
+ */
+export const findExtent = statement<{ up_to: number }>()((db, p) =>
+  db.selectNoFrom((e) => [
+    e
+      .selectFrom('feed_events')
+      .select((f) => f.fn.coalesce(f.fn.max('seq'), f.lit(0)).as('seq'))
+      .where('seq', '<=', p.up_to)
+      .as('newest'),
+    e
+      .selectFrom('feed_events')
+      .select((f) => f.fn.min('written_at').as('written_at'))
+      .where('seq', '>', p.up_to)
+      .as('held_since'),
+  ]),
+);
+
+/** The events about a user, for the export of personal data. */
+export const exportEvents = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('feed_events')
+    .select(['id', 'type', 'session_id', 'detail', 'written_at'])
+    .where('user_id', '=', p.user_id)
+    .orderBy('seq'),
+);
+
+/** Deletes a batch of events written before a moment. */
+export const sweepFeedEvents = sweepStatement()('feed_events', 'seq', (e, p) =>
+  e('written_at', '<', p.before),
+);

@@ -1,0 +1,313 @@
+// The feed as services read it, on both databases.
+
+import { expect, test } from 'bun:test';
+import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { eventsOf, feedService } from '../../../../../tests/support/feed.ts';
+import { changeService } from '../../../../../tests/support/services.ts';
+
+/** Ends the newest session of an account; returns its id. */
+async function endOne(t: TestApp, email = 'ada@example.com'): Promise<string> {
+  const { access_token: accessToken } = await t.login(email);
+  const { sessions } = await t.api.call('listSessions', { accessToken });
+  await t.api.call('logout', { accessToken, query: { scope: 'session' } });
+  return sessions.find(({ current }) => current)!.id;
+}
+
+const now = { returnImmediately: true };
+const sessionOf = ({ subject }: { subject: { session?: { id: string } } }) => subject.session?.id;
+
+onBothDatabases('the feed', (open, dialect) => {
+  test('a service gets each event as a signed token until it acknowledges it', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    const ended = await endOne(t);
+    const first = await service.ask(now);
+    expect(first.status).toBe(200);
+    expect(first.body.moreAvailable).toBe(false);
+    expect(first.body).not.toHaveProperty('begun');
+    const [event] = await eventsOf(t, service.id, first.body);
+    expect(sessionOf(event!)).toBe(ended);
+    const again = await service.ask(now);
+    expect(Object.keys(again.body.sets)).toEqual([event!.jti]);
+    expect((await service.ask({ ...now, ack: [event!.jti] })).body.sets).toEqual({});
+    expect((await service.ask(now)).body.sets).toEqual({});
+    await t.close();
+  });
+
+  test('what is not acknowledged comes again, before everything newer', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    const ended = [await endOne(t), await endOne(t), await endOne(t)];
+    const { body } = await service.ask(now);
+    const jtis = Object.keys(body.sets);
+    expect(jtis).toHaveLength(3);
+    await service.ask({ ...now, ack: [jtis[1], 'unknown'] });
+    ended.push(await endOne(t));
+    const answer = await service.ask({ ...now, maxEvents: 2 });
+    expect(answer.body.moreAvailable).toBe(true);
+    const events = await eventsOf(t, service.id, answer.body);
+    expect(events.map(sessionOf)).toEqual([ended[0], ended[2]]);
+    const rest = await service.ask({ ...now, ack: [jtis[0], jtis[2]] });
+    expect((await eventsOf(t, service.id, rest.body)).map(sessionOf)).toEqual([ended[3]]);
+    expect(await t.ctx.db.read.run('SELECT * FROM feed_acknowledgements', [])).toEqual([]);
+    await t.close();
+  });
+
+  test('without events a request waits, and an event ends the wait on every node', async () => {
+    const t = await open({ settings: { LATCHKEY_FEED_WAIT: '5' } });
+    const nodes =
+      dialect === 'postgres' ? [t, await open({ beside: t, settings: { LATCHKEY_FEED_WAIT: '5' } })] : [t];
+    const service = await feedService(t);
+    const { access_token: accessToken } = await t.login();
+    const waiting = nodes.map(async (node, n) => {
+      const begun = await service.ask({ reader: `node-${n}`, ...now }, node);
+      expect(begun.body).toMatchObject({ begun: true, sets: {} });
+      const startedAt = performance.now();
+      const { body } = await service.ask({ reader: `node-${n}` }, node);
+      return { events: await eventsOf(t, service.id, body), ms: performance.now() - startedAt, body };
+    });
+    await Bun.sleep(400);
+    await t.api.call('revoke', { accessToken });
+    const endedAt = Date.now();
+    for (const { events, ms, body } of await Promise.all(waiting)) {
+      expect(events.map(({ type }) => type)).toEqual(['session-revoked']);
+      expect(ms).toBeWithin(100, 2_000);
+      expect(body.after).toBeWithin(50, 2_000);
+      expect(Date.parse(body.through)).toBeWithin(endedAt - 1_000, endedAt + 1_000);
+    }
+    for (const node of nodes.toReversed()) await node.close();
+  });
+
+  test('a wait ends after LATCHKEY_FEED_WAIT with an answer that is fresh', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    const startedAt = Date.now();
+    const { body } = await service.ask();
+    expect(Date.now() - startedAt).toBeWithin(950, 2_000);
+    expect(body).toEqual({
+      sets: {},
+      moreAvailable: false,
+      through: expect.any(String),
+      after: expect.any(Number),
+    });
+    expect(body.after).toBeWithin(700, 1_500);
+    expect(Date.parse(body.through) - startedAt).toBeWithin(700, 1_500);
+    await t.close();
+  });
+
+  test('with maxEvents 0 a request only acknowledges, and does not wait', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    await endOne(t);
+    const { body: first } = await service.ask({ maxEvents: 0 });
+    expect([first.sets, first.moreAvailable]).toEqual([{}, true]);
+    expect(first.after).toBeLessThan(0);
+    const jtis = Object.keys((await service.ask(now)).body.sets);
+    const { body: last } = await service.ask({ maxEvents: 0, ack: jtis });
+    expect([last.sets, last.moreAvailable]).toEqual([{}, false]);
+    await t.close();
+  });
+
+  test('through is never after an event that is missing in the answer', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    const times: number[] = [];
+    for (let n = 0; n < 3; n++) {
+      await endOne(t);
+      times.push(Date.now());
+      await Bun.sleep(20);
+    }
+    for (const maxEvents of [1, 2]) {
+      const { body } = await service.ask({ ...now, maxEvents });
+      expect(Date.parse(body.through)).toBeLessThanOrEqual(times[maxEvents]!);
+      expect(Date.parse(body.through)).toBeGreaterThanOrEqual(times[maxEvents - 1]!);
+    }
+    await t.close();
+  });
+
+  test('a service begins when it gets the right to read, a named reader with its first request', async () => {
+    const t = await open();
+    await endOne(t);
+    const service = await feedService(t);
+    const ended = [await endOne(t)];
+    const { body } = await service.ask({ ...now, reader: 'one' });
+    expect(body).toMatchObject({ begun: true, sets: {} });
+    ended.push(await endOne(t));
+    expect((await service.read('one')).map(sessionOf)).toEqual([ended[1]]);
+    expect((await service.read()).map(sessionOf)).toEqual(ended);
+    expect((await service.ask({ ...now, reader: 'one' })).body).not.toHaveProperty('begun');
+    await t.close();
+  });
+
+  test('a service that loses the right reads nothing, and begins anew when it has it again', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    await service.ask({ ...now, reader: 'one' });
+    await endOne(t);
+    await changeService(t.ctx, service.id, { rights: ['users'] });
+    expect((await service.ask(now)).body.error).toBe('unauthorized_client');
+    await endOne(t);
+    await changeService(t.ctx, service.id, { rights: ['feed'] });
+    const ended = await endOne(t);
+    await changeService(t.ctx, service.id, { rights: ['feed', 'users'] });
+    for (const reader of ['one', undefined])
+      expect((await service.read(reader)).map(sessionOf)).toEqual([ended]);
+    await t.close();
+  });
+
+  test('of many first requests of a reader exactly one begins it', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => service.ask({ ...now, reader: 'one' })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(answers.filter(({ body }) => body.begun)).toHaveLength(1);
+    await t.close();
+  });
+
+  test('each reader gets everything, and acknowledges for itself', async () => {
+    const t = await open();
+    const [service, other] = [await feedService(t), await feedService(t)];
+    for (const reader of ['a', 'b']) await service.ask({ ...now, reader });
+    const ended = await endOne(t);
+    for (const reader of ['a', 'b', undefined])
+      expect((await service.read(reader)).map(sessionOf)).toEqual([ended]);
+    for (const reader of ['a', 'b', undefined]) expect(await service.read(reader)).toEqual([]);
+    expect((await other.read()).map(sessionOf)).toEqual([ended]);
+    await t.close();
+  });
+
+  test('a reader is forgotten after 10 minutes without a request, and a service has at most 1,000', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    const begin = async (reader: string) => {
+      const { status, body } = await service.ask({ ...now, reader });
+      return body.error ?? (body.begun ? 'begun' : status);
+    };
+    expect(await begin('one')).toBe('begun');
+    t.pass(599);
+    expect(await begin('one')).toBe(200);
+    t.pass(599);
+    expect(await begin('one')).toBe(200);
+    t.pass(611);
+    expect(await begin('one')).toBe('begun');
+    for (let n = 0; n < 999; n += 37)
+      await Promise.all(
+        Array.from({ length: Math.min(37, 999 - n) }, async (_, m) =>
+          expect(await begin(`r${n + m}`)).toBe('begun'),
+        ),
+      );
+    expect(await begin('too-many')).toBe('conflict');
+    expect(await begin('one')).toBe(200);
+    expect((await service.ask(now)).status).toBe(200);
+    expect(await (await feedService(t)).ask({ ...now, reader: 'one' })).toMatchObject({ status: 200 });
+    t.pass(611);
+    expect(await begin('too-many')).toBe('begun');
+    t.pass(7_200);
+    await t.sweep();
+    const [left] = await t.ctx.db.read.run<{ n: number }>(
+      'SELECT count(*) AS n FROM feed_readers WHERE name IS NOT NULL',
+      [],
+    );
+    expect(left!.n).toBe(0);
+    await t.close();
+  });
+
+  test('events are kept for 7 days; a service that was away for longer gets 410 once and begins anew', async () => {
+    const t = await open();
+    const [away, never] = [await feedService(t), await feedService(t)];
+    expect(await away.read()).toEqual([]);
+    const ended = await endOne(t);
+    t.pass(7 * 86_400 - 3_600);
+    await t.sweep();
+    expect((await away.read()).map(sessionOf)).toEqual([ended]);
+    t.pass(7 * 86_400 + 60);
+    await endOne(t);
+    for (const service of [away, never]) {
+      const { status, body } = await service.ask(now);
+      expect([status, body.error]).toEqual([410, 'gone']);
+      expect((await service.ask(now)).body.sets).toEqual({});
+    }
+    const later = await endOne(t);
+    for (const service of [away, never]) expect((await service.read()).map(sessionOf)).toContain(later);
+    t.pass(8 * 86_400);
+    await t.sweep();
+    expect(await t.ctx.db.read.run('SELECT seq FROM feed_events', [])).toEqual([]);
+    await t.close();
+  });
+
+  test('a reader that never acknowledges an event gets 410 before the event is deleted', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    await endOne(t);
+    for (let day = 0; day < 7; day++) {
+      expect(Object.keys((await service.ask(now)).body.sets)).toHaveLength(1);
+      t.pass(86_400);
+      await t.sweep();
+    }
+    t.pass(60);
+    expect((await service.ask(now)).body.error).toBe('gone');
+    await t.close();
+  });
+
+  test('what a service could not process is acknowledged and logged, without secrets', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    await endOne(t);
+    const [jti] = Object.keys((await service.ask(now)).body.sets);
+    const setErrs = {
+      [jti!]: { err: 'invalid_key', description: `for ada@example.com lk_at_${'x'.repeat(40)}` },
+    };
+    expect((await service.ask({ ...now, setErrs })).body.sets).toEqual({});
+    const line = t.logs.find((text) => text.includes('could not process'))!;
+    expect(JSON.parse(line)).toMatchObject({ service: service.id, jti, err: 'invalid_key' });
+    expect(line).not.toMatch(/ada@example|lk_at_/);
+    await t.close();
+  });
+
+  test('only a service with the right reads, and each field has its limits', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    const Authorization = await t.serviceAuthorization('users', 'organizations', 'delegate');
+    const refused = await t.ask('POST', '/feed', { headers: { Authorization } });
+    expect([refused.status, refused.body.error]).toEqual([403, 'unauthorized_client']);
+    const stranger = await t.ask('POST', '/feed');
+    expect([stranger.status, stranger.body.error]).toEqual([401, 'invalid_client']);
+    const wrong = [
+      { maxEvents: -1 },
+      { maxEvents: 1001 },
+      { maxEvents: 1.5 },
+      { maxEvents: '1' },
+      { returnImmediately: 'yes' },
+      { ack: 'x' },
+      { ack: [1] },
+      { ack: [''] },
+      { setErrs: { a: {} } },
+      { setErrs: [] },
+      { reader: '' },
+      { reader: 'a b' },
+      { reader: 'x'.repeat(65) },
+    ];
+    for (const json of wrong) {
+      const { status, body } = await service.ask({ ...now, ...json });
+      expect([json, status, body.error]).toEqual([json, 400, 'invalid_request']);
+      expect(body.error_description).toStartWith(Object.keys(json)[0]!);
+    }
+    const ack = Array.from({ length: 1000 }, () => `evt_${'x'.repeat(22)}`);
+    expect((await service.ask({ ...now, maxEvents: 1000, ack, reader: 'x'.repeat(64) })).status).toBe(200);
+    await t.close();
+  });
+
+  test('requests stop waiting when the process is about to end', async () => {
+    const t = await open({ settings: { LATCHKEY_FEED_WAIT: '20' } });
+    const service = await feedService(t);
+    const waiting = Array.from({ length: 20 }, () => service.ask());
+    await Bun.sleep(200);
+    t.stopWaiting();
+    const startedAt = Date.now();
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+    expect(Date.now() - startedAt).toBeLessThan(1_000);
+    await t.close();
+  });
+});

@@ -1,0 +1,204 @@
+// No event is passed over, whatever order transactions commit in. PostgreSQL only: SQLite has a single writer.
+
+import { describe, expect, test } from 'bun:test';
+import postgres from 'postgres';
+import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { type FeedService, feedService } from '../../../../../tests/support/feed.ts';
+import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+
+const user = (n: number | string) => `usr_${String(n).padStart(22, '0')}`;
+
+const write = (t: TestApp, n: number | string) =>
+  t.ctx.db.transaction((tx) => writeFeedEvent(t.ctx, tx, { type: 'account-enabled', userId: user(n) }));
+
+/** A transaction that writes an event and stays open until `finish`. */
+async function openWriter(t: TestApp, n: number | string, { fails = false } = {}) {
+  const written = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const done = t.ctx.db
+    .transaction(async (tx) => {
+      await writeFeedEvent(t.ctx, tx, { type: 'account-enabled', userId: user(n) });
+      written.resolve();
+      await finish.promise;
+      if (fails) throw new Error('rolled back');
+    })
+    .catch((error: Error) => {
+      if (error.message !== 'rolled back') throw error;
+    });
+  await written.promise;
+  return async () => {
+    finish.resolve();
+    await done;
+  };
+}
+
+const subjectsOf = async (
+  service: FeedService,
+  ...args: Parameters<FeedService['read']>
+): Promise<string[]> => (await service.read(...args)).map(({ subject }) => subject.sub);
+
+const now = { returnImmediately: true };
+
+describe('the order of events on PostgreSQL', () => {
+  test('an event that commits late is handed out before the later ones that committed first', async () => {
+    const t = await openApp('postgres');
+    const node = await openApp('postgres', { beside: t });
+    const service = await feedService(t);
+    await write(t, 1);
+    const startedAt = Date.now();
+    const finish = await openWriter(t, 2);
+    for (const n of [3, 4]) await write(node, n);
+    for (const from of [t, node])
+      expect(await subjectsOf(service, undefined, from)).toEqual(from === t ? [user(1)] : []);
+    const { body } = await service.ask(now);
+    expect(Date.parse(body.through)).toBeLessThanOrEqual(Date.now());
+    expect(Date.parse(body.through)).toBeGreaterThanOrEqual(startedAt - 5);
+    const waiting = service.ask({ maxEvents: 1000 });
+    await Bun.sleep(150);
+    await finish();
+    expect(Object.keys((await waiting).body.sets)).toHaveLength(3);
+    expect(await subjectsOf(service)).toEqual([2, 3, 4].map(user));
+    await node.close();
+    await t.close();
+  });
+
+  test('through is not after an event that is held back by an earlier writer', async () => {
+    const t = await openApp('postgres');
+    const service = await feedService(t);
+    const finish = await openWriter(t, 1);
+    await Bun.sleep(30);
+    await write(t, 2);
+    const committedBy = Date.now();
+    await Bun.sleep(100);
+    const { body } = await service.ask(now);
+    expect([Object.keys(body.sets), body.moreAvailable]).toEqual([[], false]);
+    expect(Date.parse(body.through)).toBeLessThanOrEqual(committedBy);
+    expect(body.after).toBeLessThan(0);
+    await finish();
+    expect(await subjectsOf(service)).toEqual([1, 2].map(user));
+    await t.close();
+  });
+
+  test('a rollback holds nothing up and leaves no gap', async () => {
+    const t = await openApp('postgres');
+    const service = await feedService(t);
+    const finish = await openWriter(t, 1, { fails: true });
+    await write(t, 2);
+    expect(await subjectsOf(service)).toEqual([]);
+    await finish();
+    expect(await subjectsOf(service)).toEqual([user(2)]);
+    await t.close();
+  });
+
+  test('a reader that begins while a transaction is open gets its event', async () => {
+    const t = await openApp('postgres');
+    const finish = await openWriter(t, 1);
+    const service = await feedService(t);
+    expect((await service.ask({ ...now, reader: 'one' })).body).toMatchObject({ begun: true, sets: {} });
+    await write(t, 2);
+    await finish();
+    for (const reader of ['one', undefined])
+      expect(await subjectsOf(service, reader)).toEqual([1, 2].map(user));
+    await t.close();
+  });
+
+  test('long transactions that write no events delay nothing, in this database or another one', async () => {
+    const t = await openApp('postgres');
+    const service = await feedService(t);
+    const elsewhere = await (await startPostgres()).createDatabase();
+    const foreign = [t.databaseUrl, elsewhere].map((url) => postgres(url, { max: 1 }));
+    const held = await Promise.all(
+      foreign.map(async (sql) => {
+        const begun = Promise.withResolvers<void>();
+        const finish = Promise.withResolvers<void>();
+        const done = sql.begin(async (tx) => {
+          await tx`CREATE TABLE scratch (id int)`;
+          // What another program might lock, and a snapshot that stays.
+          await tx`SELECT pg_advisory_xact_lock(1), pg_advisory_xact_lock_shared(26213, 1), txid_current()`;
+          await tx`SELECT pg_advisory_xact_lock_shared((25000::bigint << 48) | 1)`;
+          begun.resolve();
+          await finish.promise;
+        });
+        await begun.promise;
+        return async () => {
+          finish.resolve();
+          await done;
+          await sql.end();
+        };
+      }),
+    );
+    await write(t, 1);
+    expect(await subjectsOf(service)).toEqual([user(1)]);
+    for (const finish of held) await finish();
+    await t.close();
+  });
+
+  test('a writer in another database with the same lock delays nothing', async () => {
+    const t = await openApp('postgres');
+    const other = await openApp('postgres');
+    const service = await feedService(t);
+    const finish = await openWriter(other, 1);
+    await write(t, 2);
+    expect(await subjectsOf(service)).toEqual([user(2)]);
+    await finish();
+    await other.close();
+    await t.close();
+  });
+
+  test('positions may have more than 32 bits', async () => {
+    const t = await openApp('postgres');
+    await t.ctx.db.single.run(`SELECT setval('feed_sequence', ${2 ** 32 + 2 ** 31 - 2})`, []);
+    const service = await feedService(t);
+    const finish = await openWriter(t, 1);
+    for (const n of [2, 3, 4]) await write(t, n);
+    expect(await subjectsOf(service)).toEqual([]);
+    await finish();
+    expect(await subjectsOf(service)).toEqual([1, 2, 3, 4].map(user));
+    await t.close();
+  });
+
+  test('with many writers on two nodes that commit and roll back in any order, each reader gets every event once, in one order', async () => {
+    const t = await openApp('postgres');
+    const node = await openApp('postgres', { beside: t });
+    const service = await feedService(t);
+    const writers = 8;
+    const rounds = 40;
+    const committed: string[] = [];
+    let running = writers;
+    const writer = async (w: number) => {
+      for (let n = 0; n < rounds; n++) {
+        const id = `${w}x${n}`;
+        const on = w % 2 ? node : t;
+        const fails = Math.random() < 0.2;
+        await on.ctx.db
+          .transaction(async (tx) => {
+            await writeFeedEvent(on.ctx, tx, { type: 'account-enabled', userId: user(id) });
+            await Bun.sleep(Math.random() * 8);
+            if (fails) throw new Error('rolled back');
+          })
+          .then(() => committed.push(user(id)))
+          .catch((error: Error) => expect(error.message).toBe('rolled back'));
+      }
+      running--;
+    };
+    const reader = async (on: TestApp, name: string) => {
+      const seen: string[] = [];
+      await service.ask({ ...now, reader: name }, on);
+      while (running > 0) seen.push(...(await subjectsOf(service, name, on)));
+      seen.push(...(await subjectsOf(service, name, on)));
+      return seen;
+    };
+    // The readers begin before anything is written.
+    const names = ['a', 'b', 'c'];
+    for (const name of names) await service.ask({ ...now, reader: name }, t);
+    const [, ...orders] = await Promise.all([
+      Promise.all(Array.from({ length: writers }, (_, w) => writer(w))),
+      ...names.map((name, n) => reader(n % 2 ? node : t, name)),
+    ]);
+    for (const order of orders) expect(order).toEqual(orders[0]!);
+    expect(orders[0]!.toSorted()).toEqual(committed.toSorted());
+    await node.close();
+    await t.close();
+  });
+});

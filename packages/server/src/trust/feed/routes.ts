@@ -1,0 +1,15 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import type { Context } from '../../platform/context.ts';
+import type { Api } from '../../platform/http/pipeline.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import { readFeed } from './feed.ts';
+import { createEventSigner } from './sets.ts';
+import { FeedWatch } from './watch.ts';
+
+/** Hands out events to services. Requests stop waiting when the process is about to end. */
+export function feedRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
+  const feed = { watch: new FeedWatch(ctx), sign: createEventSigner(ctx, keys) };
+  api.on(endpoints.readFeed, async ({ service, body, arrivedAt }) => ({
+    body: await readFeed(ctx, feed, service, body, arrivedAt),
+  }));
+}

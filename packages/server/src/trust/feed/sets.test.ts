@@ -1,0 +1,168 @@
+// The form of events on the wire, and the keys that sign them.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { type FeedService, feedService, type ReceivedEvent } from '../../../../../tests/support/feed.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { setDisabled } from '../../identity/account/account.ts';
+import { removeMember } from '../../identity/organizations/organizations.ts';
+import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
+
+setDefaultTimeout(30_000);
+
+const email = 'ada@example.com';
+const caep = 'https://schemas.openid.net/secevent/caep/event-type/';
+const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
+
+const now = { returnImmediately: true };
+const seconds = expect.any(Number);
+const formOf = ({ uri, payload, subject }: ReceivedEvent) => ({ uri, payload, subject });
+
+/** The one event that an operation causes. */
+async function eventOf(service: FeedService, operate: () => Promise<unknown>) {
+  await service.read();
+  await operate();
+  const events = await service.read();
+  expect(events).toHaveLength(1);
+  return formOf(events[0]!);
+}
+
+onBothDatabases('the form of events', (open) => {
+  const start = async (...rights: Parameters<TestApp['serviceAuthorization']>) => {
+    const t = await open();
+    const service = await feedService(t, ...rights);
+    const tokens = await t.login(email);
+    const accessToken = tokens.access_token;
+    const { id } = await t.api.call('getProfile', { accessToken });
+    const iss = t.ctx.config.baseUrl;
+    const user = { format: 'iss_sub', iss, sub: id };
+    return { t, service, tokens, accessToken, id, iss, user };
+  };
+
+  test('a token has the type, the claims and one event of RFC 8417, for this service', async () => {
+    const { t, service, iss, user, accessToken } = await start();
+    const before = Math.floor(Date.now() / 1000);
+    await t.api.call('revoke', { accessToken });
+    const { body } = await service.ask(now);
+    const [[jti, set]] = Object.entries(body.sets) as [[string, string]];
+    const keys = (await t.ask('GET', '.well-known/jwks.json')).body as JSONWebKeySet;
+    expect(decodeProtectedHeader(set)).toEqual({
+      alg: 'ES256',
+      typ: 'secevent+jwt',
+      kid: keys.keys[0]!.kid!,
+    });
+    expect(decodeJwt(set)).toEqual({
+      iss,
+      aud: service.id,
+      jti,
+      iat: seconds,
+      sub_id: { format: 'complex', user },
+      events: { [`${caep}session-revoked`]: { event_timestamp: seconds } },
+    });
+    expect(decodeJwt(set).iat).toBeWithin(before, before + 10);
+    // Nothing that a JWT library would take for an access token. @see RFC 8417 section 4.6
+    expect(decodeJwt(set)).not.toHaveProperty('sub');
+    expect(decodeJwt(set)).not.toHaveProperty('exp');
+    await t.close();
+  });
+
+  test('the end of one session names it as introspection does; the end of all names none', async () => {
+    const { t, service, tokens, user, accessToken } = await start();
+    const device = await t.deviceLogin(tokens);
+    const { body: found } = await t.ask('POST', '/introspect', {
+      form: { token: device.access_token },
+      headers: { Authorization: service.authorization },
+    });
+    const one = await eventOf(service, () =>
+      t.api.call('revokeSession', { accessToken, params: { id: found.sid } }),
+    );
+    expect(one).toEqual({
+      uri: `${caep}session-revoked`,
+      payload: { event_timestamp: seconds },
+      subject: { format: 'complex', user, session: { format: 'opaque', id: found.sid } },
+    });
+    const all = await eventOf(service, () => t.api.call('revoke', { accessToken }));
+    expect(all.subject).toEqual({ format: 'complex', user });
+    await t.close();
+  });
+
+  test('credential-change is about the user for passkeys, and about the key for keys', async () => {
+    const { t, service, tokens, user, accessToken } = await start();
+    const uri = `${caep}credential-change`;
+    const added = await eventOf(service, () => addPasskey(t, tokens, newAuthenticator(t)));
+    const payload = { credential_type: 'fido2-platform', change_type: 'create', event_timestamp: seconds };
+    expect(added).toEqual({ uri, payload, subject: user });
+
+    let id = '';
+    const created = await eventOf(service, async () => {
+      ({ id } = await createdKey(t, tokens));
+    });
+    const subject = { format: 'complex', user, session: { format: 'opaque', id } };
+    expect(created).toEqual({
+      uri,
+      payload: { credential_type: 'key', change_type: 'create', event_timestamp: seconds },
+      subject,
+    });
+    const removed = await eventOf(service, () => t.api.call('removeKey', { accessToken, params: { id } }));
+    expect(removed.payload['change_type']).toBe('delete');
+    expect(removed.subject).toEqual(subject);
+    await t.close();
+  });
+
+  test('accounts are disabled, enabled and purged, and profiles changed, in the name of the user', async () => {
+    const { t, service, accessToken, iss, user } = await start();
+    const changed = await eventOf(service, () =>
+      t.api.call('updateProfile', { accessToken, body: { name: 'Ada L.', time_zone: 'Europe/Berlin' } }),
+    );
+    expect(changed).toEqual({
+      uri: `${iss}/events/profile-changed`,
+      payload: { fields: ['name', 'time_zone'] },
+      subject: user,
+    });
+    const steps = {
+      'account-disabled': () => setDisabled(t.ctx, email, true),
+      'account-enabled': () => setDisabled(t.ctx, email, false),
+      'account-purged': () => deleteAccount(t.ctx, email),
+    };
+    for (const [type, operate] of Object.entries(steps))
+      expect(await eventOf(service, operate)).toEqual({ uri: risc + type, payload: {}, subject: user });
+    await t.close();
+  });
+
+  test.each([
+    ['the right users', ['users']],
+    ['the right organizations', ['organizations']],
+    ['neither', []],
+  ] as const)('of a membership, a service with %s learns what it may look up', async (_, rights) => {
+    const { t, service, id, iss, user } = await start(...rights);
+    const organization = { id: await createOrganization(t.ctx, 'acme', 'Acme'), slug: 'acme' };
+    const uri = `${iss}/events/membership-changed`;
+    const sees = rights.length > 0;
+    const joined = await eventOf(service, () => addMember(t.ctx, 'acme', id, 'admin'));
+    expect(joined).toEqual({ uri, payload: sees ? { organization, role: 'admin' } : {}, subject: user });
+    const left = await eventOf(service, () => removeMember(t.ctx, 'acme', id, { by: 'operator' }));
+    expect(left.payload).toEqual(sees ? { organization, role: null } : {});
+    await t.close();
+  });
+
+  test('an event verifies with the published keys for as long as events are kept, whatever rotates meanwhile', async () => {
+    const { t, service, accessToken } = await start();
+    await t.api.call('revoke', { accessToken });
+    const [set] = Object.values((await service.ask(now)).body.sets) as [string];
+    await rotateSigningKey(t.ctx, { atOnce: false });
+    t.pass(leadSeconds + 60);
+    const [renewed] = Object.values((await service.ask(now)).body.sets) as [string];
+    expect(decodeProtectedHeader(renewed).kid).not.toBe(decodeProtectedHeader(set).kid);
+    t.pass(7 * 86_400 - 120);
+    const keys = createLocalJWKSet((await t.ask('GET', '.well-known/jwks.json')).body as JSONWebKeySet);
+    for (const one of [set, renewed])
+      expect((await jwtVerify(one, keys, { typ: 'secevent+jwt', audience: service.id })).payload).toEqual(
+        decodeJwt(set),
+      );
+    await t.close();
+  });
+});

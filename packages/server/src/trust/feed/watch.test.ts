@@ -1,0 +1,104 @@
+// Many requests that wait, and events that other processes write.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { onBothDatabases, openApp } from '../../../../../tests/support/app.ts';
+import { feedService } from '../../../../../tests/support/feed.ts';
+import { runOperator } from '../../../../../tests/support/service.ts';
+
+setDefaultTimeout(60_000);
+
+const waiters = 500;
+
+onBothDatabases('waiting for events', (open) => {
+  test(`${waiters} requests wait on one node without a connection of the pool, and all get an event at once`, async () => {
+    const t = await open({ settings: { LATCHKEY_FEED_WAIT: '20' } });
+    const service = await feedService(t);
+    const { access_token: accessToken } = await t.login();
+    const names = Array.from({ length: waiters }, (_, n) => `r${n}`);
+    for (let n = 0; n < waiters; n += 50)
+      await Promise.all(
+        names.slice(n, n + 50).map((reader) => service.ask({ reader, returnImmediately: true })),
+      );
+    const waiting = names.map((reader) => service.ask({ reader }));
+    const metrics = async () => (await t.ask('GET', 'metrics', { peer: '127.0.0.1' })).text;
+    while (!(await metrics()).includes(`latchkey_feed_waiting_requests ${waiters}`)) await Bun.sleep(50);
+
+    // Far more than the pool has connections, and yet the node answers as always and asks few questions.
+    const before = t.statements.length;
+    const startedAt = performance.now();
+    for (let n = 0; n < 20; n++) await t.api.call('getProfile', { accessToken });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await Bun.sleep(1_000);
+    expect(t.statements.length - before).toBeLessThan(200);
+
+    await t.api.call('revoke', { accessToken });
+    const revokedAt = performance.now();
+    const answers = await Promise.all(waiting);
+    expect(performance.now() - revokedAt).toBeLessThan(5_000);
+    for (const { body } of answers) expect(Object.keys(body.sets)).toHaveLength(1);
+    expect(new Set(answers.map(({ body }) => Object.values(body.sets)[0])).size).toBe(1);
+    expect(await metrics()).toContain('latchkey_feed_waiting_requests 0\n');
+    await t.close();
+  });
+
+  test('an event that a command of the operator writes ends the wait of the running service', async () => {
+    const t = await open({ settings: { LATCHKEY_FEED_WAIT: '20' } });
+    const service = await feedService(t);
+    await t.login('ada@example.com');
+    const waiting = service.ask();
+    const env = { DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys };
+    expect((await runOperator(env, 'users', 'disable', 'ada@example.com')).code).toBe(0);
+    const endedAt = performance.now();
+    expect(Object.keys((await waiting).body.sets)).toHaveLength(1);
+    expect(performance.now() - endedAt).toBeLessThan(1_000);
+    await t.close();
+  });
+});
+
+test('without announcements of PostgreSQL, polling ends the wait soon', async () => {
+  const t = await openApp('postgres', { settings: { LATCHKEY_FEED_WAIT: '20' } });
+  const node = await openApp('postgres', { beside: t });
+  const service = await feedService(t);
+  // As behind a proxy that pools connections, where LISTEN reaches no one.
+  t.ctx.db.notifications.listen = () => () => undefined;
+  const times: number[] = [];
+  for (let round = 0; round < 10; round++) {
+    const { access_token: accessToken } = await node.login();
+    const jtis = Object.keys((await service.ask({ returnImmediately: true })).body.sets);
+    const waiting = service.ask({ ack: jtis });
+    await Bun.sleep(50);
+    await node.api.call('revoke', { accessToken });
+    const revokedAt = performance.now();
+    expect(Object.keys((await waiting).body.sets)).toHaveLength(1);
+    times.push(performance.now() - revokedAt);
+  }
+  expect(times.toSorted((a, b) => a - b)[5]).toBeLessThan(250);
+  await node.close();
+  await t.close();
+});
+
+test('a wait survives that PostgreSQL closes every connection', async () => {
+  const t = await openApp('postgres', { settings: { LATCHKEY_FEED_WAIT: '5' } });
+  const service = await feedService(t);
+  const { access_token: accessToken } = await t.login();
+  const ask = async () => {
+    for (;;) {
+      const { status, body } = await service.ask();
+      if (status === 200) return body;
+      expect([status, body.error]).toEqual([503, 'temporarily_unavailable']);
+      await Bun.sleep(50);
+    }
+  };
+  const waiting = ask();
+  await Bun.sleep(200);
+  const other = await openApp('postgres', { beside: t });
+  await other.ctx.db.single.run(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    [],
+  );
+  await other.api.call('revoke', { accessToken });
+  expect(Object.keys((await waiting).sets)).toHaveLength(1);
+  await other.close();
+  await t.close();
+});
