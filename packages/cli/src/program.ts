@@ -164,9 +164,11 @@ function addCredentialCommands(program: Command, runCommand: RunCommand): void {
   const credential = program
     .command('credential')
     .description('sign git, docker or kubernetes in, as their credential helper')
-    .action(() => {
-      throw new UsageError('Name the program to sign in: git, docker or kubernetes.');
-    });
+    .action((_, command) =>
+      runCommand(command, async () => {
+        throw new UsageError('Name the program to sign in: git, docker or kubernetes.');
+      }),
+    );
   withExamples(credential, ['latchkey help credential git']);
   const helper = (name: string, description: string, ...examples: string[]): Command => {
     const command = credential

@@ -17,7 +17,7 @@ export async function listSessions(ctx: Context): Promise<void> {
       ['ID', 'DEVICE', 'METHOD', 'ADDRESS', 'CREATED', 'LAST USED'],
       nested(entries).map(({ depth, listed }) => [
         listed.id,
-        `${'  '.repeat(depth)}${deviceOf(listed)}`,
+        depth === 0 ? deviceOf(listed) : `${'  '.repeat(depth - 1)}└ ${deviceOf(listed)}`,
         listed.method.replaceAll('_', ' '),
         listed.ip_address ?? '-',
         localTime(listed.created_at),
