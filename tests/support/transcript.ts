@@ -54,8 +54,8 @@ export async function play(transcript: string, { addresses, service }: Servers):
     },
     'access-token-runs-out': (name = 'SERVER') => expireAccessToken(home, addressOf(name)),
     operator: async (...args) => {
-      const { code, stderr } = await runOperator(service.env, ...args);
-      if (code !== 0) throw new Error(stderr);
+      last = await runOperator(service.env, ...args);
+      if (last.code !== 0) throw new Error(last.stderr);
     },
     passkey: (email = '') => addPasskey(service.url, email),
     /** `remember NAME PATTERN`: keeps a match in the last output as a variable for later commands. */

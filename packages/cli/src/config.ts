@@ -17,6 +17,8 @@ export interface Config {
   readonly token: string | undefined;
   /** `LATCHKEY_CREDENTIALS` */
   readonly credentials: string | undefined;
+  /** `KUBERNETES_EXEC_INFO`, which Kubernetes sets for its credential helpers. */
+  readonly kubernetesExecInfo: string | undefined;
   readonly home: string;
   /** Where credentials are stored, unless in the keychain. */
   readonly credentialsFile: string;
@@ -52,6 +54,7 @@ export function readConfig(): Config {
     account: value('LATCHKEY_ACCOUNT'),
     token: value('LATCHKEY_TOKEN'),
     credentials: value('LATCHKEY_CREDENTIALS'),
+    kubernetesExecInfo: value('KUBERNETES_EXEC_INFO'),
     home,
     credentialsFile: join(configHome, 'latchkey', 'credentials.json'),
     sessionBus: { address: value('DBUS_SESSION_BUS_ADDRESS'), runtimeDirectory: value('XDG_RUNTIME_DIR') },

@@ -2,6 +2,7 @@ import { systemReason } from '@latchkey/client/internal/store-failure';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
+import type { DockerOperation } from './commands/credential-docker.ts';
 import type { Config } from './config.ts';
 import { defaultServer, loginCommand } from './connection.ts';
 import type { Connected, Context } from './context.ts';
@@ -80,6 +81,7 @@ export function createProgram(output: Output, runCommand: RunCommand): Command {
   addStoredLoginCommands(program, runCommand);
   addAccountCommands(program, runCommand);
   addKeyCommands(program, runCommand);
+  addCredentialCommands(program, runCommand);
   addUtilityCommands(program, runCommand);
   withExamples(program, ['latchkey login', 'latchkey whoami', 'latchkey help keys create']);
   return program;
@@ -141,11 +143,71 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
   withExamples(logout, ['latchkey logout', 'latchkey logout --account work', 'latchkey logout --all']);
   const token = program
     .command('token')
-    .description('print a valid access token, for scripts')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/token.ts')).token(ctx)),
+    .description('print a valid access token, for scripts; with --scope one that allows less')
+    .option('--scope <scope...>', 'what a token of its own allows; it ends with this session')
+    .option('--resource <uri>', 'the only service that accepts that token')
+    .option('--expires <duration>', 'when that token expires, from now: seconds, or 15m, 1h (default: 15m)')
+    .action((options, command) =>
+      runCommand(command, async (ctx) => (await import('./commands/token.ts')).token(ctx, options)),
     );
-  withExamples(token, ['curl -H "Authorization: Bearer $(latchkey token)" https://tickets.example']);
+  withExamples(token, [
+    'curl -H "Authorization: Bearer $(latchkey token)" https://tickets.example',
+    'latchkey token --scope profile email --expires 5m',
+    'latchkey token --scope tickets:read --resource https://tickets.example',
+  ]);
+}
+
+/** An option that can be repeated. A variadic one would also take the operation that the program appends. */
+const repeated = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
+
+function addCredentialCommands(program: Command, runCommand: RunCommand): void {
+  const credential = program
+    .command('credential')
+    .description('sign git, docker or kubernetes in, as their credential helper')
+    .action((_, command) =>
+      runCommand(command, async () => {
+        throw new UsageError('Name the program to sign in: git, docker or kubernetes.');
+      }),
+    );
+  withExamples(credential, ['latchkey help credential git']);
+  const helper = (name: string, description: string, ...examples: string[]): Command => {
+    const command = credential
+      .command(name)
+      .description(description)
+      .option('--host <host>', 'a host to sign in to, with its port; can be repeated', repeated)
+      .option('--scope <scope>', 'what tokens for these hosts allow; can be repeated', repeated)
+      .option('--resource <uri>', 'the only service that accepts these tokens');
+    withExamples(command, examples);
+    return command;
+  };
+  helper(
+    'git',
+    'sign git in',
+    "git config --global credential.helper '!latchkey credential git --host git.example --scope code:write'",
+  )
+    .argument('<operation>', 'get, store or erase: git appends it')
+    .action((operation: string, options, command) =>
+      runCommand(command, async (ctx) =>
+        (await import('./commands/credential-git.ts')).gitCredential(ctx, operation, options),
+      ),
+    );
+  helper(
+    'docker',
+    'sign docker in',
+    'latchkey credential docker --host registry.example --scope images:pull "$@"',
+  )
+    .addArgument(new Argument('<operation>', 'docker appends it').choices(['get', 'store', 'erase', 'list']))
+    .action((operation: DockerOperation, options, command) =>
+      runCommand(command, async (ctx) =>
+        (await import('./commands/credential-docker.ts')).dockerCredential(ctx, operation, options),
+      ),
+    );
+  helper('kubernetes', 'sign kubectl in', 'latchkey credential kubernetes --scope cluster:admin').action(
+    (options, command) =>
+      runCommand(command, async (ctx) =>
+        (await import('./commands/credential-kubernetes.ts')).kubernetesCredential(ctx, options),
+      ),
+  );
 }
 
 function addStoredLoginCommands(program: Command, runCommand: RunCommand): void {

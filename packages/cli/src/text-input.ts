@@ -32,16 +32,29 @@ export interface TextSource extends AsyncIterable<Uint8Array | string> {
  * @throws {LatchkeyError} `aborted`
  */
 export async function readLine(input: TextSource, maxLength: number, signal: AbortSignal): Promise<string> {
+  const line = /\S[^\n]*\n/;
+  const text = await readUntil(input, line, maxLength, signal);
+  return (line.exec(text)?.[0] ?? text).trim();
+}
+
+/**
+ * The input until `end` matches, or to its end. May be longer than that, and is cut off somewhere after `maxLength`.
+ * @throws {LatchkeyError} `aborted`
+ */
+export async function readUntil(
+  input: TextSource,
+  end: RegExp | undefined,
+  maxLength: number,
+  signal: AbortSignal,
+): Promise<string> {
   const read = async () => {
     const decoder = new TextDecoder();
     let text = '';
     for await (const chunk of input) {
       text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-      const line = /\S[^\n]*\n/.exec(text);
-      if (line) return line[0].trim();
-      if (text.length > maxLength) break;
+      if (end?.test(text) || text.length > maxLength) break;
     }
-    return text.trim();
+    return text;
   };
   return unlessAborted(read(), signal);
 }

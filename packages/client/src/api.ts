@@ -86,8 +86,11 @@ export function createApi({
 
   const send: Api['send'] = (path, init, limit = timeoutMilliseconds) =>
     within(limit, init.signal ?? undefined, origin, async (signal) => {
+      const headers = new Headers(init.headers);
+      if (userAgent !== undefined) headers.set('User-Agent', userAgent);
       const response = await fetch(origin + path, {
         ...init,
+        headers,
         credentials,
         redirect: 'manual',
         signal,
@@ -104,7 +107,6 @@ export function createApi({
       method: method.toUpperCase(),
       headers: {
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...(userAgent === undefined ? {} : { 'User-Agent': userAgent }),
         ...(user === undefined ? {} : { [userHeader]: user }),
         ...(accessToken === undefined ? {} : { Authorization: `Bearer ${accessToken}` }),
         ...headers,

@@ -6,8 +6,9 @@ import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, UsageError } from '../exit.ts';
 import { allPages, moreLines } from '../pages.ts';
+import { type RequestedAccess, requestedAccess } from '../requested-access.ts';
 import { listing, localTime } from '../text.ts';
-import { parseDuration, requireLength, requireText } from '../text-input.ts';
+import { parseDuration, requireText } from '../text-input.ts';
 
 export interface NewKeyOptions {
   readonly name: string;
@@ -46,11 +47,9 @@ export async function listKeys(ctx: Context): Promise<void> {
   );
 }
 
-interface NewKey {
+interface NewKey extends RequestedAccess {
   readonly name: string;
-  readonly scope: string;
   readonly expires_in: number;
-  readonly resource?: string;
 }
 
 /**
@@ -70,17 +69,12 @@ export async function createKey(ctx: Context, options: NewKeyOptions): Promise<v
 /** @throws {UsageError} */
 function checkedKey({ name, scope, resource, expires }: NewKeyOptions): NewKey {
   requireText('A name', name, fieldLimits.keyName);
-  const names = scope.flatMap((text) => text.split(/\s+/)).filter((text) => text !== '');
-  if (names.length === 0) throw new UsageError('A scope cannot be empty.');
-  const scopeText = [...new Set(names)].join(' ');
-  requireLength('A scope', scopeText, fieldLimits.scope);
-  requireLength('A resource', resource, fieldLimits.resource);
-  if (resource === '') throw new UsageError('A resource cannot be empty.');
+  const access = requestedAccess(scope, resource);
   const expires_in = parseDuration('--expires', expires);
   if (expires_in < fieldLimits.keyMinSeconds || expires_in > fieldLimits.keyMaxSeconds) {
     throw new UsageError('A key can expire in 1 hour to 365 days.');
   }
-  return { name, scope: scopeText, expires_in, ...(resource === undefined ? {} : { resource }) };
+  return { name, expires_in, ...access };
 }
 
 async function openAccountPage(

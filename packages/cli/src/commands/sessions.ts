@@ -8,16 +8,16 @@ import { nextLogin, nextLoginLines } from '../next-login.ts';
 import { allPages, moreLines } from '../pages.ts';
 import { listing, localTime } from '../text.ts';
 
-/** `latchkey sessions`: the user's sessions, newest first. */
+/** `latchkey sessions`: the user's sessions, newest first, each with its runs below it. */
 export async function listSessions(ctx: Context): Promise<void> {
   const { session } = await connect(ctx);
   const { entries, next_cursor } = await allSessions(session, ctx.signal);
   ctx.output.result({ sessions: entries, next_cursor }, (columns) => [
     ...listing(
       ['ID', 'DEVICE', 'METHOD', 'ADDRESS', 'CREATED', 'LAST USED'],
-      entries.map((listed) => [
+      nested(entries).map(({ depth, listed }) => [
         listed.id,
-        deviceOf(listed),
+        depth === 0 ? deviceOf(listed) : `${'  '.repeat(depth - 1)}└ ${deviceOf(listed)}`,
         listed.method.replaceAll('_', ' '),
         listed.ip_address ?? '-',
         localTime(listed.created_at),
@@ -68,6 +68,27 @@ const allSessions = (session: Session, signal: AbortSignal) =>
     return { entries: page.sessions, next_cursor: page.next_cursor };
   });
 
+interface Nested {
+  readonly depth: number;
+  readonly listed: ListedSession;
+}
+
+/** Every run below what it is within. A run within a key, which is not a session, stays where it is. */
+function nested(entries: readonly ListedSession[]): Nested[] {
+  const ids = new Set(entries.map(({ id }) => id));
+  const parentOf = ({ within: [parent = ''] = [] }: ListedSession) => (ids.has(parent) ? parent : undefined);
+  const children = Map.groupBy(entries, parentOf);
+  const below = (parent: string | undefined, depth: number): Nested[] =>
+    (children.get(parent) ?? []).flatMap((listed) => [{ depth, listed }, ...below(listed.id, depth + 1)]);
+  return below(undefined, 0);
+}
+
 /** The names that the program and the device gave themselves, or else the kind of session. */
-const deviceOf = ({ kind, client_name, device_name }: ListedSession): string =>
-  [client_name, device_name].filter((name) => name !== null).join(' on ') || kind;
+function deviceOf({ kind, client_name, device_name, scope, within: [parent] = [] }: ListedSession): string {
+  if (kind !== 'run') {
+    return [client_name, device_name].filter((name) => name !== null).join(' on ') || kind;
+  }
+  const service = client_name === null ? '' : ` by ${client_name}`;
+  const key = parent?.startsWith('key_') ? ` within ${parent}` : '';
+  return `run${service}${key}: ${scope}`;
+}

@@ -1,0 +1,83 @@
+// What the credential helpers have in common: whom they answer, and with which token.
+
+import { exchangeToken } from '@latchkey/client/token-exchange';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { Connection } from './connection.ts';
+import type { Context } from './context.ts';
+import { isNamed, requireHosts } from './credential-hosts.ts';
+import { UsageError } from './exit.ts';
+import { type RequestedAccess, requestedAccess } from './requested-access.ts';
+import { readUntil } from './text-input.ts';
+import { type DatedToken, ownToken } from './tokens.ts';
+
+export interface HelperOptions {
+  readonly host?: readonly string[];
+  readonly scope?: readonly string[];
+  readonly resource?: string;
+}
+
+/** Checked options. */
+export interface Helper {
+  readonly hosts: readonly string[];
+  /** What tokens for these hosts allow. Undefined if none is named. */
+  readonly access: RequestedAccess | undefined;
+}
+
+/** The user name beside a token, which services ignore. It must not tell them who the user is. */
+export const username = 'oauth2';
+
+/** @throws {UsageError} */
+export function checkedHelper({ output }: Context, { host = [], scope, resource }: HelperOptions): Helper {
+  if (output.json) {
+    throw new UsageError('A credential helper answers in the format of its program.', 'Leave out --json.');
+  }
+  requireHosts(host);
+  if (scope !== undefined) return { hosts: host, access: requestedAccess(scope, resource) };
+  if (host.length > 0) throw scopeMissing('--host');
+  if (resource !== undefined) throw scopeMissing('--resource');
+  return { hosts: host, access: undefined };
+}
+
+const scopeMissing = (option: string) =>
+  new UsageError(
+    `${option} needs a --scope: other services only get a token that is limited to one.`,
+    'Add --scope with what the service needs.',
+  );
+
+/**
+ * The request of a program, from standard input.
+ * @param end where it ends, if not at the end of the input
+ * @throws {UsageError} in a terminal, which would have to type it
+ */
+export function readRequest({ stdin, signal }: Context, end?: RegExp): Promise<string> {
+  if (stdin.isTTY) {
+    throw new UsageError('A credential helper is run by its program, which sends it a request.');
+  }
+  return readUntil(stdin, end, fieldLimits.bodyBytes, signal);
+}
+
+/** A token for the first of these origins that may have one. Undefined if none may. */
+export async function tokenFor(
+  ctx: Context,
+  connection: Connection,
+  { hosts, access }: Helper,
+  origins: readonly URL[],
+): Promise<DatedToken | undefined> {
+  // A server that is named gets only what it is named for, even if it is the own one.
+  if (access && origins.some((origin) => isNamed(origin, hosts))) {
+    return narrowToken(ctx, connection, access);
+  }
+  if (origins.some(({ origin }) => origin === connection.server)) return ownToken(connection, ctx.signal);
+  return undefined;
+}
+
+/** A token that allows no more than this. */
+export async function narrowToken(
+  { signal }: Context,
+  { api, session }: Connection,
+  access: RequestedAccess,
+): Promise<DatedToken> {
+  const requestedAt = Date.now();
+  const { access_token, expires_in } = await exchangeToken({ api, session, ...access, signal });
+  return { token: access_token, expiresAt: requestedAt + expires_in * 1000 };
+}

@@ -1,0 +1,105 @@
+// The credential helpers, run by the real programs.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Home, newHome, runIn, storeLogin, storeOf } from '../support/cli.ts';
+import { apiAt } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let home: Home;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
+  home = newHome({ LATCHKEY_SERVER: service.url, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1' });
+  await storeLogin(home, service.url, 'ada@helpers.example');
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const profileStatus = (accessToken: string): Promise<unknown> =>
+  apiAt(service.url)
+    .call('getProfile', { accessToken })
+    .then(
+      ({ email }) => email ?? 'no address',
+      (error) => error.code,
+    );
+
+test('git gets the token of the login for its own server, a limited one for a named host, and none for others', async () => {
+  const helper = '!latchkey credential git --host git.example --scope profile';
+  const fill = async (url: string) => {
+    const command = `echo url=${url} | git -c credential.helper= -c credential.helper="${helper}" credential fill`;
+    const { code, stdout } = await runIn(home, ['bash', '-c', command]);
+    return { code, password: /^password=(.*)$/m.exec(stdout)?.[1] ?? '' };
+  };
+  const own = await fill(service.url);
+  expect(own.code).toBe(0);
+  expect(own.password).toBe(
+    await storeOf(home, service.url)
+      .read()
+      .then((login) => login?.access_token ?? ''),
+  );
+  const named = await fill('https://git.example/a/b.git');
+  expect(named.code).toBe(0);
+  expect(await profileStatus(named.password)).toBe('no address');
+  for (const url of [
+    'https://other.example/a.git',
+    'https://git.example:8443/a.git',
+    'http://git.example/',
+  ]) {
+    expect(await fill(url)).toEqual({ code: 128, password: '' });
+  }
+});
+
+/** A cluster that records what it is sent. Kubernetes asks no helper for plain http. */
+async function startCluster(home: Home) {
+  const [key, cert] = [join(home.path, 'key.pem'), join(home.path, 'cert.pem')];
+  const options = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost';
+  await runIn(home, ['openssl', 'req', ...options.split(' '), '-keyout', key, '-out', cert]);
+  const tokens: (string | undefined)[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    tls: { key: await Bun.file(key).text(), cert: await Bun.file(cert).text() },
+    fetch: (request) => {
+      tokens.push(request.headers.get('Authorization')?.replace('Bearer ', ''));
+      return Response.json({ kind: 'Status' });
+    },
+  });
+  return { host: `127.0.0.1:${server.port}`, tokens, stop: () => server.stop(true) };
+}
+
+const canRunKubernetes = Bun.which('kubectl') && Bun.which('openssl');
+
+test.skipIf(!canRunKubernetes)('kubectl sends a limited token to the cluster that is named', async () => {
+  const cluster = await startCluster(home);
+  const config = join(home.path, 'kubeconfig');
+  const get = (named: string) => {
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'latchkey',
+      args: ['credential', 'kubernetes', '--host', named, '--scope', 'profile'],
+      interactiveMode: 'Never',
+      provideClusterInfo: true,
+    };
+    const server = { server: `https://${cluster.host}`, 'insecure-skip-tls-verify': true };
+    const kubeconfig = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'test',
+      clusters: [{ name: 'test', cluster: server }],
+      users: [{ name: 'ada', user: { exec } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', user: 'ada' } }],
+    };
+    writeFileSync(config, JSON.stringify(kubeconfig), { mode: 0o600 });
+    return runIn(home, ['kubectl', '--kubeconfig', config, 'get', '--raw', '/version']);
+  };
+  expect((await get('other.example')).code).not.toBe(0);
+  expect(cluster.tokens).toEqual([]);
+  expect((await get(cluster.host)).code).toBe(0);
+  await cluster.stop();
+  expect(await profileStatus(cluster.tokens[0] ?? '')).toBe('no address');
+});
