@@ -78,6 +78,7 @@ test('a click on a window without the focus approves nothing, so that a double c
   const device = await startDevice();
   await page.goto(device.verification_uri_complete);
   await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  await page.locator('#approve').scrollIntoViewIfNeeded();
   const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator('#approve').boundingBox()) ?? {};
   await page.mouse.click(x + width / 2, y + height / 2);
   // The click was ignored, but started the timer after which a click counts.

@@ -6,16 +6,21 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import {
+  decide,
   deviceLogin,
   expireAccessToken,
   type Home,
   latchkey,
+  listener,
   loginAs,
   newHome,
   program,
   runIn,
   storeLogin,
+  userCodeIn,
 } from '../support/cli.ts';
 import { apiAt, loginByMail, request } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -109,6 +114,40 @@ test('logins of several people at once are all kept', async () => {
     expect((await latchkey(home, 'whoami', '--account', email)).stdout).toContain(email);
   }
   expect(await accountsOf(home)).toHaveLength(3);
+});
+
+test('a login that is killed before it knows whose it is can be used, and none is lost', async () => {
+  let child: ReturnType<typeof spawn> | undefined;
+  const proxy = listener(async (asked) => {
+    const { pathname } = new URL(asked.url);
+    if (child && pathname.endsWith('/me')) child.kill('SIGKILL');
+    const body = asked.method === 'POST' ? await asked.text() : null;
+    return fetch(service.url + pathname, { method: asked.method, headers: asked.headers, body });
+  });
+  const home = newHome({ LATCHKEY_SERVER: proxy.url });
+  for (const email of ['ada@killed.example', 'bea@killed.example']) {
+    child = spawn([program, 'login'], { cwd: home.path, env: home.env, stdout: 'ignore', stderr: 'pipe' });
+    endAtExit(child.pid);
+    let text = '';
+    let decided: Promise<void> | undefined;
+    for await (const chunk of child.stderr as ReadableStream<Uint8Array>) {
+      text += new TextDecoder().decode(chunk);
+      const code = userCodeIn(text);
+      if (code) decided ??= decide(service.url, code, email);
+    }
+    await decided;
+    await child.exited;
+    hasEnded(child.pid);
+    child = undefined;
+  }
+  expect(await accountsOf(home)).toEqual([
+    expect.stringMatching(/^login-[0-9a-f]{8}\*$/),
+    expect.stringMatching(/^login-[0-9a-f]{8}$/),
+  ]);
+  expect((await latchkey(home, 'whoami')).stdout).toContain('ada@killed.example');
+  const [, second] = await accountsOf(home);
+  expect((await latchkey(home, 'whoami', '--account', second)).stdout).toContain('bea@killed.example');
+  await proxy.stop();
 });
 
 describe('credentials of version 1', () => {

@@ -60,6 +60,12 @@ const code:
   | 'unsupported_grant_type'
   | 'invalid_scope'
   | 'invalid_target'
+  | 'invalid_authorization_details'
+  | 'invalid_client'
+  | 'unauthorized_client'
+  | 'origin_not_allowed'
+  | 'precondition_failed'
+  | 'conflict'
   | 'rate_limited'
   | 'server_error'
   | 'temporarily_unavailable' = pending.error.error;
@@ -69,7 +75,7 @@ const redeemed = await anyone.POST('/api/v1/auth/token', {
   body: { device_code },
   params: { header: { 'Idempotency-Key': 'a key' } },
 });
-must(redeemed.data?.token_type === 'Bearer', 'not redeemed');
+must(redeemed.data?.token_type === 'Bearer' && redeemed.data.refresh_token !== undefined, 'not redeemed');
 
 const deviceByForm = await startDevice(asForm);
 await deviceByForm.approve();
@@ -80,7 +86,7 @@ const redeemedByForm = await anyone.POST('/api/v1/auth/token', {
   },
   headers: asForm,
 });
-must(redeemedByForm.data !== undefined, 'not redeemed by form');
+must(redeemedByForm.data?.refresh_token !== undefined, 'not redeemed by form');
 
 // Refreshing with JSON and with a form.
 const { refresh_token } = redeemed.data;

@@ -47,11 +47,11 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['mail'],
   ],
   'security-log': [['events', 'feed'], ['notices']],
-  services: [['service-keys'], ['scopes']],
+  services: [['service-keys'], ['scopes', 'service-tokens']],
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['device', 'magic-links', 'passkeys']],
-  programs: [['access-keys', 'taken-over']],
+  programs: [['access-keys', 'runs', 'taken-over']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],
   'app.ts': [['']],
@@ -95,6 +95,7 @@ const tableOwners: Readonly<Record<string, string>> = {
   spent_challenges: 'sign-in/passkeys',
   service_keys: 'services/service-keys',
   declarations: 'services/service-keys',
+  service_tokens: 'services/service-tokens',
   signing_keys: 'trust/signing-keys',
 };
 

@@ -13,6 +13,7 @@ import { mailboxTransport } from '../../packages/server/src/platform/mail/transp
 import { startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
 import { revokeService } from '../../packages/server/src/services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../packages/server/src/sessions/sessions.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data/personal-data.ts';
 import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support/account-scene.ts';
@@ -370,7 +371,7 @@ const others: Record<string, Operation> = {
       const former = await declareService(node.ctx, { scopes });
       await sql`UPDATE sessions SET scope = ${scopes[0]!.name} WHERE id = ${key.id} AND scope IS NULL`;
       return operator(async () => {
-        await revokeService(node.ctx, former.id);
+        await revokeService(node.ctx, former.id, endRunsOfService);
         await declareService(node.ctx, { scopes });
       });
     },

@@ -4,7 +4,7 @@
 import { describe } from 'bun:test';
 import { join } from 'node:path';
 import { type Api, createApi } from '@latchkey/client/api';
-import { startDeviceLogin } from '@latchkey/client/device-login';
+import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/device-login';
 import type { ServiceRight } from '@latchkey/contract/services';
 import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
@@ -67,7 +67,11 @@ export interface Tokens {
   readonly refresh_token: string;
   readonly expires_in: number;
   readonly token_type: string;
+  readonly scope?: string | undefined;
 }
+
+/** What the tokens of a device may do. */
+type DeviceAccess = Pick<DeviceLoginOptions, 'scope' | 'resource'>;
 
 export interface TestApp {
   readonly app: App;
@@ -92,7 +96,7 @@ export interface TestApp {
   /** Signs in by mail. */
   login(email?: string): Promise<Tokens>;
   /** Signs a program in by the device flow. `approver`: the tokens of a recent sign-in in a browser. */
-  deviceLogin(approver: Tokens): Promise<Tokens>;
+  deviceLogin(approver: Tokens, access?: DeviceAccess): Promise<Tokens>;
   /** The `Authorization` header of a service with a new service key and these rights. */
   serviceAuthorization(...rights: ServiceRight[]): Promise<string>;
   sweep(): Promise<number>;
@@ -245,8 +249,9 @@ export async function openApp(
     return tokenSet.parse(await api.call('verifyMagicLink', { body: { token: mail?.token ?? '' } }));
   };
 
-  const deviceLogin: TestApp['deviceLogin'] = async (approver) => {
-    const started = await startDeviceLogin(api, { clock: { now: ctx.clock, sleep: async () => {} } });
+  const deviceLogin: TestApp['deviceLogin'] = async (approver, access = {}) => {
+    const clock = { now: ctx.clock, sleep: async () => {} };
+    const started = await startDeviceLogin(api, { clock, ...access });
     const body = { user_code: started.userCode };
     await api.call('approveDevice', { accessToken: approver.access_token, body });
     return started.tokens();

@@ -10,6 +10,10 @@ export interface DeviceLoginOptions {
   /** Both names are shown to the person who approves, marked as unverified. At most 100 characters each. */
   readonly clientName?: string;
   readonly deviceName?: string;
+  /** What the tokens may do: names separated by spaces. Default: everything the person may do. */
+  readonly scope?: string;
+  /** The URI of the only service that accepts the tokens. */
+  readonly resource?: string;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
@@ -70,11 +74,13 @@ const lifetimesToWait = 2;
 
 /** Starts a device login: show its code and link, then wait for its tokens. @see RFC 8628 */
 export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {}): Promise<DeviceLogin> {
-  const { clientName, deviceName, clock = systemClock, signal } = options;
+  const { clientName, deviceName, scope, resource, clock = systemClock, signal } = options;
   const response = await api.call('startDeviceAuthorization', {
     body: {
       ...(clientName === undefined ? {} : { client_name: clientName }),
       ...(deviceName === undefined ? {} : { device_name: deviceName }),
+      ...(scope === undefined ? {} : { scope }),
+      ...(resource === undefined ? {} : { resource }),
     },
     signal,
   });

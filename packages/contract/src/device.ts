@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldLimits } from './field-limits.ts';
-import { opaque, time, token, visibleText } from './fields.ts';
+import { opaque, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const clientText = visibleText(fieldLimits.clientText).optional();
@@ -26,8 +26,6 @@ export const deviceAuthorization = z
   })
   .meta({ id: 'DeviceAuthorization', description: 'RFC 8628 section 3.2' });
 
-export const deviceTokenRequest = z.object({ device_code: token });
-
 export const userCodeRequest = z.object({ user_code: opaque(fieldLimits.userCode) });
 
 export const pendingDevice = z
@@ -41,8 +39,12 @@ export const pendingDevice = z
     expires_in: z.int(),
     same_network: z.boolean(),
     scope: z.string().meta({ description: 'What the device asks to do. `*` is everything the user may do.' }),
-    scopes: z.array(describedScope).meta({ description: 'The scopes in words. Empty if the scope is `*`.' }),
+    scopes: z.array(describedScope).meta({ description: 'The scopes in words.' }),
     resource: z.string().nullable().meta({ description: 'The only service that would accept the tokens.' }),
+    resource_service: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name of the service that declares the resource.' }),
     session_id: z.string().nullable().meta({
       description:
         'The id of the session that an approval will start, once the device collects its tokens. Null if the device started with an earlier release of the service.',

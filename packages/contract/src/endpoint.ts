@@ -49,6 +49,12 @@ export interface Endpoint {
   readonly createdStatus?: 201;
   /** The success status for a form, if it differs from `status`. */
   readonly formStatus?: 200;
+  /** The response to a form, if it can differ from `response`. */
+  readonly formResponse?: z.ZodType;
+  /** Some requests need a service key besides or instead of what is in the body. */
+  readonly takesServiceKey?: true;
+  /** As a form, the user's credential may take the place of a token in the body. */
+  readonly takesCredential?: true;
   /** The response carries an ETag. */
   readonly etag?: true;
   readonly response?: z.ZodType;

@@ -13,6 +13,8 @@ export const eventTypes = [
   'passkey_clone_suspected',
   'key_created',
   'key_removed',
+  'run_started',
+  'run_ended',
   'refresh_race',
   'refresh_retry',
   'refresh_retry_elsewhere',

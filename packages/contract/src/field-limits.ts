@@ -27,6 +27,15 @@ export const fieldLimits = {
   keys: 50,
   keyMinSeconds: 3600,
   keyMaxSeconds: 31_536_000,
+  /** How many sessions and keys a run can be within. */
+  runDepth: 3,
+  /** Active runs directly within one session or key. One more is a `conflict`. */
+  runsWithin: 1_000,
+  /** Active runs at any depth below one login or key. One more is a `conflict`. */
+  runsBelow: 20_000,
+  runMinSeconds: 60,
+  runMaxSeconds: 3_600,
+  runDefaultSeconds: 900,
   /** Letters and digits; hyphens do not count. */
   organizationSlug: 39,
   organizationName: 100,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { authorizationDetails } from './authorization-details.ts';
 import { fieldLimits } from './field-limits.ts';
 import { nextCursor, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
-import { authorizationDetails } from './services.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
 

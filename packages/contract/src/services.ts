@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { authorizationDetails } from './authorization-details.ts';
 import { fieldLimits } from './field-limits.ts';
 import { opaque, text } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
@@ -13,17 +14,18 @@ export const introspectionRequest = z.object({
   token_type_hint: text(100).optional(),
 });
 
-/** What a token allows in detail, in terms of the services that read it. @see RFC 9396 section 2 */
-export const authorizationDetails = z
-  .array(z.looseObject({ type: z.string() }))
-  .meta({ id: 'AuthorizationDetails', description: 'RFC 9396 section 2' });
-export type AuthorizationDetails = z.infer<typeof authorizationDetails>;
-
 /** What a service key may do besides introspecting tokens. */
 export const serviceRights = ['delegate', 'feed', 'organizations', 'users'] as const;
 export type ServiceRight = (typeof serviceRights)[number];
 
 const seconds = (description: string) => z.int().meta({ description });
+
+/** Runs are at most three deep, so three services can act in turn. The one that acts now is outermost. */
+const firstActor = z.object({ sub: z.string() });
+const secondActor = z.object({ sub: z.string(), act: firstActor.optional() });
+const actor = z
+  .object({ sub: z.string(), act: secondActor.optional() })
+  .meta({ id: 'Actor', description: 'RFC 8693 section 4.1' });
 
 /**
  * What a service learns about an active token. Check `token_use`: a service must accept access tokens only. A refresh
@@ -58,14 +60,30 @@ export const activeToken = z
       .optional()
       .meta({ description: 'The user belongs to more organizations than listed.' }),
     authorization_details: authorizationDetails.optional(),
+    act: actor.optional().meta({
+      description:
+        'The service that acts for the user (RFC 8693 section 4.1), with the one that acted before it inside. Only present for runs of services.',
+    }),
+    within: z.array(z.string()).optional().meta({
+      description:
+        'The ids of the sessions and the key that a run is within, nearest first. It ends with each of them.',
+    }),
     iss: z.string(),
-    sub: z.string().meta({ description: 'The user id.' }),
-    sid: z.string().meta({ description: 'The id of the session or key.' }),
+    sub: z
+      .string()
+      .meta({ description: 'The user id, or the service id of a service that acts for no user.' }),
+    sid: z
+      .string()
+      .optional()
+      .meta({ description: 'The id of the session or key. A service that acts for no user has none.' }),
     exp: seconds('When the token expires, in seconds since 1970.'),
     iat: seconds('When the token was issued, in seconds since 1970.'),
-    session_kind: z.enum([...sessionKinds, 'key']),
+    session_kind: z
+      .enum([...sessionKinds, 'key'])
+      .optional()
+      .meta({ description: 'Omitted together with sid.' }),
     auth_time: seconds(
-      'When the user signed in, in seconds since 1970. Omitted for device sessions and keys, which never count as recent.',
+      'When the user signed in, in seconds since 1970. Omitted for device sessions, keys and runs, which never count as recent.',
     ).optional(),
     amr: z
       .array(z.string())
@@ -91,6 +109,9 @@ export const serverMetadata = z
     revocation_endpoint: z.url(),
     introspection_endpoint: z.url(),
     jwks_uri: z.url(),
+    scopes_supported: z
+      .array(z.string())
+      .meta({ description: 'The scopes of Latchkey itself and those that services declare.' }),
     grant_types_supported: z.array(z.string()),
     response_types_supported: z.array(z.string()),
     token_endpoint_auth_methods_supported: z.array(z.string()),

@@ -1,15 +1,21 @@
 import { z } from 'zod';
+import { authorizationDetails } from './authorization-details.ts';
 import { nextCursor, time } from './fields.ts';
 
-export const sessionKinds = ['browser', 'device'] as const;
+export const loginKinds = ['browser', 'device'] as const;
 export const loginMethods = ['device_code', 'magic_link', 'email_code', 'passkey'] as const;
+
+/** A run is a session within another session or a key, made by token exchange. */
+export const sessionKinds = [...loginKinds, 'run'] as const;
 
 export const session = z
   .object({
     id: z.string(),
     kind: z.enum(sessionKinds),
-    method: z.enum(loginMethods),
-    client_name: z.string().nullable(),
+    method: z.enum([...loginMethods, 'token_exchange']),
+    client_name: z.string().nullable().meta({
+      description: 'Of a device, as it provided it. Of a run, the service that acts in it, if any.',
+    }),
     device_name: z.string().nullable(),
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
@@ -21,6 +27,11 @@ export const session = z
       .string()
       .nullable()
       .meta({ description: 'The only service that accepts its tokens, if any.' }),
+    within: z.array(z.string()).optional().meta({
+      description:
+        'For a run, the ids of the sessions and the key that it is within, nearest first. It ends with each of them.',
+    }),
+    authorization_details: authorizationDetails.optional(),
   })
   .meta({ id: 'Session', description: "One of the user's sessions." });
 export type Session = z.infer<typeof session>;

@@ -35,6 +35,7 @@ import { sweepOutbox } from './platform/mail/outbox-store.ts';
 import { sweepRateLimits } from './platform/rate-limits/store.ts';
 import { knownBrowserTtlSeconds } from './platform/values/lifetimes.ts';
 import { accessKeyRoutes } from './programs/access-keys/routes.ts';
+import { tokenExchangeGrant } from './programs/runs/routes.ts';
 import { sweepEvents } from './security-log/events/events.ts';
 import { eventRoutes } from './security-log/events/routes.ts';
 import { sweepFeedEvents } from './security-log/feed/store.ts';
@@ -43,9 +44,12 @@ import { noticeTtlSeconds } from './security-log/notices/notices.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
 import { scopeRoutes } from './services/scopes/routes.ts';
 import { authenticateService, requireRight } from './services/service-keys/authentication.ts';
+import { clientCredentialsGrant } from './services/service-tokens/routes.ts';
+import { sweepServiceTokens } from './services/service-tokens/store.ts';
 import { authenticate, missingCredential, readCredential } from './sessions/authentication.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
+import { sweepRuns } from './sessions/runs/store.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { withdrawApproval } from './sign-in/device/device.ts';
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
@@ -98,6 +102,8 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
     },
     sweepSessions,
   ),
+  sweepAfter({ before: dayMs }, sweepRuns),
+  sweepAfter({ before: hourMs }, sweepServiceTokens),
   sweepAfter({ before: hourMs }, sweepAuthorizations),
   sweepAfter({ before: dayMs }, sweepMagicLinks),
   sweepAfter({ before: clockDifferenceMs }, sweepSpentChallenges),
@@ -132,7 +138,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
     requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
   });
-  deviceRoutes(api, ctx, openHeldPolls(ctx), [refreshGrant]);
+  deviceRoutes(api, ctx, openHeldPolls(ctx), [refreshGrant, tokenExchangeGrant, clientCredentialsGrant]);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx, { revokeAllSessions, withdrawApproval });

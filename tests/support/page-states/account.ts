@@ -56,6 +56,21 @@ export const accountStates = (url: string): PageState[] => [
     },
   },
   {
+    name: 'account-narrow-sessions',
+    open: async (page) => {
+      const email = 'narrow@example.com';
+      const { access_token: accessToken } = await loginByMail(url, email);
+      const tickets = { scope: 'tickets:read tickets:write', resource: 'https://tickets.example/api' };
+      for (const access of [{ scope: 'openid' }, { scope: 'profile email organizations' }, tickets]) {
+        const { user_code, device_code } = await startDevice(url, { device_name: 'laptop', ...access });
+        await apiAt(url).call('approveDevice', { accessToken, body: { user_code } });
+        await apiAt(url).call('redeemDeviceCode', { body: { device_code } });
+      }
+      await seeAccount(page, url, email);
+      await page.getByText('Read the tickets of your organizations (Tickets)').waitFor();
+    },
+  },
+  {
     name: 'account-asking',
     open: async (page) => {
       await seeAccount(page, url, 'new@example.com');

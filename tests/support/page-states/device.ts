@@ -1,9 +1,22 @@
 // The device page.
 
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { request } from '../http.ts';
 import { headed, pressed, signIn, startDevice } from '../people.ts';
 import { longName, type PageState, rightToLeft } from './page-state.ts';
+
+const longUri = `https://tickets.example/${'resource/'.repeat(20)}`;
+
+/** As many as one request can have. */
+const manyScopes = Array.from({ length: fieldLimits.scopes }, (_, index) => ({
+  name: `things:do-${index}`,
+  description:
+    index % 4 === 0
+      ? `${rightToLeft} ${index}`
+      : `Do thing ${index} in each of your ${'very '.repeat(index)}long projects`,
+  service: index % 3 === 0 ? longName : 'Tickets',
+}));
 
 export const deviceStates = (url: string): PageState[] => {
   const openPending = async (page: Page, names: object) => {
@@ -56,6 +69,33 @@ export const deviceStates = (url: string): PageState[] => {
           client_name: rightToLeft,
           device_name: longName,
         });
+      },
+    },
+    {
+      name: 'device-pending-narrow',
+      open: async (page) => {
+        const access = { scope: 'openid email tickets:read', resource: 'https://tickets.example/api' };
+        await openPending(page, { ...plain, ...access });
+        await page.getByText('Read the tickets of your organizations').waitFor();
+      },
+    },
+    {
+      name: 'device-pending-nothing',
+      open: async (page) => {
+        await openPending(page, { ...plain, scope: 'openid' });
+        await page.getByText('Nothing in your account').waitFor();
+      },
+    },
+    {
+      name: 'device-pending-many-scopes',
+      open: async (page) => {
+        await page.route('**/device/verify', async (route) => {
+          const answer = await route.fetch();
+          const json = { ...(await answer.json()), scopes: manyScopes, resource: longUri };
+          await route.fulfill({ response: answer, json: { ...json, resource_service: longName } });
+        });
+        await openPending(page, plain);
+        await page.getByText('Do thing 19').waitFor();
       },
     },
     {

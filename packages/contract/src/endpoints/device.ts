@@ -1,12 +1,12 @@
+import { z } from 'zod';
 import {
   deviceAuthorization,
   deviceAuthorizationRequest,
-  deviceTokenRequest,
   pendingDevice,
   userCodeRequest,
 } from '../device.ts';
 import { auth, define, repeatable } from '../endpoint.ts';
-import { grantForm, tokenSet } from '../tokens.ts';
+import { deviceTokenRequest, grantForm, issuedToken, tokenSet } from '../tokens.ts';
 
 export const deviceEndpoints = {
   startDeviceAuthorization: define({
@@ -30,8 +30,10 @@ export const deviceEndpoints = {
     path: `${auth}/token`,
     summary: 'Returns the tokens of a device sign-in once the user has approved it',
     notes:
-      'Poll at the interval returned when the sign-in was started; it counts from the response. With `Prefer: wait=25`, the response waits for the decision of the user. With a form-encoded body, this is the OAuth token endpoint.',
+      'Poll at the interval returned when the sign-in was started; it counts from the response. With `Prefer: wait=25`, the response waits for the decision of the user. With a form-encoded body, this is the OAuth token endpoint, which also refreshes tokens, makes runs (RFC 8693) and issues tokens to services that act for no user. A run is a session within another session or a key, for one piece of work. With a service key that may delegate, the service acts in it.',
     access: 'anyone',
+    takesServiceKey: true,
+    takesCredential: true,
     headers: {
       ...repeatable(60),
       Prefer:
@@ -41,6 +43,7 @@ export const deviceEndpoints = {
     form: grantForm,
     status: 200,
     response: tokenSet,
+    formResponse: z.union([tokenSet, issuedToken]),
     errors: [
       'invalid_request',
       'invalid_grant',
@@ -51,7 +54,11 @@ export const deviceEndpoints = {
       'unsupported_grant_type',
       'invalid_scope',
       'invalid_target',
+      'invalid_authorization_details',
+      'invalid_client',
+      'unauthorized_client',
       'account_disabled',
+      'conflict',
       'rate_limited',
     ],
   }),

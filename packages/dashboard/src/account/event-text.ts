@@ -40,6 +40,9 @@ const roles: Detail = { owner: 'an owner', admin: 'an admin', member: 'a member'
 /** The name in quotes, isolated so that right-to-left text doesn't reorder the words around it. */
 const named = ({ name }: Detail) => (name === undefined ? '' : ` “\u2068${untrustedText(name)}\u2069”`);
 
+/** The service that acts in a run, if one does. */
+const byService = ({ service_name: name }: Detail) => (name === undefined ? '' : ` of${named({ name })}`);
+
 const texts = {
   account_created: 'Account created',
   login: ({ kind, method = '' }) =>
@@ -55,6 +58,8 @@ const texts = {
     `Passkey${named(detail)} may have been copied; the sign-in was ${detail['login'] === 'refused' ? 'blocked' : 'allowed'}`,
   key_created: (detail) => `Key${named(detail)} created`,
   key_removed: (detail) => `Key${named(detail)} removed${keyEndings[detail['reason'] ?? ''] ?? ''}`,
+  run_started: (detail) => `Run started${byService(detail)}`,
+  run_ended: (detail) => `Run ended${byService(detail)}`,
   refresh_race: 'Two programs refreshed the same session at the same time',
   refresh_retry: 'Session refresh retried after a lost response',
   refresh_retry_elsewhere: ({ changed = '' }) =>

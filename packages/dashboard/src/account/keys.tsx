@@ -1,19 +1,19 @@
-import type { CreatedKey, Key, ScopeList } from '@latchkey/contract/keys';
+import type { CreatedKey, Key } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { listKeys, listScopes, type Problem, removeKey } from '../api.ts';
+import { listKeys, type Problem, removeKey } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { sentencesOf } from './key-request.ts';
+import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 const keys = signal<readonly Key[]>([]);
-const known = signal<ScopeList>({ scopes: [], resources: [] });
 /** The id of the key whose removal has to be confirmed. */
 const removing = signal<string | undefined>(undefined);
 const error = signal('');
@@ -21,12 +21,11 @@ const status = signal('');
 const busy = busyState();
 
 async function loadKeys(): Promise<Problem | undefined> {
-  const [list, scopes] = await Promise.all([listKeys(), listScopes()]);
-  const problem = [detectSignOut(list), detectSignOut(scopes)].find(({ ok }) => !ok);
-  if (problem && !problem.ok) return problem.problem;
-  if (list.ok) keys.value = list.value.keys;
-  if (scopes.ok) known.value = scopes.value;
-  return undefined;
+  const [list, problem] = await Promise.all([listKeys(), loadKnownScopes()]);
+  const checked = detectSignOut(list);
+  if (!checked.ok) return checked.problem;
+  keys.value = checked.value.keys;
+  return problem;
 }
 
 export const keysData = sectionData('keys', 'Your keys', loadKeys);
@@ -80,10 +79,6 @@ function RemoveQuestion({ item }: { item: Key }) {
   );
 }
 
-/** Where a key works: the name of its service, or the URI if no service declares it any more. */
-const placeOf = (resource: string): string =>
-  known.value.resources.find((one) => one.resource === resource)?.service ?? resource;
-
 function Item({ item }: { item: Key }) {
   const title = `key-${item.id}`;
   return (
@@ -94,7 +89,7 @@ function Item({ item }: { item: Key }) {
         </strong>{' '}
         {item.resource === null ? null : (
           <span class="badge">
-            Only <bdi>{escapeInvisible(placeOf(item.resource))}</bdi>
+            Only <bdi>{escapeInvisible(serviceOf(item.resource))}</bdi>
           </span>
         )}
       </p>

@@ -1,4 +1,5 @@
 import type { Session } from '@latchkey/contract/sessions';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
@@ -12,6 +13,8 @@ import { Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
+import { everything, sentencesOf } from './key-request.ts';
+import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 import { signInMethods } from './sign-in-methods.ts';
 
@@ -28,14 +31,20 @@ const isConfirmingEverywhere = signal(false);
 const initiallyShown = 10;
 const showsAll = signal(false);
 
-const kinds = { browser: 'Browser', device: 'Device' } satisfies Record<Session['kind'], string>;
+const kinds = { browser: 'Browser', device: 'Device', run: 'Run' } satisfies Record<Session['kind'], string>;
 
 async function loadSessions(): Promise<Problem | undefined> {
   const list = detectSignOut(await listSessions());
   if (!list.ok) return list.problem;
+  // Only a narrow session needs the sentences of scopes. If they can't be loaded, the list shows the names of scopes.
+  if (list.value.some(isNarrow)) await loadKnownScopes();
   sessions.value = list.value;
   return undefined;
 }
+
+/** Missing from the response of a node that runs an earlier release, whose sessions may do everything. */
+const isNarrow = ({ scope = everything, resource = null }: Session): boolean =>
+  scope !== everything || resource !== null;
 
 export const sessionsData = sectionData('sessions', 'Your sessions', loadSessions);
 
@@ -106,6 +115,10 @@ const endOtherSessions = () =>
     return undefined;
   });
 
+/** What a narrow session may do. */
+const accessOf = ({ scope }: Session): string =>
+  sentencesOf(scope, known.value).map(escapeInvisible).join(' · ') || 'Nothing in your account';
+
 function SessionItem({ session }: { session: Session }) {
   const title = `session-${session.id}`;
   return (
@@ -116,7 +129,13 @@ function SessionItem({ session }: { session: Session }) {
           {session.device_name === null ? null : <Untrusted text={session.device_name} />}{' '}
           {session.client_name === null ? null : <Untrusted text={session.client_name} />}{' '}
           {session.current ? <span class="badge">This session</span> : null}
+          {session.resource ? (
+            <span class="badge">
+              Only <bdi>{escapeInvisible(serviceOf(session.resource))}</bdi>
+            </span>
+          ) : null}
         </p>
+        {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
         <p class="quiet">
           Signed in {signInMethods[session.method]} on <Timestamp at={session.created_at} /> ·{' '}
           {session.ip_address ?? 'Unknown IP address'} · Last used <Timestamp at={session.last_used_at} />

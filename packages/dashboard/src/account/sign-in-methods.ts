@@ -6,4 +6,5 @@ export const signInMethods: Readonly<Record<Session['method'], string>> = {
   magic_link: 'with an email link',
   email_code: 'with an email code',
   passkey: 'with a passkey',
+  token_exchange: 'with a token of another session',
 };

@@ -17,6 +17,7 @@ import { type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { type Decision, recallDecision, saveDecision } from './decision.ts';
 import { DeviceDetails } from './device-details.tsx';
 import { Approved, Denied } from './outcome.tsx';
+import { RequestedAccess } from './requested-access.tsx';
 import { type ReviewTimer, reviewTimer } from './review-timer.ts';
 
 type Step =
@@ -245,6 +246,7 @@ function ReviewStep({ review }: { review: Review }) {
         <strong>Only approve if you started this sign-in yourself, just now.</strong> If someone sent you a
         code or a link to this page, approving would sign them in as you. If the codes don't match, deny.
       </p>
+      <RequestedAccess access={review.device} />
       <DeviceDetails device={review.device} expiresAt={review.expiresAt} />
       <ErrorMessage text={error.value} />
       <Choice review={review} />

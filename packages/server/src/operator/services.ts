@@ -14,6 +14,7 @@ import {
   type ServiceCredentials,
   setService,
 } from '../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../sessions/sessions.ts';
 import { followMs, rotateSigningKey } from '../trust/signing-keys/signing-keys.ts';
 import { shortTime, type Table, writeList } from './output.ts';
 
@@ -174,7 +175,7 @@ function addServiceKeyCommands(services: Command, run: Run): void {
     return `Ended the older secret of ${id}.`;
   });
   withId('revoke', 'revoke a service at once', async (ctx, id) => {
-    await revokeService(ctx, id);
+    await revokeService(ctx, id, endRunsOfService);
     return `Revoked ${id}.`;
   });
 }

@@ -32,7 +32,7 @@ export interface Context {
 export interface Caller {
   readonly sessionId: string;
   readonly userId: string;
-  readonly kind: 'browser' | 'device' | 'key';
+  readonly kind: 'browser' | 'device' | 'key' | 'run';
   /** Scope names separated by spaces, or `*` for everything the user may do. */
   readonly scope: string;
   /** The only service that accepts the credential, if any. */

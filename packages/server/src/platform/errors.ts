@@ -3,6 +3,7 @@ import { organizationSlugRule } from '@latchkey/contract/organizations';
 
 /** Why a credential, link, code or token was refused. */
 type RefusalDetail =
+  | 'another_service'
   | 'another_user'
   | 'client_gone'
   | 'disabled'
@@ -64,6 +65,8 @@ type RateLimitDetail =
   | 'passkey_challenges'
   | 'passkey_responses'
   | 'refreshes'
+  | 'runs'
+  | 'service_tokens'
   | 'user_codes_by_client'
   | 'user_codes_by_user';
 

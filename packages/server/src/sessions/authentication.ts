@@ -1,7 +1,8 @@
 import { everything } from '@latchkey/contract/scopes';
 import type { Caller, Context } from '../platform/context.ts';
 import { type HandleKind, handlePrefix, type ReadHandle, readHandle } from '../platform/crypto/handle.ts';
-import { AuthError, bearerChallenge, invalidCredential } from '../platform/errors.ts';
+import { AuthError, bearerChallenge, insufficientScope, invalidCredential } from '../platform/errors.ts';
+import { findServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { recordUse } from './last-use.ts';
 import { loggedStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
@@ -43,9 +44,13 @@ export function readCredential(
   return handle ? { type, kind, handle } : malformedCredential;
 }
 
+/** A token of a service that acts for itself is valid, but there is nothing here that it allows. */
+const refusalOf = async (ctx: Context, { subject }: ReadHandle): Promise<AuthError> =>
+  (await findServiceToken(ctx, subject)) ? insufficientScope(everything) : invalidCredential('unknown');
+
 /**
  * The caller with this credential. Every call reads the session, so a revocation takes effect as soon as it is committed.
- * @throws {AuthError} `invalid_token`
+ * @throws {AuthError} `invalid_token`; `insufficient_scope` for a service that acts for itself
  */
 export async function authenticate(ctx: Context, { type, kind, handle }: Credential): Promise<Caller> {
   const isCookie = type === 'cookie';
@@ -53,7 +58,7 @@ export async function authenticate(ctx: Context, { type, kind, handle }: Credent
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');
   const id = sessionIdOf(handle.subject, kind === 'accessKey' ? 'key_' : 'ses_');
   const [session] = await store.findSessionStatus(ctx.db.read, { id });
-  if (!session) throw invalidCredential('unknown');
+  if (!session) throw await refusalOf(ctx, handle);
   // The idle timeout ends cookies and refresh tokens. An access token or key stays valid until its own expiry.
   const endsAt = isCookie ? session.idle_expires_at : session.expires_at;
   const status = sessionStatus(session, now, endsAt);

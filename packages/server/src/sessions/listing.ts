@@ -3,6 +3,7 @@ import type { Session } from '@latchkey/contract/sessions';
 import type { Context } from '../platform/context.ts';
 import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
 import * as store from './store.ts';
+import { parseDetails, withinOf } from './tokens.ts';
 
 /** One page of a user's active sessions, newest first. `sessionId` is the current one, if the user asks. */
 export async function listSessions(
@@ -35,6 +36,13 @@ export async function listSessions(
     current: row.id === sessionId,
     scope: row.scope ?? everything,
     resource: row.resource,
+    ...(row.path === null ? {} : { within: withinOf(row.path) }),
+    ...detailsOf(row.authorization_details),
   }));
   return { sessions, next_cursor };
+}
+
+function detailsOf(stored: string | null): Pick<Session, 'authorization_details'> {
+  const details = parseDetails(stored);
+  return details === null ? {} : { authorization_details: details };
 }

@@ -177,6 +177,7 @@ describe('classifyReuse', () => {
     user_epoch: 0 as number | null,
     revoked_at: null as number | null,
     idle_expires_at: Number.MAX_SAFE_INTEGER,
+    path_ends_at: null as number | null,
   };
   const classify = (generation: number, key: string | null, ageMs: number, leeway = 10, changes = {}) =>
     classifyReuse(
@@ -221,6 +222,7 @@ describe('classifyReuse', () => {
     expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('ended');
     expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('ended');
     expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('ended');
+    expect(classify(1, null, 0, 10, { path_ends_at: rotatedAt })).toBe('ended');
     expect(classify(4, 'same', 0, 10, { user_epoch: null })).toBe('disabled');
   });
 });

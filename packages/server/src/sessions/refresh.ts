@@ -1,15 +1,15 @@
-import { everything } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context } from '../platform/context.ts';
+import type { Caller, CallingService, Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
-import { isSameScope, parseScope } from '../platform/values/scope.ts';
 import { programOf } from '../platform/values/user-agent.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
+import { identifyService, requireDelegation } from '../services/service-keys/service-keys.ts';
 import { endStolenSession } from './revocation.ts';
 import { loggedStatus, type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
@@ -21,10 +21,12 @@ export const refreshRetryWindowSeconds = 600;
 /** Why a refresh token did not yield a new generation. */
 export type ReuseKind = 'retry' | 'race' | 'theft' | Exclude<SessionStatus, 'active'>;
 
-/** A scope and resource sent with a refresh token. They cannot change: they must be the session's own. */
-interface ExpectedAccess {
-  readonly scope?: string | undefined;
-  readonly resource?: string | undefined;
+/** How a refresh token was sent. */
+interface RefreshCall {
+  readonly idempotencyKey: string | undefined;
+  readonly client: ClientInfo;
+  /** With the key of the service that made the run, which the refresh token of a run needs. */
+  readonly authorization: string | null;
 }
 
 interface PresentedToken {
@@ -94,7 +96,11 @@ interface RefreshRequest extends PresentedToken {
   readonly origin: RefreshOrigin;
   /** When it arrived, in milliseconds since 1970. */
   readonly now: number;
+  /** The service whose key came with the request, if that is valid. */
+  readonly service: CallingService | AuthError | undefined;
 }
+
+type StoredSession = Awaited<ReturnType<typeof store.findSession>>[number];
 
 type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
 
@@ -105,54 +111,100 @@ const refused = (detail: ErrorDetail) =>
 
 /**
  * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same successor
- * again. A stolen refresh token revokes only its own session.
- * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
+ * again. A stolen refresh token revokes only its own session. That of a run needs the key of the service that made it.
+ * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`; for a run
+ * also `invalid_client`, `unauthorized_client`
  */
 export async function refresh(
   ctx: Context,
   refreshToken: string,
-  idempotencyKey: string | undefined,
-  client: ClientInfo,
-  expected: ExpectedAccess = {},
+  { authorization, ...call }: RefreshCall,
+  repeated: RepeatedAccess = {},
 ): Promise<RefreshResult> {
-  const request = readRequest(ctx, refreshToken, idempotencyKey, client);
-  if (!request) {
+  const read = readRequest(ctx, refreshToken, call);
+  if (!read) {
     countOutcome(ctx, 'malformed');
     throw refused('malformed');
   }
-  await ctx.limiter.take({ limit: 'refreshes', key: request.sessionId });
-  await requireOwnAccess(ctx, request, expected);
-  const result = await spendOrRepeat(ctx, request);
-  // A client that asked for everything is told that it has it.
-  if (expected.scope === undefined || result.tokens.scope !== undefined) return result;
-  return { ...result, tokens: { ...result.tokens, scope: everything } };
+  await ctx.limiter.take({ limit: 'refreshes', key: read.sessionId });
+  const request = { ...read, service: await readService(ctx, authorization) };
+  await checkRepeatedAccess(ctx, request, repeated);
+  const { tokens, detail } = await spendOrRepeat(ctx, request);
+  return { tokens: withRequestedScope(tokens, repeated), detail };
 }
 
-async function spendOrRepeat(ctx: Context, request: RefreshRequest): Promise<RefreshResult> {
-  const rotated = await rotate(ctx, request);
-  if (!rotated) return answerReuse(ctx, request);
-  countOutcome(ctx, 'rotated');
-  return { tokens: tokenSetOf(ctx, request.secret, rotated), detail: 'rotated' };
+/** The service that authenticates with this header; the error if its key is wrong. Undefined without a service key. */
+async function readService(
+  ctx: Context,
+  authorization: string | null,
+): Promise<CallingService | AuthError | undefined> {
+  if (authorization === null) return undefined;
+  try {
+    return await identifyService(ctx, authorization);
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'invalid_client') return error;
+    throw error;
+  }
 }
 
 /**
+ * Refuses the refresh token of a run without the key of the service that made it, before anything else is decided.
+ * @throws {AuthError} `invalid_client`, `invalid_grant`, `unauthorized_client`
+ */
+async function requireServiceOfRun(
+  ctx: Context,
+  session: { readonly kind: Caller['kind']; readonly service_id: string | null },
+  service: RefreshRequest['service'],
+): Promise<void> {
+  if (session.kind !== 'run') return;
+  const authenticated = service ?? (await identifyService(ctx, null));
+  if (authenticated instanceof AuthError) throw authenticated;
+  if (authenticated.id !== session.service_id) throw refused('another_service');
+  requireDelegation(authenticated);
+}
+
+/**
+ * How often a token is tried that could not be spent although it is the current one: on PostgreSQL, a session that takes
+ * over its run at the same moment hides the run's new path from the statement that waited for it.
+ */
+const maxRotations = 3;
+
+async function spendOrRepeat(ctx: Context, request: RefreshRequest): Promise<RefreshResult> {
+  for (let attempt = 1; ; attempt++) {
+    const rotated = await rotate(ctx, request);
+    if (rotated) {
+      countOutcome(ctx, 'rotated');
+      return { tokens: tokenSetOf(ctx, request.secret, rotated), detail: 'rotated' };
+    }
+    const [session] = await store.findSession(ctx.db.read, { id: request.sessionId });
+    if (session) await requireServiceOfRun(ctx, session, request.service);
+    if (attempt === maxRotations || !isCurrent(session, request)) return answerReuse(ctx, request, session);
+  }
+}
+
+const isCurrent = (session: StoredSession | undefined, { generation, now }: RefreshRequest): boolean =>
+  session?.kind === 'run' && session.generation === generation && sessionStatus(session, now) === 'active';
+
+/**
  * Refuses a scope or resource that is not the session's own, before anything is spent. They never change, so what is read
- * here still holds when the token is spent. A token that is not the current one is left to the next step.
+ * here still holds when the token is spent. A token that yields nothing anyway is left to the next step.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
-async function requireOwnAccess(
+async function checkRepeatedAccess(
   ctx: Context,
-  { sessionId, generation }: RefreshRequest,
-  { scope, resource }: ExpectedAccess,
+  request: RefreshRequest,
+  repeated: RepeatedAccess,
 ): Promise<void> {
-  if (scope === undefined && resource === undefined) return;
+  if (repeated.scope === undefined && repeated.resource === undefined) return;
+  const { sessionId, generation, now, service } = request;
   const [session] = await store.findSession(ctx.db.read, { id: sessionId });
-  if (!session || session.generation !== generation) return;
-  const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
-  if (scope !== undefined && !(names && isSameScope(names, session.scope ?? everything)))
-    throw new AuthError('invalid_scope', "scope: must be the session's own scope, in any order");
-  if (resource !== undefined && resource !== session.resource)
-    throw new AuthError('invalid_target', "resource: must be the session's own resource");
+  if (!session) return;
+  await requireServiceOfRun(ctx, session, service);
+  const yieldsTokens =
+    generation === session.generation
+      ? sessionStatus(session, now) === 'active'
+      : classifyReuse(request, session, now, ctx.config.refreshReuseLeewaySeconds) === 'retry';
+  if (yieldsTokens) requireOwnAccess(repeated, session);
 }
 
 const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });
@@ -160,9 +212,8 @@ const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refres
 function readRequest(
   ctx: Context,
   refreshToken: string,
-  idempotencyKey: string | undefined,
-  client: ClientInfo,
-): RefreshRequest | undefined {
+  { idempotencyKey, client }: Omit<RefreshCall, 'authorization'>,
+): Omit<RefreshRequest, 'service'> | undefined {
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
   if (!handle) return undefined;
   return {
@@ -178,6 +229,9 @@ function readRequest(
 
 /** Spends the token in one conditional statement; undefined if it is not the current one of an active session. */
 async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation | undefined> {
+  const { service } = request;
+  const mayDelegate =
+    service !== undefined && !(service instanceof AuthError) && service.rights.includes('delegate');
   const [rotated] = await store.rotate(ctx.db.single, {
     id: request.sessionId,
     generation: request.generation,
@@ -185,14 +239,19 @@ async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation |
     ...request.origin,
     now: request.now,
     idle_expires_at: request.now + ctx.config.refreshIdleTtlSeconds * 1000,
+    run_idle_expires_at: request.now + ctx.config.runIdleTtlSeconds * 1000,
+    service_id: mayDelegate ? service.id : null,
   });
   return rotated;
 }
 
 /** Repeats the successor for a retry; refuses every other token that could not be spent, and acts on a theft. */
-async function answerReuse(ctx: Context, request: RefreshRequest): Promise<RefreshResult> {
+async function answerReuse(
+  ctx: Context,
+  request: RefreshRequest,
+  session: StoredSession | undefined,
+): Promise<RefreshResult> {
   const { sessionId, client } = request;
-  const [session] = await store.findSession(ctx.db.read, { id: sessionId });
   const leewaySeconds = ctx.config.refreshReuseLeewaySeconds;
   const reuse = session ? classifyReuse(request, session, request.now, leewaySeconds) : 'unknown';
   countOutcome(ctx, loggedStatus(reuse));

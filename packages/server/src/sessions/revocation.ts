@@ -1,12 +1,15 @@
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { lockAccountRow } from '../platform/database/locks.ts';
+import { lockAccountRow, lockAccountRows } from '../platform/database/locks.ts';
 import { resourceNotFound } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { announceEnd } from './announcements.ts';
 import { recordRemovedKey } from './keys.ts';
+import { recordEndedRun } from './runs/starting.ts';
+import * as runStore from './runs/store.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 
@@ -56,7 +59,8 @@ export async function revokeOwnSession(ctx: Context, caller: Caller, client: Cli
 }
 
 /**
- * Revokes the session of a refresh token, access token or key; ignores any other string.
+ * Revokes the session of a refresh token, access token or key, or the token of a service that acts for no user; ignores
+ * any other string.
  * @see RFC 7009 section 2.2
  */
 export async function revokeByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
@@ -65,6 +69,24 @@ export async function revokeByToken(ctx: Context, token: string, client: ClientI
   const id = read.sessionId;
   const [session] = await store.findSession(ctx.db.read, { id });
   if (session) await endSession(ctx, { userId: session.user_id }, id, client);
+  else await endServiceToken(ctx, read.handle.subject);
+}
+
+/** Ends all active runs that a service acts in, in the transaction that revokes it, records it for each account, and announces it. */
+export async function endRunsOfService(ctx: Context, tx: Executor, serviceId: string): Promise<void> {
+  const now = ctx.clock();
+  const accounts = await runStore.listAccountsOfService(tx, { service_id: serviceId, now });
+  // Locks all accounts before the first log, in the order in which every transaction locks several.
+  await lockAccountRows(tx, { ids: JSON.stringify(accounts.map(({ user_id }) => user_id)) });
+  const ended: { readonly userId: string; readonly id: string }[] = [];
+  for (const { user_id: userId } of accounts) {
+    const runs = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id: userId, now });
+    for (const run of runs) {
+      await recordEndedRun(ctx, tx, { userId }, run, { reason: 'service_revoked' });
+      ended.push({ userId, id: run.id });
+    }
+  }
+  for (const { userId, id } of ended) await announceEnd(ctx, tx, userId, { id, kind: 'run' });
 }
 
 /**
@@ -89,6 +111,7 @@ const endSession = (
     const detail = withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker.sessionId);
     if (revoked?.kind === 'key')
       await recordRemovedKey(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
+    else if (revoked?.kind === 'run') await recordEndedRun(ctx, tx, { userId, client }, revoked, detail);
     else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
     if (revoked) await announceEnd(ctx, tx, userId, revoked);
     return true;

@@ -1,5 +1,5 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import { refreshGrantType } from '@latchkey/contract/tokens';
+import { refreshGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Call } from '../platform/http/call.ts';
 import { type Grant, redeemFormGrant, requireParameter } from '../platform/http/grants.ts';
@@ -15,11 +15,11 @@ import {
 } from './revocation.ts';
 
 /** The refresh token grant of the OAuth token endpoint. @see RFC 6749 section 6 */
-export const refreshGrant: Grant = {
+export const refreshGrant: Grant<TokenSet> = {
   grantType: refreshGrantType,
-  redeem: async (ctx, { body, client, idempotencyKey }) => {
+  redeem: async (ctx, { body, ...call }) => {
     const token = requireParameter(body, 'refresh_token');
-    const { tokens, detail } = await refresh(ctx, token, idempotencyKey, client, body);
+    const { tokens, detail } = await refresh(ctx, token, call, body);
     return { body: tokens, detail };
   },
 };

@@ -5,13 +5,15 @@ export interface SessionState {
   readonly user_epoch: number | null;
   readonly revoked_at: number | null;
   readonly idle_expires_at: number;
+  /** For a run, the earliest end of everything that it is within, and of itself. Null for logins and keys. */
+  readonly path_ends_at: number | null;
 }
 
 export type SessionStatus = 'active' | 'disabled' | 'ended';
 
 /**
- * The status of a session at `now`. It ends at its idle timeout unless the caller names another end. A disabled account
- * has a status of its own because its owner may learn that it is disabled.
+ * The status of a session at `now`. It ends at its idle timeout unless the caller names another end, and with everything
+ * that it is within. A disabled account has a status of its own because its owner may learn that it is disabled.
  */
 export function sessionStatus(
   state: SessionState,
@@ -20,6 +22,7 @@ export function sessionStatus(
 ): SessionStatus {
   if (state.user_epoch === null) return 'disabled';
   if (state.revoked_at !== null || state.session_epoch !== state.user_epoch) return 'ended';
+  if (state.path_ends_at !== null && state.path_ends_at <= now) return 'ended';
   return endsAt > now ? 'active' : 'ended';
 }
 

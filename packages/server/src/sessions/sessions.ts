@@ -1,24 +1,37 @@
 // The public functions of this module. The rest is in the file named after its topic: authentication.ts (the caller
 // behind a credential), refresh.ts (spending a refresh token), revocation.ts (what ends a session), keys.ts (the sessions of
-// programs), policy.ts (what a
-// caller's session must be), listing.ts.
+// programs), runs/ (sessions within others), policy.ts (what a caller's session must be), listing.ts.
 
+import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { everything } from '@latchkey/contract/scopes';
-import type { AuthorizationDetails } from '@latchkey/contract/services';
-import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Caller, Context } from '../platform/context.ts';
+import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
+import type { Caller, CallingService, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
+import { lockAccountRow } from '../platform/database/locks.ts';
 import type { PageRequest } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
+import { holdAccess } from '../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
+import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { announceEnd } from './announcements.ts';
 import { insertKey, type NewKey, recordNewKey, recordRemovedKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
 import { listSessions } from './listing.ts';
-import { revokeKeySession } from './revocation.ts';
+import { endRunsOfService as endServiceRuns, revokeKeySession } from './revocation.ts';
+import {
+  endReplacedRun,
+  findPlace,
+  insertRun,
+  type NewRun,
+  recordEndedRun,
+  recordStartedRun,
+  requireRoom,
+} from './runs/starting.ts';
+import { moveRuns } from './runs/store.ts';
+import { findSubject, type RunSubject } from './runs/subject.ts';
 import { loggedStatus, sessionStatus } from './session-status.ts';
 import {
   endPreviousSession,
@@ -33,7 +46,17 @@ import {
   sendSignInNotice,
 } from './starting.ts';
 import * as store from './store.ts';
-import { keyOf, readToken, sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
+import {
+  keyOf,
+  parseDetails,
+  type ReadToken,
+  readToken,
+  runTokensOf,
+  sessionCookieOf,
+  sessionIdOf,
+  tokenSetOf,
+  withinOf,
+} from './tokens.ts';
 
 /**
  * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
@@ -47,7 +70,10 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   const started = await insertSession(ctx, tx, session, previousId);
   if (isNoticeDue) await sendSignInNotice(ctx, tx, session, started.id);
   await recordSignIn(ctx, tx, session, started.id);
-  if (isReplaced) await recordReplacement(ctx, tx, session, previousId, started.id);
+  if (isReplaced) {
+    await moveRuns(tx, { from: previousId, to: started.id, now: ctx.clock() });
+    await recordReplacement(ctx, tx, session, previousId, started.id);
+  }
   return started;
 }
 
@@ -122,7 +148,11 @@ export async function announceEnded(
   userId: string,
   ended: readonly EndedSession[],
 ): Promise<void> {
-  for (const session of ended) await announceEnd(ctx, tx, userId, session);
+  const ids = new Set(ended.map(({ id }) => id));
+  for (const session of ended) {
+    // What is within another one that ended needs no announcement of its own.
+    if (!ids.has(session.within_session_id ?? '')) await announceEnd(ctx, tx, userId, session);
+  }
 }
 
 /** Up to `limit` accounts with active sessions and keys that have this access. */
@@ -154,6 +184,7 @@ export async function endSessionsWithAccess(
   for (const { user_id: userId, ...row } of ended) {
     if (row.kind === 'key')
       await recordRemovedKey(ctx, tx, { userId, by: undefined, client: noClient }, row, detail);
+    else if (row.kind === 'run') await recordEndedRun(ctx, tx, { userId }, row, detail);
     else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, detail });
     await announceEnd(ctx, tx, userId, row);
   }
@@ -198,6 +229,41 @@ export async function startKey(
 export const revokeKey = (ctx: Context, caller: Caller, id: string, client: ClientInfo): Promise<void> =>
   revokeKeySession(ctx, caller, id, client);
 
+/** What an access token, key or session cookie stands for; undefined unless it would be accepted now. */
+export const findRunSubject = (
+  ctx: Context,
+  presented: { readonly type: 'bearer' | 'cookie'; readonly value: string },
+): Promise<RunSubject | undefined> => findSubject(ctx, presented);
+
+export type { NewRun, RunSubject };
+
+/**
+ * Makes a run within the session or key of its subject, or in place of it, and records it. Races with everything that ends
+ * one of those are decided by the insertion, which holds only while all of them are active.
+ * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
+ * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
+ */
+export const startRun = (
+  ctx: Context,
+  run: NewRun,
+): Promise<Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'>> =>
+  ctx.db.transaction(async (tx) => {
+    const { user_id: userId } = run.subject.session;
+    const { service, client, scope, resource } = run;
+    await lockAccountRow(tx, { id: userId });
+    const place = await findPlace(ctx, tx, run);
+    await holdAccess(tx, { scope, resource });
+    if (run.isReplacement) await endReplacedRun(ctx, tx, run);
+    await requireRoom(ctx, tx, place);
+    const inserted = await insertRun(ctx, tx, run, place);
+    await recordStartedRun(ctx, tx, { userId, client }, { ...inserted, scope, resource });
+    return runTokensOf(ctx, inserted, service !== undefined);
+  });
+
+/** Ends all active runs that a service acts in, in the transaction that revokes it. */
+export const endRunsOfService = (ctx: Context, tx: Executor, serviceId: string): Promise<void> =>
+  endServiceRuns(ctx, tx, serviceId);
+
 /** A token that would be accepted now. Times are milliseconds since 1970. */
 export interface ActiveToken {
   readonly use: 'access_token' | 'refresh_token' | 'key';
@@ -211,30 +277,39 @@ export interface ActiveToken {
   readonly resource: string | null;
   /** What it allows in detail, in terms of the services that read it. */
   readonly authorizationDetails: AuthorizationDetails | null;
+  /** The services that act for the user, the last one first. */
+  readonly actors: readonly string[];
+  /** The ids of what a run is within, nearest first. Empty for logins and keys. */
+  readonly within: readonly string[];
   readonly method: Tables['sessions']['method'];
   readonly startedAt: number;
   readonly issuedAt: number;
   readonly endsAt: number;
 }
 
+/** A token of a service that acts for itself. */
+export interface ActiveServiceToken extends ServiceToken {
+  readonly use: 'service_token';
+}
+
 /**
- * The session and lifetime of an access token, refresh token or key that would be accepted now; undefined for any other
- * string.
+ * The session and lifetime of an access token, refresh token or key that would be accepted now, or the token of a service
+ * that acts for itself; undefined for any other string.
  * Does not spend the token. A malformed token costs no query. A token that is bound to a resource is only active for the
- * service with that `resource`.
+ * service with that resource.
  */
 export async function findActiveToken(
   ctx: Context,
   token: string,
-  resource: string | null,
-): Promise<ActiveToken | undefined> {
+  service: CallingService,
+): Promise<ActiveToken | ActiveServiceToken | undefined> {
   const now = ctx.clock();
   const read = readToken(ctx, token);
   if (!read) return undefined;
   const { use, handle, sessionId } = read;
   const [session] = await store.findSession(ctx.db.read, { id: sessionId });
-  if (!session) return undefined;
-  if (session.resource !== null && session.resource !== resource) return undefined;
+  if (!session) return findActiveServiceToken(ctx, read, service);
+  if (session.resource !== null && session.resource !== service.resource) return undefined;
   const isAccess = use !== 'refresh_token';
   if (!isAccess && handle.value !== session.generation) return undefined;
   const sessionEndsAt = isAccess ? session.expires_at : session.idle_expires_at;
@@ -248,26 +323,37 @@ export async function findActiveToken(
     scope: session.scope ?? everything,
     resource: session.resource,
     authorizationDetails: parseDetails(session.authorization_details),
+    actors: session.actor?.split(' ') ?? [],
+    within: session.path === null ? [] : withinOf(session.path),
     method: session.method,
     startedAt: session.created_at,
     issuedAt: isAccess ? issuedAt(ctx, handle.value, session) : session.rotated_at,
-    endsAt: isAccess ? Math.min(handle.value, session.expires_at) : session.idle_expires_at,
+    endsAt: Math.min(
+      isAccess ? Math.min(handle.value, session.expires_at) : session.idle_expires_at,
+      session.path_ends_at ?? Number.POSITIVE_INFINITY,
+    ),
   };
 }
 
-const parseDetails = (stored: string | null): AuthorizationDetails | null =>
-  stored === null ? null : (JSON.parse(stored) as AuthorizationDetails);
+async function findActiveServiceToken(
+  ctx: Context,
+  { use, handle }: ReadToken,
+  service: CallingService,
+): Promise<ActiveServiceToken | undefined> {
+  const found = use === 'access_token' ? await findServiceToken(ctx, handle.subject) : undefined;
+  const isMeantFor = found?.resource === service.resource && found?.resourceServiceId === service.id;
+  return found && isMeantFor ? { ...found, use: 'service_token' } : undefined;
+}
 
 /** An access token carries only its expiry, so its issue time is one lifetime earlier, within its session's own times. */
 const issuedAt = (
   ctx: Context,
   expiresAt: number,
-  session: { created_at: number; rotated_at: number },
-): number =>
-  Math.min(
-    Math.max(expiresAt - ctx.config.accessTokenTtlSeconds * 1000, session.created_at),
-    session.rotated_at,
-  );
+  session: { created_at: number; rotated_at: number; token_ttl_seconds: number | null },
+): number => {
+  const ttlSeconds = session.token_ttl_seconds ?? ctx.config.accessTokenTtlSeconds;
+  return Math.min(Math.max(expiresAt - ttlSeconds * 1000, session.created_at), session.rotated_at);
+};
 
 /** The sessions of a user for the export of their personal data. */
 export const exportSessions = (on: Executor, userId: string) => store.exportSessions(on, { user_id: userId });

@@ -1,7 +1,7 @@
 // The steps of `startSession` in sessions.ts.
 
 import { everything } from '@latchkey/contract/scopes';
-import type { Session } from '@latchkey/contract/sessions';
+import type { loginKinds, loginMethods } from '@latchkey/contract/sessions';
 import type { Context } from '../platform/context.ts';
 import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
@@ -20,8 +20,8 @@ const maxComparedSignIns = 100;
 
 export interface NewSession {
   readonly userId: string;
-  readonly kind: Session['kind'];
-  readonly method: Session['method'];
+  readonly kind: (typeof loginKinds)[number];
+  readonly method: (typeof loginMethods)[number];
   readonly client: ClientInfo;
   readonly clientName?: string | null;
   readonly deviceName?: string | null;
@@ -138,7 +138,12 @@ export async function insertSession(
     id: row.id,
     userId: session.userId,
     secret,
-    rotation: { ...row, scope: session.scope ?? null },
+    rotation: {
+      ...row,
+      scope: session.scope ?? null,
+      authorization_details: null,
+      token_ttl_seconds: null,
+    },
   };
 }
 

@@ -12,6 +12,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../platform/database/texts.ts';
+import { isPathActive, pathEndsAt } from './runs/store.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -113,9 +114,30 @@ export const insertSession = statement<{
     .returning(['id', 'generation', 'rotated_at', 'expires_at']);
 });
 
+/** A run ends some time after its last token was issued, but not before that token. */
+const idleExpiryOf = (p: {
+  readonly now: Expression<number>;
+  readonly idle_expires_at: Expression<number>;
+  readonly run_idle_expires_at: Expression<number>;
+}) => {
+  const [login, run] = [bigint(p.idle_expires_at), bigint(p.run_idle_expires_at)];
+  const token = sql<number>`(${bigint(p.now)} + 1000 * token_ttl_seconds)`;
+  return sql<number>`(case when token_ttl_seconds is null then ${login} when ${token} < ${run} then ${run} else ${token} end)`;
+};
+
+/** What the current tokens of a session are derived from. */
+const rotationColumns = [
+  'generation',
+  'rotated_at',
+  'expires_at',
+  'scope',
+  'authorization_details',
+  'token_ttl_seconds',
+] as const;
+
 /**
  * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at most once,
- * and only while the session is active.
+ * and only while the session is active. That of a run also needs the service that the run was made for.
  */
 export const rotate = statement<{
   id: string;
@@ -125,7 +147,9 @@ export const rotate = statement<{
   program: string;
   now: number;
   idle_expires_at: number;
-}>()((db, p) =>
+  run_idle_expires_at: number;
+  service_id: string | null;
+}>()((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set((e) => ({
@@ -135,14 +159,16 @@ export const rotate = statement<{
       idempotency_hash: p.idempotency_hash,
       rotated_network: p.network,
       rotated_program: p.program,
-      idle_expires_at: extendedIdleExpiry(p.idle_expires_at),
+      idle_expires_at: extendedIdleExpiry(idleExpiryOf(p)),
     }))
     .where('id', '=', p.id)
     .where('generation', '=', p.generation)
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
+    .where((e) => e.or([e('token_ttl_seconds', 'is', null), e('service_id', '=', p.service_id)]))
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
-    .returning(['generation', 'rotated_at', 'expires_at', 'scope']),
+    .returning(rotationColumns),
 );
 
 /**
@@ -170,28 +196,33 @@ const statusColumns = [
   'resource',
 ] as const;
 
-export const findSessionStatus = statement<{ id: string }>()((db, p) =>
+export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select((e) => [...statusColumns, userEpoch(e)])
+    .select((e) => [...statusColumns, userEpoch(e), pathEndsAt('sessions', dialect).as('path_ends_at')])
     .where('id', '=', p.id),
 );
 
 /** A session with the epoch of its account, whatever its status. */
-export const findSession = statement<{ id: string }>()((db, p) =>
+export const findSession = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select((e) => [
       ...statusColumns,
+      ...rotationColumns,
       'id',
       'method',
-      'generation',
-      'rotated_at',
-      'authorization_details',
+      'client_name',
+      'path',
+      'within_session_id',
+      'root_session_id',
+      'service_id',
+      'actor',
       'idempotency_hash',
       'rotated_network',
       'rotated_program',
       userEpoch(e),
+      pathEndsAt('sessions', dialect).as('path_ends_at'),
     ])
     .where('id', '=', p.id),
 );
@@ -203,7 +234,7 @@ export const listSessions = statement<{
   before_time: number;
   before_id: string;
   limit: number;
-}>()((db, p) =>
+}>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select([
@@ -218,12 +249,15 @@ export const listSessions = statement<{
       'last_used_at',
       'scope',
       'resource',
+      'authorization_details',
+      'path',
     ])
     .where('user_id', '=', p.user_id)
-    .where('kind', 'in', ['browser', 'device'])
+    .where('kind', 'in', ['browser', 'device', 'run'])
     .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
     .where((e) =>
       e.or([
@@ -257,7 +291,7 @@ export const endSession = statement<{
   user_id: string;
   distrusted_as: 'stolen' | null;
   now: number;
-}>()((db, p) =>
+}>()((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set({ revoked_at: p.now, idle_expires_at: p.now, distrusted_as: p.distrusted_as })
@@ -265,19 +299,21 @@ export const endSession = statement<{
     .where('user_id', '=', p.user_id)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
-    .returning(['id', 'kind', 'client_name', 'scope', 'resource']),
+    .returning(['id', 'kind', 'client_name', 'scope', 'resource', 'within_session_id', 'service_id']),
 );
 
 /** Those of these sessions of the user that are active. */
 export const listActive = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select(['id', 'kind'])
+    .select(['id', 'kind', 'within_session_id'])
     .where('user_id', '=', p.user_id)
     .where('id', 'in', textsOf(p.ids, dialect))
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
     .orderBy('created_at'),
 );
@@ -336,7 +372,16 @@ export const endSessionsWithAccess = statement<{
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
     .where(inCurrentEpoch)
-    .returning(['id', 'user_id', 'kind', 'client_name', 'scope', 'resource']),
+    .returning([
+      'id',
+      'user_id',
+      'kind',
+      'client_name',
+      'scope',
+      'resource',
+      'within_session_id',
+      'service_id',
+    ]),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */
@@ -424,6 +469,12 @@ export const exportSessions = statement<{ user_id: string }>()((db, p) =>
       'scope',
       'resource',
       'authorization_details',
+      'path',
+      'within_session_id',
+      'root_session_id',
+      'service_id',
+      'actor',
+      'token_ttl_seconds',
     ])
     .where('user_id', '=', p.user_id)
     .orderBy('created_at'),

@@ -1,4 +1,5 @@
-import type { TokenSet } from '@latchkey/contract/tokens';
+import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
+import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { mintHandle, type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import { sha256 } from '../platform/crypto/hash.ts';
@@ -18,24 +19,48 @@ export interface Rotation {
   readonly generation: number;
   readonly rotated_at: number;
   readonly expires_at: number;
+  /** The lifetime of each access token of a run. Null for logins, where a setting says it. */
+  readonly token_ttl_seconds: number | null;
+  /** A JSON array, if any. */
+  readonly authorization_details: string | null;
   /** Null for everything, unless the client asked for that: then `*`. */
   readonly scope: string | null;
 }
 
 /** The current tokens of a session. The same rotation always yields the same tokens. */
 export function tokenSetOf(ctx: Context, secret: Buffer, rotation: Rotation): TokenSet {
-  const expiresAt = Math.min(
-    rotation.rotated_at + ctx.config.accessTokenTtlSeconds * 1000,
-    rotation.expires_at,
-  );
+  const ttlSeconds = rotation.token_ttl_seconds ?? ctx.config.accessTokenTtlSeconds;
+  const expiresAt = Math.min(rotation.rotated_at + ttlSeconds * 1000, rotation.expires_at);
+  const details = parseDetails(rotation.authorization_details);
   return {
     access_token: mintHandle(ctx.keys, 'accessToken', { subject: secret, value: expiresAt }),
     token_type: 'Bearer',
     expires_in: Math.max(0, Math.ceil((expiresAt - ctx.clock()) / 1000)),
     refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: secret, value: rotation.generation }),
     ...(rotation.scope === null ? {} : { scope: rotation.scope }),
+    ...(details === null ? {} : { authorization_details: details }),
   };
 }
+
+/** What a session allows in detail, as its row stores it. */
+export const parseDetails = (stored: string | null): AuthorizationDetails | null =>
+  stored === null ? null : (JSON.parse(stored) as AuthorizationDetails);
+
+/** What a run is within, nearest first, of the path that its row stores. */
+export const withinOf = (path: string): string[] => (JSON.parse(path) as string[]).slice(1);
+
+/** The first tokens of a run. Only one that a service made can be refreshed. */
+export const runTokensOf = (
+  ctx: Context,
+  run: { readonly secret: Buffer; readonly generation: number; readonly tokenEndsAt: number },
+  isRefreshable: boolean,
+): Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'> => ({
+  access_token: mintHandle(ctx.keys, 'accessToken', { subject: run.secret, value: run.tokenEndsAt }),
+  expires_in: Math.max(0, Math.ceil((run.tokenEndsAt - ctx.clock()) / 1000)),
+  ...(isRefreshable
+    ? { refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: run.secret, value: run.generation }) }
+    : {}),
+});
 
 /** The cookie of a browser session. It has no expiry of its own; the session decides. */
 export const sessionCookieOf = (ctx: Context, secret: Buffer): string =>

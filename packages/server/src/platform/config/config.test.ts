@@ -46,6 +46,8 @@ test('an empty environment gives the defaults', () => {
       user_codes_by_user: { quota: 10, windowSeconds: 600 },
       user_codes_by_client: { quota: 30, windowSeconds: 600 },
       email_codes_by_client: { quota: 120, windowSeconds: 600 },
+      runs: { quota: 1200, windowSeconds: 60 },
+      service_tokens: { quota: 1200, windowSeconds: 60 },
       device_authorizations: { quota: 30, windowSeconds: 60 },
       link_logins: { quota: 600, windowSeconds: 60 },
       passkey_challenges: { quota: 3000, windowSeconds: 60 },
@@ -67,6 +69,8 @@ test('an empty environment gives the defaults', () => {
     passkeysPerUser: 20,
     refreshReuseLeewaySeconds: 10,
     feedWaitSeconds: 1,
+    runIdleTtlSeconds: 3600,
+    runTtlSeconds: 86_400,
     eventRetentionSeconds: 400 * 86_400,
   });
 });

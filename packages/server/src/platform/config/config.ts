@@ -40,6 +40,8 @@ export interface Config {
   readonly passkeysPerUser: number;
   readonly refreshReuseLeewaySeconds: number;
   readonly feedWaitSeconds: number;
+  readonly runIdleTtlSeconds: number;
+  readonly runTtlSeconds: number;
   readonly eventRetentionSeconds: number;
 }
 
@@ -100,6 +102,8 @@ export function readConfig(env: Environment = processEnvironment): Config {
     passkeysPerUser: s.LATCHKEY_PASSKEYS_PER_USER,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
     feedWaitSeconds: s.LATCHKEY_FEED_WAIT,
+    runIdleTtlSeconds: s.LATCHKEY_RUN_IDLE_TTL,
+    runTtlSeconds: s.LATCHKEY_RUN_TTL,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }

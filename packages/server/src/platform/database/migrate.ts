@@ -14,7 +14,8 @@ import { up as slowMails } from './migrations/0012-slow-mails.ts';
 import { up as scopes } from './migrations/0013-scopes.ts';
 import { up as trace } from './migrations/0014-trace.ts';
 import { up as internationalDomains } from './migrations/0015-international-domains.ts';
-import { up as feed } from './migrations/0016-feed.ts';
+import { up as runs } from './migrations/0016-runs.ts';
+import { up as feed } from './migrations/0017-feed.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -33,7 +34,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0013-scopes': { up: scopes },
   '0014-trace': { up: trace },
   '0015-international-domains': { up: internationalDomains },
-  '0016-feed': { up: feed },
+  '0016-runs': { up: runs },
+  '0017-feed': { up: feed },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -27,8 +27,8 @@ export interface Tables {
     id: string;
     user_id: string;
     session_epoch: number;
-    kind: 'browser' | 'device' | 'key';
-    method: 'device_code' | 'magic_link' | 'email_code' | 'passkey' | 'key';
+    kind: 'browser' | 'device' | 'key' | 'run';
+    method: 'device_code' | 'magic_link' | 'email_code' | 'passkey' | 'key' | 'token_exchange';
     generation: number;
     rotated_at: number;
     idempotency_hash: string | null;
@@ -51,6 +51,12 @@ export interface Tables {
     scope: string | null;
     resource: string | null;
     authorization_details: string | null;
+    path: string | null;
+    within_session_id: string | null;
+    root_session_id: string | null;
+    service_id: string | null;
+    actor: string | null;
+    token_ttl_seconds: number | null;
   };
   device_authorizations: {
     id: string;
@@ -120,6 +126,15 @@ export interface Tables {
     service_id: string;
     sentence: string | null;
     withdrawn_at: number | null;
+  };
+  service_tokens: {
+    id: string;
+    service_id: string;
+    resource: string;
+    resource_service_id: string;
+    scope: string;
+    created_at: number;
+    expires_at: number;
   };
   signing_keys: {
     sequence: number;

@@ -7,7 +7,9 @@ import { AuthError } from '../errors.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
 import { readKnownBrowserCookie, readSessionCookie } from './cookie.ts';
+import { type PresentedCredential, readPresentedCredential } from './credential.ts';
 import { isFromForeignPage } from './origin.ts';
+import { requireExpectedUser } from './user.ts';
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
 type CallerOf<Access> = Access extends 'anyone' | 'service'
@@ -34,7 +36,7 @@ export interface Call<E extends Endpoint> extends CallHeaders {
   readonly arrivedAt: number;
 }
 
-interface CallHeaders {
+export interface CallHeaders {
   /** Undefined also for an endpoint that does not declare the header. */
   readonly idempotencyKey: string | undefined;
   /** Undefined also for an endpoint that does not declare the header. */
@@ -42,6 +44,15 @@ interface CallHeaders {
   readonly ifMatch: string | null;
   readonly ifNoneMatch: string | null;
   readonly accept: string | null;
+  /** Whose key a service authenticates with, if any: it is checked only where the request needs one. */
+  readonly authorization: string | null;
+  /**
+   * The user's credential in the headers, where it may take the place of a token in the body.
+   * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
+   */
+  readonly presentedCredential: () => PresentedCredential | undefined;
+  /** @throws {AuthError} `precondition_failed` if the request is meant for another user */
+  readonly requireExpectedUser: (userId: string) => void;
   /** The browser's session cookie, whether or not it authenticated the request. */
   readonly sessionCookie: string | undefined;
   /** The cookie of a known browser. Undefined if a page of a foreign origin made the request. */
@@ -56,6 +67,11 @@ export interface FormOf<E extends Endpoint> extends Endpoint {
   readonly query?: never;
   readonly body: NonNullable<E['form']>;
 }
+
+/** The schema of the response to a form. */
+export type FormResponseOf<E extends Endpoint> = E extends { readonly formResponse: infer Response }
+  ? Response
+  : E['response'];
 
 /** What a handler returns. */
 export interface Reply<Body> {
@@ -79,6 +95,8 @@ export type ReplyDetail =
   | 'access_token'
   | 'refresh_token'
   | 'key'
+  | 'exchanged'
+  | 'issued'
   | 'inactive';
 
 export type CallHandler<E extends Endpoint, Response = E['response']> = (
@@ -96,6 +114,9 @@ export function readCallHeaders(config: Config, endpoint: Endpoint, request: Req
     ifMatch: headers.get('If-Match'),
     ifNoneMatch: headers.get('If-None-Match'),
     accept: headers.get('Accept'),
+    authorization: headers.get('Authorization'),
+    presentedCredential: () => readPresentedCredential(config, headers),
+    requireExpectedUser: (userId) => requireExpectedUser(headers, userId),
     sessionCookie: readSessionCookie(config, cookies),
     knownBrowserCookie: isFromForeignPage(config, headers)
       ? undefined

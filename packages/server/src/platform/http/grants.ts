@@ -1,29 +1,27 @@
-import type { TokenSet } from '@latchkey/contract/tokens';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { grantForm, IssuedToken, TokenSet } from '@latchkey/contract/tokens';
+import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { ClientInfo } from '../values/client-info.ts';
-import type { WaitPreference } from '../values/wait-preference.ts';
-import type { Reply } from './call.ts';
+import type { CallHeaders, Reply } from './call.ts';
 
 /** The parameters of a token request. Each grant uses some of them. */
-export interface GrantParameters {
-  readonly device_code?: string | undefined;
-  readonly refresh_token?: string | undefined;
-  readonly scope?: string | undefined;
-  readonly resource?: string | undefined;
-}
+export type GrantParameters = Partial<z.output<typeof grantForm>>;
 
-interface GrantCall {
+export interface GrantCall
+  extends Pick<
+    CallHeaders,
+    'idempotencyKey' | 'wait' | 'authorization' | 'presentedCredential' | 'requireExpectedUser'
+  > {
   readonly client: ClientInfo;
-  readonly idempotencyKey: string | undefined;
-  readonly wait: WaitPreference | undefined;
   readonly body: GrantParameters;
 }
 
 /** One way to get tokens at the OAuth token endpoint. */
-export interface Grant {
+export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
   readonly grantType: string;
-  redeem(ctx: Context, call: GrantCall): Promise<Reply<TokenSet>>;
+  redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;
 }
 
 /** @throws {AuthError} `invalid_request` if the parameter is missing */
@@ -39,11 +37,26 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
  * @see RFC 6749 section 4.5
  */
 export const redeemFormGrant =
-  (ctx: Context, grants: readonly Grant[]) =>
+  <Tokens extends TokenSet | IssuedToken>(ctx: Context, grants: readonly Grant<Tokens>[]) =>
   async (
     call: GrantCall & { readonly body: GrantParameters & { readonly grant_type: string } },
-  ): Promise<Reply<TokenSet>> => {
+  ): Promise<Reply<Tokens>> => {
     const grant = grants.find(({ grantType }) => grantType === call.body.grant_type);
     if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
     return grant.redeem(ctx, call);
   };
+
+/**
+ * The requested lifetime of an access token in seconds; undefined if the client leaves it to the service.
+ * @throws {AuthError} `invalid_request`
+ */
+export function readLifetime({ expires_in: requested }: GrantParameters): number | undefined {
+  if (requested === undefined) return undefined;
+  const seconds = /^[1-9]\d{0,4}$/.test(requested) ? Number(requested) : 0;
+  const { runMinSeconds, runMaxSeconds } = fieldLimits;
+  if (seconds >= runMinSeconds && seconds <= runMaxSeconds) return seconds;
+  throw new AuthError(
+    'invalid_request',
+    `expires_in: must be a whole number from ${runMinSeconds} to ${runMaxSeconds}`,
+  );
+}

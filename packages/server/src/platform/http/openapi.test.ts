@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Endpoint } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 
 let app: TestApp;
@@ -54,6 +56,22 @@ describe('the OpenAPI document', () => {
     expect([responses[200].content, responses[204].content]).toEqual([undefined, undefined]);
     const answer = await app.ask('POST', '/revoke', { form: { token: 'anything' } });
     expect([answer.status, answer.text]).toEqual([200, '']);
+  });
+
+  test('names the scopes of each operation, of which a token needs one, and the rights of services', () => {
+    for (const endpoint of Object.values<Endpoint>(endpoints)) {
+      const { path, method, access, scopes = ['*'], rights } = endpoint;
+      const { security, description } = document.paths[path][method];
+      const named = security.flatMap(({ bearer = [], serviceKey = [] }) => [...bearer, ...serviceKey]);
+      if (access === 'anyone') expect([path, named]).toEqual([path, []]);
+      else if (access === 'service') expect([path, named]).toEqual([path, [...(rights ?? [])]]);
+      else {
+        expect([path, named]).toEqual([path, [...scopes]]);
+        expect(description).toContain(`A token needs the scope ${scopes.join(' or ')}`);
+      }
+    }
+    const { description } = document.paths[`${auth}/logout`].delete;
+    expect(description).toContain('except to end only its own session');
   });
 
   test('declares the merge-patch media type for every PATCH, and the service accepts it', async () => {

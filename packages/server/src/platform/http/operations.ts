@@ -152,7 +152,7 @@ export const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' 
 
 /** Describes an endpoint of the contract. */
 export function describeEndpoint(endpoint: Endpoint): Operation {
-  const { id, method, path, summary, access, rights, form } = endpoint;
+  const { id, method, path, summary, access, rights, form, takesServiceKey } = endpoint;
   const formNeedsNoUser = takesUser(endpoint) && form !== undefined;
   return {
     id,
@@ -161,7 +161,9 @@ export function describeEndpoint(endpoint: Endpoint): Operation {
     summary,
     description: [
       accessInWords[access],
+      ...(takesUser(endpoint) ? [scopesInWords(endpoint)] : []),
       ...(rights ? [`The service needs the right ${rights.join(' or ')}.`] : []),
+      ...(takesServiceKey ? ['Some requests need a service key, by HTTP Basic authentication.'] : []),
       ...(formNeedsNoUser ? ['As a form, it needs only the token in the body.'] : []),
       ...(endpoint.notes === undefined ? [] : [endpoint.notes].flat()),
     ].join(' '),
@@ -185,8 +187,9 @@ function bodyOf({ method, body, bodyOptional, form }: Endpoint): Pick<Operation,
 const signedText = z.string();
 
 function successResponses(endpoint: Endpoint): Operation['responses'] {
-  const { status, createdStatus, formStatus, response, signedAs, query } = endpoint;
-  const setsCookie = takesUser(endpoint) || (query !== undefined && 'session' in query.shape);
+  const { status, createdStatus, formStatus, response, formResponse, signedAs, query } = endpoint;
+  const setsCookie =
+    takesUser(endpoint) || endpoint.takesCredential || (query !== undefined && 'session' in query.shape);
   const headers = [
     ...(endpoint.etag ? [etag] : []),
     ...(setsCookie ? [setCookie] : []),
@@ -194,7 +197,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
     ...preferenceHeadersOf(endpoint),
   ];
   const content = response && {
-    'application/json': response,
+    'application/json': formResponse ?? response,
     ...(signedAs ? { [signedAs]: signedText } : {}),
   };
   const success = (of: Endpoint['status']) => ({
@@ -215,12 +218,21 @@ const preferenceHeadersOf = ({ headers }: Endpoint): readonly Header[] =>
 
 /** One scope or right suffices, so each is an alternative. The session of a browser has all scopes. */
 function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
-  if (endpoint.access === 'anyone') return [];
+  if (endpoint.access === 'anyone') return optionalSecurityOf(endpoint);
   if (endpoint.access === 'service')
     return endpoint.rights?.map((right) => ({ serviceKey: [right] })) ?? [{ serviceKey: [] }];
   const scopes = endpoint.scopes ?? [everything];
   const byUser = [...scopes.map((scope) => ({ bearer: [scope] })), { cookie: [everything] }];
   return endpoint.access === 'optional' ? [...byUser, {}] : byUser;
+}
+
+/** The credentials that some requests to an endpoint need, which is otherwise open to anyone. */
+function optionalSecurityOf({ takesServiceKey, takesCredential }: Endpoint): readonly SecurityRequirement[] {
+  const optional = [
+    ...(takesServiceKey ? [{ serviceKey: [] }] : []),
+    ...(takesCredential ? [{ cookie: [] }] : []),
+  ];
+  return optional.length > 0 ? [{}, ...optional] : [];
 }
 
 const accessInWords = {
@@ -232,6 +244,11 @@ const accessInWords = {
   service: 'Needs a service key, by HTTP Basic authentication.',
 } satisfies Record<Endpoint['access'], string>;
 
+const scopesInWords = ({ scopes, endsOwnSession }: Endpoint): string => {
+  const exception = endsOwnSession ? ', except to end only its own session' : '';
+  return `A token needs the scope ${scopes?.join(' or ') ?? everything}${exception}.`;
+};
+
 /** The errors of a user's credential, and of the `Latchkey-User` header beside it. */
 const userErrors: ErrorCode[] = [
   'invalid_token',
@@ -240,6 +257,9 @@ const userErrors: ErrorCode[] = [
   'invalid_request',
   'precondition_failed',
 ];
+
+/** The errors of a credential in place of a token in the body. An invalid one is an error of the body. */
+const credentialErrors: ErrorCode[] = ['origin_not_allowed', 'invalid_request', 'precondition_failed'];
 
 /** The errors of identifying the caller. */
 const accessErrors = {
@@ -259,6 +279,7 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
   const codes = new Set<ErrorCode>([
     ...endpoint.errors,
     ...accessErrors[endpoint.access],
+    ...(endpoint.takesCredential ? credentialErrors : []),
     ...(endpoint.rights ? (['unauthorized_client'] as const) : []),
     ...(endpoint.body ? bodyErrors : []),
     ...commonErrors,
@@ -300,6 +321,6 @@ function parametersOf(endpoint: Endpoint): Parameter[] {
         z.string().meta({ description, ...(name === 'Idempotency-Key' ? idempotencyKeyRules : {}) }),
       ),
     ),
-    ...(takesUser(endpoint) ? [inHeader(userHeader, userParameter)] : []),
+    ...(takesUser(endpoint) || endpoint.takesCredential ? [inHeader(userHeader, userParameter)] : []),
   ];
 }

@@ -13,7 +13,14 @@ import {
   readQuery,
   receiveBody,
 } from './body.ts';
-import { type Call, type CallHandler, type FormOf, type Reply, readCallHeaders } from './call.ts';
+import {
+  type Call,
+  type CallHandler,
+  type FormOf,
+  type FormResponseOf,
+  type Reply,
+  readCallHeaders,
+} from './call.ts';
 import { readClientInfo } from './client-info.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
 import { namesBearer, type PresentedCredential, readPresentedCredential } from './credential.ts';
@@ -49,7 +56,7 @@ export interface Api {
   on<const E extends Endpoint>(
     endpoint: E,
     handler: CallHandler<E>,
-    formHandler?: CallHandler<FormOf<E>, E['response']>,
+    formHandler?: CallHandler<FormOf<E>, FormResponseOf<E>>,
   ): void;
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
+import { ownScopes } from '@latchkey/contract/scopes';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { newPage } from '../../../../../tests/support/browser.ts';
 import { startService } from '../../../../../tests/support/service.ts';
@@ -48,15 +49,34 @@ test('the reference and the API document explain what a refresh without an Idemp
   }
 });
 
+test('the reference explains every scope of the service itself, and each section names those that it needs', () => {
+  const [, scopes = ''] = /<table id="scopes">([\s\S]*?)<\/table>/.exec(page) ?? [];
+  for (const [name, sentence] of Object.entries(ownScopes)) {
+    expect(scopes).toContain(`<code>${name}</code>`);
+    expect(scopes).toContain(sentence);
+  }
+  expect(sectionOf('getProfile')).toContain('A token needs the scope profile or email.');
+  expect(sectionOf('listSessions')).toContain('A token needs the scope *.');
+  expect(sectionOf('revoke')).toContain(
+    'A token needs the scope *, except to end only its own session. As a form, it needs only the token in the body.',
+  );
+});
+
 test('every endpoint is in the API document, with its credentials, bodies and errors', () => {
   for (const endpoint of all) {
     const { id, method, path, access, body, form, status, createdStatus, response, errors } = endpoint;
+    const { takesServiceKey = false, takesCredential = false } = endpoint;
     const operation = document.paths[path][method];
     expect(operation.operationId).toBe(id);
-    expect([id, operation.security.length > 0]).toEqual([id, access !== 'anyone']);
+    expect([id, operation.security.length > 0]).toEqual([
+      id,
+      access !== 'anyone' || takesServiceKey || takesCredential,
+    ]);
     expect([id, operation.security.some((one: object) => Object.keys(one).length === 0)]).toEqual([
       id,
-      access === 'optional' || (access === 'bearer' && form !== undefined),
+      access === 'optional' ||
+        (access === 'bearer' && form !== undefined) ||
+        (access === 'anyone' && (takesServiceKey || takesCredential)),
     ]);
     const types = Object.keys(operation.requestBody?.content ?? {});
     expect([id, types.includes('application/json')]).toEqual([id, body !== undefined]);
@@ -70,7 +90,7 @@ test('every endpoint is in the API document, with its credentials, bodies and er
     expect([id, '304' in operation.responses]).toEqual([id, isCached]);
     expect([id, '201' in operation.responses]).toEqual([id, status === 201 || createdStatus === 201]);
     const takesUser = access !== 'anyone' && access !== 'service';
-    expect([id, names.includes('Latchkey-User')]).toEqual([id, takesUser]);
+    expect([id, names.includes('Latchkey-User')]).toEqual([id, takesUser || takesCredential]);
     const expected = [...errors, ...(takesUser ? ['invalid_request', 'precondition_failed'] : [])];
     for (const error of expected)
       expect([id, descriptions.join(', ').split(', ')]).toEqual([id, expect.arrayContaining([error])]);

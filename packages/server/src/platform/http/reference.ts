@@ -1,3 +1,4 @@
+import { everything, ownScopes } from '@latchkey/contract/scopes';
 import { escapeHtml } from '../values/html.ts';
 import type { Schema } from './openapi.ts';
 import css from './reference.css' with { type: 'text' };
@@ -70,6 +71,10 @@ OAuth clients can use the <a href="/.well-known/oauth-authorization-server">auth
 <p>The base URL is <code>${escapeHtml(server)}</code>. Request and response bodies are JSON in UTF-8; unknown members
 are ignored. Timestamps are RFC 3339 in UTC; durations are in whole seconds. Every response has an
 <code>X-Request-Id</code> header. Every GET endpoint also supports HEAD.</p>
+<p>Every token has a scope: a list of what it allows. <code>${everything}</code> allows everything the user may do. These
+scopes allow less; services declare others, which the metadata lists. A token can also be bound to a resource: then only
+the service of that resource accepts it.</p>
+${scopeTable}
 <p>All errors have the same format. The <code>error</code> code is stable:</p>
 <pre><code>{"error": "invalid_grant", "error_description": "A message for developers", "request_id": "…"}</code></pre>
 ${operations.map(({ method, path, operation }) => section(method, path, operation, server, resolve)).join('\n')}
@@ -78,6 +83,13 @@ ${operations.map(({ method, path, operation }) => section(method, path, operatio
 </html>
 `;
 }
+
+const scopeTable = `<table id="scopes"><tbody>${Object.entries(ownScopes)
+  .map(
+    ([name, sentence]) =>
+      `<tr><th scope="row"><code>${name}</code></th><td>${escapeHtml(sentence || 'Accepted for standard clients, allows nothing')}</td></tr>`,
+  )
+  .join('\n')}</tbody></table>`;
 
 type Resolve = (schema: Schema) => Schema;
 
@@ -221,7 +233,8 @@ function typeOf(schema: Schema, resolve: Resolve): string {
 
 /** An example call; the words in capitals are placeholders. */
 function curl(method: string, url: string, operation: Operation, resolve: Resolve): string {
-  const schemes = operation.security.flatMap((scheme) => Object.keys(scheme));
+  // The first alternative: others are for some requests only.
+  const schemes = Object.keys(operation.security[0] ?? {});
   const body = operation.requestBody?.content[json]?.schema;
   const parts = [
     `curl ${method === 'GET' ? '' : `-X ${method} `}'${url.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase())}'`,

@@ -77,6 +77,18 @@ export const rateLimitRules = {
     description:
       'Wrong email codes, by client address. Each code also has its own maximum of attempts (`LATCHKEY_EMAIL_CODE_TRIES`).',
   },
+  runs: {
+    quota: 1200,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Runs made, by the session or key at their root.',
+  },
+  service_tokens: {
+    quota: 1200,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Tokens of services that act for no user, by service.',
+  },
   device_authorizations: {
     quota: 30,
     windowSeconds: 60,

@@ -5,6 +5,7 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests
 import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
 
 setDefaultTimeout(30_000);
 
@@ -262,7 +263,7 @@ onBothDatabases('keys', (open, dialect) => {
         resource: 'https://old.example',
         scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
       });
-      await revokeService(app.ctx, revoked);
+      await revokeService(app.ctx, revoked, endRunsOfService);
       const { access_token: token } = await app.login(someone());
       const { status, body } = await app.ask('GET', '/scopes', { token });
       expect(status).toBe(200);
@@ -286,7 +287,7 @@ onBothDatabases('keys', (open, dialect) => {
         service: 'Tickets',
       });
       expect(body.resources).toEqual([{ resource: tickets, service: 'Tickets' }]);
-      await revokeService(app.ctx, id);
+      await revokeService(app.ctx, id, endRunsOfService);
     });
   });
 

@@ -1,7 +1,7 @@
+import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey, Key, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
-import type { AuthorizationDetails } from '@latchkey/contract/services';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';

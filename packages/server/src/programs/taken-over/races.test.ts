@@ -7,6 +7,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
 
 setDefaultTimeout(60_000);
 
@@ -47,7 +48,9 @@ async function raceTakeover(name: string, prepare: () => Promise<() => Promise<A
     await tx`SELECT FROM event_chains WHERE user_id = ${userId} FOR UPDATE`;
     const made = make();
     await untilSomethingWaits();
-    const taken = revokeService(node.ctx, former.id).then(() => declareService(node.ctx, offered));
+    const taken = revokeService(node.ctx, former.id, endRunsOfService).then(() =>
+      declareService(node.ctx, offered),
+    );
     await Bun.sleep(heldMs);
     return { made, taken };
   });

@@ -6,7 +6,7 @@ import { createdKey } from '../../../../../tests/support/keys.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { findOrCreateAccount } from '../../identity/account/account.ts';
 import { listServices, revokeService } from '../../services/service-keys/service-keys.ts';
-import { startSession, tokensOf } from '../../sessions/sessions.ts';
+import { endRunsOfService, startSession, tokensOf } from '../../sessions/sessions.ts';
 
 setDefaultTimeout(60_000);
 
@@ -61,7 +61,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
       (await createdKey(app, browser, { scope: 'profile' })).key,
       (await narrowLogin('tests:read')).access_token,
     ];
-    await revokeService(app.ctx, former.id);
+    await revokeService(app.ctx, former.id, endRunsOfService);
     for (const token of holding) expect(await isActive(token, bystander)).toBe(true);
 
     const next = await declareService(app.ctx, offering('builds'));
@@ -74,7 +74,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
     const former = await declareService(app.ctx, offering('mirrors'));
     const { id } = await createdKey(app, browser, { name: 'nightly', scope: 'mirrors:read' });
     await narrowLogin('mirrors:read');
-    await revokeService(app.ctx, former.id);
+    await revokeService(app.ctx, former.id, endRunsOfService);
     await declareService(app.ctx, offering('mirrors'));
     const ended = (await newestEvents()).slice(0, 2);
     expect(ended).toContainEqual(
@@ -99,7 +99,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
     ];
     const other = await startDevice('profile');
     for (const device of [approved, bound]) expect(outcome(await decide('approve', device))).toBe('204');
-    await revokeService(app.ctx, former.id);
+    await revokeService(app.ctx, former.id, endRunsOfService);
     await declareService(app.ctx, offering('deploys'));
     expect(outcome(await decide('approve', pending))).toBe('400 invalid_grant');
     for (const device of [pending, approved, bound])
@@ -146,7 +146,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
     const { key } = await createdKey(app, browser, { scope: 'issues:read' });
     const former = await declareService(app.ctx, offering('boards'));
     const boards = await createdKey(app, browser, { scope: 'boards:read' });
-    await revokeService(app.ctx, former.id);
+    await revokeService(app.ctx, former.id, endRunsOfService);
     const before = await listServices(app.ctx);
     const wanted = { scopes: [scopeOf('boards'), scopeOf('issues')] };
     await expect(declareService(app.ctx, wanted)).rejects.toThrow(`issues:read belongs to ${owner.id}`);
@@ -201,7 +201,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
         }),
       ),
     ).then((sessions) => sessions.map((session) => tokensOf(app.ctx, session).access_token));
-    await revokeService(app.ctx, former.id);
+    await revokeService(app.ctx, former.id, endRunsOfService);
     const next = await declareService(app.ctx, offering('crowds'));
     const active = await Promise.all(tokens.map((token) => isActive(token, next)));
     expect(active.filter(Boolean)).toEqual([]);
@@ -210,7 +210,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
   test('refreshing a login that ended this way is invalid_grant', async () => {
     const former = await declareService(app.ctx, offering('notes'));
     const { refresh_token } = await narrowLogin('notes:read');
-    await revokeService(app.ctx, former.id);
+    await revokeService(app.ctx, former.id, endRunsOfService);
     await declareService(app.ctx, offering('notes'));
     await expect(app.api.call('refresh', { body: { refresh_token } })).rejects.toMatchObject({
       constructor: LatchkeyError,

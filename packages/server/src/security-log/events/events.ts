@@ -117,7 +117,7 @@ export async function recordOncePerHour(
   subject: string,
   cause: (tx: Executor) => Promise<void> = async () => {},
 ): Promise<void> {
-  const once = `${event.type} ${subject} ${Math.floor(ctx.clock() / repeatIntervalMs)}`;
+  const once = onceOf(ctx, event, subject);
   const key = { user_id: event.userId, once };
   if ((await store.findOnce(ctx.db.read, key)).length > 0) return;
   const recorded = ctx.db.transaction(async (tx) => {
@@ -132,6 +132,28 @@ export async function recordOncePerHour(
     if (!(error instanceof AlreadyRecorded)) throw error;
   });
 }
+
+/**
+ * Records an event at most once an hour for each type and `subject`, in the transaction of its cause, which happens every
+ * time. Locks the log only if there is something to record.
+ * @throws {AuthError} `invalid_token` when the account is gone
+ */
+export async function recordOncePerHourIn(
+  ctx: Context,
+  tx: Executor,
+  event: NewEvent,
+  subject: string,
+): Promise<void> {
+  const once = onceOf(ctx, event, subject);
+  const key = { user_id: event.userId, once };
+  if ((await store.findOnce(tx, key)).length > 0) return;
+  const chain = await requireChain(tx, event.userId);
+  if ((await store.findOnce(tx, key)).length > 0) return;
+  await append(ctx, tx, chain, event, once);
+}
+
+const onceOf = (ctx: Context, { type }: NewEvent, subject: string): string =>
+  `${type} ${subject} ${Math.floor(ctx.clock() / repeatIntervalMs)}`;
 
 /** Records that an account, or someone targeting it, reached a rate limit: at most once an hour for each limit. */
 export const recordRateLimitReached = (

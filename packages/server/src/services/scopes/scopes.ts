@@ -1,11 +1,12 @@
+import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { ScopeList } from '@latchkey/contract/keys';
 import { type DescribedScope, everything, type OwnScope, ownScopes } from '@latchkey/contract/scopes';
-import type { AuthorizationDetails } from '@latchkey/contract/services';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { parseScope } from '../../platform/values/scope.ts';
+import { isSameScope, parseScope } from '../../platform/values/scope.ts';
 import {
   findResource,
   findScopes,
@@ -81,9 +82,38 @@ export async function holdAccess(tx: Executor, { scope, resource }: RequestedAcc
   if (resource !== null && !isHeld('resource', resource)) throw undeclaredResource();
 }
 
-/** The names of a scope with the sentences that people approve, in their order. None for everything. */
+/** A scope and resource that a token request repeats. Neither can change after the login has started. */
+export interface RepeatedAccess {
+  readonly scope?: string | undefined;
+  readonly resource?: string | undefined;
+}
+
+/**
+ * Refuses a scope or resource that is not the login's own: the client would get other tokens than it expects.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ */
+export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: RequestedAccess): void {
+  const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
+  if (scope !== undefined && !(names && isSameScope(names, own.scope ?? everything)))
+    throw new AuthError('invalid_scope', "scope: must be the login's own scope, in any order");
+  if (resource !== undefined && resource !== own.resource)
+    throw new AuthError('invalid_target', "resource: must be the login's own resource");
+}
+
+/** The scope of tokens that may do everything is left out, unless the request names it. @see RFC 6749 section 5.1 */
+export const withRequestedScope = (tokens: TokenSet, { scope }: RepeatedAccess): TokenSet =>
+  scope === undefined || tokens.scope !== undefined ? tokens : { ...tokens, scope: everything };
+
+const describedEverything: DescribedScope = {
+  name: everything,
+  description: 'Everything you can do',
+  service: null,
+};
+
+/** The names of a scope with the sentences that people approve, in their order. */
 export async function describeScope(on: Executor, scope: string): Promise<DescribedScope[]> {
-  const names = scope === everything ? [] : scope.split(' ');
+  if (scope === everything) return [describedEverything];
+  const names = scope.split(' ');
   const foreign = names.filter((name) => !isOwn(name));
   const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
   return names.map((name) => {
@@ -92,6 +122,10 @@ export async function describeScope(on: Executor, scope: string): Promise<Descri
     return { name, description: found?.sentence ?? '', service: found?.service ?? null };
   });
 }
+
+/** The name of the active service that declares a resource. */
+export const serviceOf = async (on: Executor, resource: string): Promise<string | null> =>
+  (await findResource(on, resource))?.name ?? null;
 
 /** Everything that a client can ask for: our own scopes first, then what services declare. */
 export async function listScopes(on: Executor): Promise<ScopeList> {

@@ -3,11 +3,12 @@
 // another service had before).
 
 import type { ServiceRight } from '@latchkey/contract/services';
-import type { Context } from '../../platform/context.ts';
+import type { CallingService, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { feedStart } from '../../security-log/feed/feed.ts';
+import { authenticateService, requireRight } from './authentication.ts';
 import { newSecret, type ServiceCredentials } from './credentials.ts';
 import { type DeclaredScope, listOf, type Registration, requireName, requireValid } from './registration.ts';
 import * as store from './store.ts';
@@ -15,6 +16,16 @@ import { type AccessEnding, declaring, withdrawAll } from './takeover.ts';
 
 export type { AccessEnding, InheritedAccess } from './takeover.ts';
 export type { DeclaredScope, Registration, ServiceCredentials };
+
+/**
+ * The service that authenticates with this header, for a request that only sometimes needs one.
+ * @throws {AuthError} `invalid_client`
+ */
+export const identifyService = (ctx: Context, authorization: string | null): Promise<CallingService> =>
+  authenticateService(ctx, authorization);
+
+/** @throws {AuthError} `unauthorized_client` unless the service may act for users */
+export const requireDelegation = (service: CallingService): void => requireRight(service, ['delegate']);
 
 const withoutDuplicates = (list: readonly string[]): string => [...new Set(list)].join(' ');
 
@@ -112,16 +123,25 @@ async function requireService(ctx: Context, id: string): Promise<void> {
   if (!service) throw noSuchService(id);
 }
 
+/** Ends and records the active runs that a service acts in. Composed above this layer, because sessions are. */
+export type EndRunsOfService = (ctx: Context, tx: Executor, serviceId: string) => Promise<void>;
+
 /**
- * Revokes a service at once, on every node. What it declared can no longer be asked for, and is free for others.
+ * Revokes a service at once, on every node, and ends the runs that it acts in. What it declared can no longer be asked
+ * for, and is free for others.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
-export const revokeService = (ctx: Context, id: string): Promise<void> =>
-  ctx.db.transaction(async (tx) => {
+export async function revokeService(ctx: Context, id: string, endRuns: EndRunsOfService): Promise<void> {
+  await ctx.db.transaction(async (tx) => {
+    // First, because it locks accounts.
+    await endRuns(ctx, tx, id);
     const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
     if (!revoked) throw noSuchService(id);
     await withdrawAll(ctx, tx, id);
   });
+  // No lookup accepts a run that was being made meanwhile. This only records its end.
+  await ctx.db.transaction((tx) => endRuns(ctx, tx, id));
+}
 
 /** A service as operators see it. Times are milliseconds since 1970. */
 export interface ListedService extends Registration {

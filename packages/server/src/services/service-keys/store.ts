@@ -219,7 +219,7 @@ export const findScopes = statement<{ names: string }>()((db, p, dialect) =>
   db
     .selectFrom('declarations as d')
     .innerJoin('service_keys as s', 's.id', 'd.service_id')
-    .select(['d.name', 'd.sentence', 's.name as service'])
+    .select(['d.name', 'd.sentence', 's.id as service_id', 's.name as service'])
     .where('d.kind', '=', 'scope')
     .where('d.name', 'in', textsOf(p.names, dialect))
     .where('d.withdrawn_at', 'is', null),

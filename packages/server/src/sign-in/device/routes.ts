@@ -1,19 +1,21 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import { deviceCodeGrantType } from '@latchkey/contract/tokens';
+import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Call } from '../../platform/http/call.ts';
 import { type Grant, redeemFormGrant, requireParameter } from '../../platform/http/grants.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
-import { decideDevice, redeemDeviceCode, startDeviceAuthorization, verifyDevice } from './device.ts';
+import { decideDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
 import type { HeldPolls } from './held-polls.ts';
+import { redeemDeviceCode } from './redeeming.ts';
 
 /** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */
-const deviceCodeGrant = (heldPolls: HeldPolls): Grant => ({
+const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
   grantType: deviceCodeGrantType,
   redeem: async (ctx, { body, idempotencyKey, wait }) => {
     const deviceCode = requireParameter(body, 'device_code');
-    const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, { deviceCode, idempotencyKey, wait });
+    const request = { deviceCode, idempotencyKey, wait, repeated: body };
+    const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, request);
     return { body: tokens, ...reply };
   },
 });

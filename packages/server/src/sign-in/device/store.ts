@@ -136,7 +136,7 @@ export const approve = statement<{ user_code_hash: string; session_id: string; n
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
-    .returning(['id', 'client_name', 'device_name', 'ip_address']),
+    .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
 );
 
 /** Denies a pending authorization, under the same conditions as `approve`. */
@@ -148,7 +148,7 @@ export const deny = statement<{ user_code_hash: string; session_id: string; now:
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
-    .returning(['id', 'client_name', 'device_name', 'ip_address']),
+    .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
 );
 
 /** The account that approved a device authorization. */

@@ -2,6 +2,7 @@ import { keySet, serverMetadata as metadataSchema } from '@latchkey/contract/ser
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { documentStaticPath } from '../../platform/http/static-path.ts';
+import { listScopes } from '../../services/scopes/scopes.ts';
 import { keySetMaxAgeSeconds, type SigningKeys } from '../signing-keys/signing-keys.ts';
 import { keySetPath, serverMetadata } from './discovery.ts';
 
@@ -9,7 +10,6 @@ const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
 
 /** The well-known documents that OAuth clients and verifiers of signatures start from. */
 export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
-  const metadata = serverMetadata(ctx.config.baseUrl);
   documentStaticPath(api.routes, {
     id: 'serverMetadata',
     path: '/.well-known/oauth-authorization-server',
@@ -17,9 +17,11 @@ export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void
     type: 'application/json',
     schema: metadataSchema,
   });
-  api.routes.get('/.well-known/oauth-authorization-server', (exchange) =>
-    exchange.json(metadata, 200, cacheable),
-  );
+  api.routes.get('/.well-known/oauth-authorization-server', async (exchange) => {
+    const { scopes } = await listScopes(ctx.db.read);
+    const names = scopes.map(({ name }) => name);
+    return exchange.json(serverMetadata(ctx.config.baseUrl, names), 200, cacheable);
+  });
 
   documentStaticPath(api.routes, {
     id: 'keySet',

@@ -107,7 +107,10 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         undefined,
         insecure,
       );
-      expect(await me.json()).toMatchObject({ email: 'ada@example.com' });
+      const profile = await me.json();
+      expect(profile).toMatchObject({ name: 'ada' });
+      // The client did not ask for the scope email.
+      expect(profile).not.toHaveProperty('email');
 
       const revoked = await oauth.revocationRequest(
         server,

@@ -5,7 +5,7 @@ import {
 } from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { includesAny } from '../../platform/values/scope.ts';
-import { type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
+import { type ActiveServiceToken, type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
 /** How many organizations a response lists. */
@@ -21,8 +21,9 @@ export async function introspect(
   service: CallingService,
   token: string,
 ): Promise<Introspection> {
-  const found = await findActiveToken(ctx, token, service.resource);
+  const found = await findActiveToken(ctx, token, service);
   if (!found) return { active: false };
+  if (found.use === 'service_token') return describeServiceToken(ctx, found);
   const told = whatIsTold(service, found);
   if (!told.name && !told.organizations) return describeToken(ctx, found);
   const limit = told.organizations ? maxOrganizations : 0;
@@ -70,6 +71,19 @@ export const signIntrospection = (
     token_introspection: response,
   });
 
+/** A service that acts for itself has no session, and did not sign in. */
+const describeServiceToken = (ctx: Context, token: ActiveServiceToken): Introspection => ({
+  active: true,
+  token_use: 'access_token',
+  token_type: 'Bearer',
+  iss: ctx.config.baseUrl,
+  sub: token.serviceId,
+  exp: inSeconds(token.endsAt),
+  iat: inSeconds(token.issuedAt),
+  scope: token.scope,
+  aud: token.resource,
+});
+
 function describeToken(ctx: Context, token: ActiveToken) {
   return {
     active: true as const,
@@ -84,9 +98,22 @@ function describeToken(ctx: Context, token: ActiveToken) {
     scope: token.scope,
     ...(token.resource === null ? {} : { aud: token.resource }),
     ...(token.authorizationDetails === null ? {} : { authorization_details: token.authorizationDetails }),
+    ...(token.actors.length === 0 ? {} : { act: actorOf(token.actors) }),
+    ...(token.kind === 'run' ? { within: [...token.within] } : {}),
     ...authenticationClaims(token),
   };
 }
+
+interface Actor {
+  readonly sub: string;
+  readonly act?: Actor;
+}
+
+/** The last actor outermost. @see RFC 8693 section 4.1 */
+const actorOf = ([sub = '', ...earlier]: readonly string[]): Actor => ({
+  sub,
+  ...(earlier.length === 0 ? {} : { act: actorOf(earlier) }),
+});
 
 /**
  * When and how the user authenticated. Empty for a device code: it only proves that someone approved the device, in
@@ -103,6 +130,7 @@ function authenticationClaims({ method, startedAt }: ActiveToken) {
       return { auth_time, amr: ['otp'] };
     case 'device_code':
     case 'key':
+    case 'token_exchange':
       return {};
   }
 }

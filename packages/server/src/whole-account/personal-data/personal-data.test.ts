@@ -80,6 +80,7 @@ const impersonal: Record<string, string> = {
   rate_limits: 'counters under hashed keys, until their window ends',
   declarations: 'what services have declared',
   service_keys: 'credentials of other services, not of people',
+  service_tokens: 'access tokens of services that act for no user',
   signing_keys: 'keys of this service',
 };
 

@@ -1,0 +1,436 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { setDisabled } from '../../identity/account/account.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
+import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+
+setDefaultTimeout(60_000);
+
+let people = 0;
+const someone = () => `lives-${people++}@example.com`;
+
+const agentsUri = 'https://agents.example/api';
+const scope = 'profile';
+
+onBothDatabases('the life of a run', (open, dialect) => {
+  let app: TestApp;
+  /** Another node, to check that what ends a run takes effect everywhere. */
+  let node: TestApp;
+  let agents: TestService;
+  let builds: TestService;
+
+  beforeAll(async () => {
+    app = await open();
+    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    agents = await declareService(app.ctx, { name: 'Agents', resource: agentsUri, rights: ['delegate'] });
+    builds = await declareService(app.ctx, { name: 'Builds', rights: ['delegate'] });
+  });
+  afterAll(async () => {
+    if (node !== app) await node.close();
+    await app.close();
+  });
+
+  const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
+  const isActive = async (token: string) => (await introspected(node, token, agents.authorization)).active;
+  const idFor = (token: string) => idOf(app, token, agents.authorization);
+  const eventsOf = async (token: string, type: string) =>
+    (await app.ask('GET', '/events?limit=100', { token })).body.events.filter(
+      (event: { type: string }) => event.type === type,
+    );
+
+  /** A login or key with a run at each depth, the last one made by a service. */
+  async function tree(token: string) {
+    const first = await run(token, { by: builds.authorization, scope });
+    const second = await run(first.access_token, { by: builds.authorization });
+    const third = await run(second.access_token, { by: agents.authorization });
+    return [first, second, third] as const;
+  }
+
+  /** Every token of these runs is refused everywhere: as a bearer, by introspection, refreshed and exchanged. */
+  async function requireEnded(
+    runs: readonly { access_token: string; refresh_token?: string }[],
+    expected = '401 invalid_token',
+  ) {
+    for (const { access_token: token } of runs) {
+      expect(outcome(await node.ask('GET', '/me', { token }))).toBe(expected);
+      expect(await isActive(token)).toBe(false);
+      expect(outcome(await exchange(node, token))).toBe('400 invalid_request');
+    }
+    for (const { refresh_token: token } of runs) {
+      if (token === undefined) continue;
+      const answers = await Promise.all(
+        [agents, builds].map(({ authorization }) => refreshRun(node, token, authorization)),
+      );
+      for (const answer of answers) expect([400, 403]).toContain(answer.status);
+    }
+  }
+
+  describe('its end', () => {
+    const ends: Readonly<Record<string, (login: Tokens, email: string) => Promise<unknown>>> = {
+      'signing out': ({ access_token: token }) => app.ask('DELETE', '/logout?scope=session', { token }),
+      'signing out everywhere': ({ access_token: token }) => app.ask('POST', '/revoke', { token }),
+      'revoking its token': ({ refresh_token: token }) => app.ask('POST', '/revoke', { form: { token } }),
+      'a theft': async ({ refresh_token }) => {
+        await app.ask('POST', '/refresh', { json: { refresh_token } });
+        app.pass(11);
+        expect(outcome(await app.ask('POST', '/refresh', { json: { refresh_token } }))).toBe(
+          '400 invalid_grant',
+        );
+      },
+      'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
+      'deleting the account': (_, email) => deleteAccount(app.ctx, email),
+      'another session of the user': async ({ access_token }, email) => {
+        const other = await app.login(email);
+        const id = await idFor(access_token);
+        await app.ask('DELETE', `/sessions/${id}`, { token: other.access_token });
+      },
+    };
+    for (const [what, end] of Object.entries(ends)) {
+      test(`${what} ends the runs of a login at every depth, on every node`, async () => {
+        const email = someone();
+        const login = await app.login(email);
+        const runs = await tree(login.access_token);
+        for (const { access_token } of runs) expect(await isActive(access_token)).toBe(true);
+        await end(login, email);
+        await requireEnded(runs);
+      });
+    }
+
+    test('the end of a key ends its runs', async () => {
+      for (const end of ['removed', 'expired', 'itself']) {
+        const login = await app.login(someone());
+        const { id, key } = await createdKey(app, login, { expires_in: 3600 });
+        const runs = await tree(key);
+        if (end === 'removed') await app.ask('DELETE', `/keys/${id}`, { token: login.access_token });
+        else if (end === 'itself') await app.ask('DELETE', '/logout?scope=session', { token: key });
+        else app.pass(3601);
+        await requireEnded(runs);
+      }
+    });
+
+    test('the end of a run ends what is within it, and nothing else', async () => {
+      const login = await app.login(someone());
+      const { access_token: token } = login;
+      const [first, second, third] = await tree(token);
+      const beside = await run(first.access_token, { by: agents.authorization });
+      const id = await idFor(second.access_token);
+      expect(outcome(await app.ask('DELETE', `/sessions/${id}`, { token }))).toBe('204');
+      await requireEnded([second, third]);
+      expect(await isActive(first.access_token)).toBe(true);
+      expect(await isActive(beside.access_token)).toBe(true);
+      expect(outcome(await app.ask('DELETE', `/sessions/${id}`, { token }))).toBe('404 not_found');
+      const within = await idFor(beside.access_token);
+      await app.ask('POST', '/revoke', { form: { token: beside.refresh_token } });
+      await requireEnded([beside]);
+      expect(outcome(await app.ask('DELETE', `/sessions/${within}`, { token }))).toBe('404 not_found');
+    });
+
+    test('the idle timeout of a parent ends a run, which ended parents do not let live on', async () => {
+      const strict = await open({
+        settings: { LATCHKEY_REFRESH_IDLE_TTL: '600', LATCHKEY_SESSION_TTL: '3600' },
+      });
+      const service = await declareService(strict.ctx, { name: 'Agents', rights: ['delegate'] });
+      const login = await strict.login();
+      const started = await startedRun(strict, login.access_token, { by: service.authorization, scope });
+      expect(started.expires_in).toBeLessThanOrEqual(600);
+      strict.pass(601);
+      expect(outcome(await refreshRun(strict, started.refresh_token, service.authorization))).toBe(
+        '400 invalid_grant',
+      );
+      expect(await introspected(strict, started.access_token, service.authorization)).toEqual({
+        active: false,
+      });
+      await strict.close();
+    });
+
+    test('a run whose parent is swept stays ended', async () => {
+      const own = await open({
+        settings: { LATCHKEY_RUN_TTL: String(10 * 86_400), LATCHKEY_RUN_IDLE_TTL: String(9 * 86_400) },
+      });
+      const service = await declareService(own.ctx, { name: 'Agents', rights: ['delegate'] });
+      const by = service.authorization;
+      const login = await own.login();
+      const outer = await startedRun(own, login.access_token, { by, scope });
+      const inner = await startedRun(own, outer.access_token, { by });
+      await own.ask('POST', '/revoke', { form: { token: outer.access_token } });
+      own.pass(2 * 86_400);
+      await own.sweep();
+      const [left] = await own.ctx.db.read.run<{ runs: number }>(
+        "SELECT count(*) AS runs FROM sessions WHERE kind = 'run'",
+        [],
+      );
+      expect(Number(left?.runs)).toBe(1);
+      expect(outcome(await refreshRun(own, inner.refresh_token, by))).toBe('400 invalid_grant');
+      own.pass(10 * 86_400);
+      await own.sweep();
+      const rows = await own.ctx.db.read.run("SELECT id FROM sessions WHERE kind = 'run'", []);
+      expect(rows).toEqual([]);
+      await own.close();
+    });
+
+    test('disowning ends the runs of a login', async () => {
+      const email = someone();
+      const login = await app.login(email);
+      const runs = await tree(login.access_token);
+      const { user_id } = (
+        await app.ctx.db.read.run<{ user_id: string }>(
+          `SELECT user_id FROM sessions WHERE id = '${await idFor(login.access_token)}'`,
+          [],
+        )
+      )[0]!;
+      const { disownSessions } = await import('../../sessions/sessions.ts');
+      const { lockAccount } = await import('../../identity/account/account.ts');
+      const sessionIds = [await idFor(login.access_token)];
+      await app.ctx.db.transaction(async (tx) => {
+        await lockAccount(tx, user_id);
+        await disownSessions(app.ctx, tx, { userId: user_id, sessionIds });
+      });
+      await requireEnded(runs);
+    });
+
+    test('revoking a service ends the runs that it acts in, and what is within them', async () => {
+      const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
+      const login = await app.login(someone());
+      const first = await run(login.access_token, { by: doomed.authorization, scope });
+      const narrowed = await run(first.access_token);
+      const inner = await run(first.access_token, { by: builds.authorization });
+      const other = await run(login.access_token, { by: builds.authorization, scope });
+      await revokeService(app.ctx, doomed.id, endRunsOfService);
+      await requireEnded([first, narrowed, inner]);
+      expect(await isActive(other.access_token)).toBe(true);
+      expect(outcome(await refreshRun(app, first.refresh_token, doomed.authorization))).toBe(
+        '401 invalid_client',
+      );
+      const ended = await eventsOf(login.access_token, 'run_ended');
+      expect(ended.map(({ detail }: { detail: object }) => detail)).toContainEqual(
+        expect.objectContaining({ service: doomed.id, reason: 'service_revoked', scope }),
+      );
+    });
+  });
+
+  describe('refreshing', () => {
+    test('needs the key of its service, and a wrong one spends and ends nothing', async () => {
+      const login = await app.login(someone());
+      const started = await run(login.access_token, { by: agents.authorization, scope });
+      const { refresh_token: token } = started;
+      const plain = await declareService(app.ctx, { name: 'Plain' });
+      for (let round = 0; round < 2; round++) {
+        expect(outcome(await refreshRun(app, token, undefined))).toBe('401 invalid_client');
+        expect(outcome(await refreshRun(app, token, `${agents.authorization}x`))).toBe('401 invalid_client');
+        expect(outcome(await refreshRun(app, token, `Bearer ${login.access_token}`))).toBe(
+          '401 invalid_client',
+        );
+        expect(outcome(await refreshRun(app, token, builds.authorization))).toBe('400 invalid_grant');
+        expect(outcome(await refreshRun(app, token, plain.authorization))).toBe('400 invalid_grant');
+        // As JSON, and at the other endpoint, and with a scope that is not its own.
+        const json = { refresh_token: token };
+        expect(outcome(await app.ask('POST', '/refresh', { json }))).toBe('401 invalid_client');
+        expect(outcome(await refreshRun(app, token, undefined, { scope: 'email' }))).toBe(
+          '401 invalid_client',
+        );
+        // The second round presents a token that was spent long ago, with a wrong key: still no theft.
+        if (round === 0) {
+          expect((await refreshRun(app, token, agents.authorization)).status).toBe(200);
+          app.pass(60);
+        }
+      }
+      expect(await isActive(started.access_token)).toBe(true);
+      expect(outcome(await refreshRun(app, token, agents.authorization))).toBe('400 invalid_grant');
+      await requireEnded([started]);
+      expect(await eventsOf(login.access_token, 'refresh_theft')).toHaveLength(1);
+    });
+
+    test('either secret of the service is good', async () => {
+      const login = await app.login(someone());
+      const { refresh_token: token } = await run(login.access_token, { by: agents.authorization, scope });
+      const other = await declareService(app.ctx, { name: 'Donor' });
+      const column = (id: string) => `(SELECT secret_hash FROM service_keys WHERE id = '${id}')`;
+      await app.ctx.db.single.run(
+        `UPDATE service_keys SET next_secret_hash = ${column(other.id)} WHERE id = '${agents.id}'`,
+        [],
+      );
+      const [, secret] = Buffer.from(other.authorization.slice('Basic '.length), 'base64')
+        .toString()
+        .split(':');
+      const second = `Basic ${Buffer.from(`${agents.id}:${secret}`).toString('base64')}`;
+      expect((await refreshRun(app, token, second)).status).toBe(200);
+    });
+
+    test('without the right to delegate any more, a service refreshes nothing and loses nothing', async () => {
+      const login = await app.login(someone());
+      const fading = await declareService(app.ctx, { name: 'Fading', rights: ['delegate'] });
+      const started = await run(login.access_token, { by: fading.authorization, scope });
+      const setRights = (rights: string) =>
+        app.ctx.db.single.run(`UPDATE service_keys SET rights = '${rights}' WHERE id = '${fading.id}'`, []);
+      await setRights('');
+      const refused = await refreshRun(app, started.refresh_token, fading.authorization);
+      expect(outcome(refused)).toBe('403 unauthorized_client');
+      expect(await isActive(started.access_token)).toBe(true);
+      await setRights('delegate');
+      expect((await refreshRun(app, started.refresh_token, fading.authorization)).status).toBe(200);
+    });
+
+    test('under any race exactly one refresh wins, and a retry gets the same tokens', async () => {
+      const login = await app.login(someone());
+      const { refresh_token } = await run(login.access_token, {
+        by: agents.authorization,
+        scope,
+        authorization_details: [{ type: 'x' }],
+      });
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          refreshRun(n % 2 ? app : node, refresh_token, agents.authorization),
+        ),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      const next = answers.find(({ status }) => status === 200)!.body.refresh_token;
+      const retry = () =>
+        app.ask('POST', '/refresh', {
+          json: { refresh_token: next },
+          headers: { Authorization: agents.authorization, 'Idempotency-Key': 'one' },
+        });
+      const [first, again] = [await retry(), await retry()];
+      expect(first.status).toBe(200);
+      expect(again.body).toEqual(first.body);
+    });
+
+    test('a run that is not refreshed ends an hour after its last token, and any run after a day', async () => {
+      const login = await app.login(someone());
+      const by = agents.authorization;
+      const short = await run(login.access_token, { by, scope, expires_in: '60' });
+      app.pass(3599);
+      const refreshed = await refreshRun(app, short.refresh_token, by);
+      expect(refreshed.status).toBe(200);
+      app.pass(3601);
+      expect(outcome(await refreshRun(app, refreshed.body.refresh_token, by))).toBe('400 invalid_grant');
+
+      let kept = await run(login.access_token, { by, scope, expires_in: '3600' });
+      for (let hour = 1; hour < 24; hour++) {
+        app.pass(3590);
+        const answer = await refreshRun(app, kept.refresh_token, by);
+        expect(answer.status).toBe(200);
+        kept = answer.body;
+      }
+      app.pass(3000);
+      const last = await refreshRun(app, kept.refresh_token, by);
+      expect(last.status).toBe(200);
+      expect(last.body.expires_in).toBeLessThan(900);
+      app.pass(last.body.expires_in + 1);
+      expect(outcome(await refreshRun(app, last.body.refresh_token, by))).toBe('400 invalid_grant');
+      expect(await isActive(last.body.access_token)).toBe(false);
+    });
+
+    test('a token that outlives the idle timeout keeps its run until it expires', async () => {
+      const own = await open({ settings: { LATCHKEY_RUN_IDLE_TTL: '100' } });
+      const service = await declareService(own.ctx, { name: 'Agents', rights: ['delegate'] });
+      const by = service.authorization;
+      const login = await own.login();
+      const started = await startedRun(own, login.access_token, { by, scope, expires_in: '600' });
+      own.pass(590);
+      const refreshed = await refreshRun(own, started.refresh_token, by);
+      expect(refreshed.status).toBe(200);
+      own.pass(590);
+      expect((await introspected(own, refreshed.body.access_token, by)).active).toBe(true);
+      own.pass(11);
+      expect(outcome(await refreshRun(own, refreshed.body.refresh_token, by))).toBe('400 invalid_grant');
+      await own.close();
+    });
+  });
+
+  describe('its limits', () => {
+    test('depth is at most 3', async () => {
+      const login = await app.login(someone());
+      const [, , third] = await tree(login.access_token);
+      expect(outcome(await exchange(app, third.access_token))).toBe('409 conflict');
+      expect(outcome(await exchange(app, third.access_token, { by: agents.authorization }))).toBe(
+        '409 conflict',
+      );
+    });
+
+    /** Copies a run until there are that many below its root. */
+    async function multiply(token: string, runs: number, depth: 'within' | 'below') {
+      const id = await idFor(token);
+      const columns = Object.keys(
+        (await app.ctx.db.read.run<object>(`SELECT * FROM sessions WHERE id = '${id}'`, []))[0]!,
+      ).filter((name) => name !== 'id' && !(depth === 'below' && name === 'within_session_id'));
+      const within = depth === 'below' ? ", 'elsewhere'" : '';
+      const names = [...columns, ...(depth === 'below' ? ['within_session_id'] : [])].join(', ');
+      await app.ctx.db.single.run(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${runs})
+         INSERT INTO sessions (id, ${names}) SELECT '${id}-' || n.i, ${columns.map((name) => `s.${name}`).join(', ')}${within}
+         FROM sessions s, n WHERE s.id = '${id}'`,
+        [],
+      );
+    }
+
+    test('at most 1,000 active runs are directly within one parent, however many are made at once', async () => {
+      const login = await app.login(someone());
+      const one = await run(login.access_token, { scope });
+      await multiply(one.access_token, 997, 'within');
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) => exchange(n % 2 ? app : node, login.access_token, { scope })),
+      );
+      expect(answers.map(outcome).toSorted()).toEqual(['200', '200', ...Array(4).fill('409 conflict')]);
+      await run(one.access_token);
+      await app.ask('POST', '/revoke', { form: { token: one.access_token } });
+      await run(login.access_token, { scope });
+    });
+
+    test('at most 20,000 active runs are below one login', async () => {
+      const login = await app.login(someone());
+      const one = await run(login.access_token, { scope });
+      await multiply(one.access_token, 19_998, 'below');
+      await run(one.access_token);
+      expect(outcome(await exchange(app, one.access_token))).toBe('409 conflict');
+      expect(outcome(await exchange(app, login.access_token, { scope }))).toBe('409 conflict');
+      // Below a run that has ended there is none that counts.
+      await app.ask('POST', '/revoke', { form: { token: one.access_token } });
+      await run(login.access_token, { scope });
+    });
+
+    test('at most 1,200 runs a minute are made below one login, at whatever depth', async () => {
+      const own = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on', LATCHKEY_LIMIT_RUNS: '3/60' } });
+      const login = await own.login();
+      const outer = await startedRun(own, login.access_token, { scope });
+      await startedRun(own, outer.access_token);
+      await startedRun(own, outer.access_token);
+      const refused = await exchange(own, login.access_token, { scope });
+      expect(outcome(refused)).toBe('429 rate_limited');
+      expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+      const other = await own.login('bob@example.com');
+      await startedRun(own, other.access_token, { scope });
+      own.pass(61);
+      await own.close();
+    });
+  });
+
+  test('making and ending runs is recorded at most once an hour for each parent, service and scope', async () => {
+    const login = await app.login(someone());
+    const { access_token: token } = login;
+    for (let n = 0; n < 3; n++) {
+      for (const by of [agents.authorization, undefined]) {
+        const { access_token } = await run(token, { by, scope });
+        await app.ask('POST', '/revoke', { form: { token: access_token } });
+      }
+      await run(token, { scope: 'email profile' });
+      await run(token, { scope: 'profile email' });
+    }
+    for (const [type, events] of [
+      ['run_started', 3],
+      ['run_ended', 2],
+    ] as const)
+      expect(await eventsOf(token, type)).toHaveLength(events);
+    const details = (await eventsOf(token, 'run_started')).map(({ detail }: { detail: object }) => detail);
+    const within = await idFor(token);
+    expect(details).toContainEqual({ scope, within, service: agents.id, service_name: 'Agents' });
+    expect(details).toContainEqual({ scope, within });
+    app.pass(3600);
+    await run(token, { by: agents.authorization, scope });
+    expect(await eventsOf(token, 'run_started')).toHaveLength(4);
+  });
+});

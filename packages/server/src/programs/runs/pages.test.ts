@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+
+setDefaultTimeout(30_000);
+
+let people = 0;
+const someone = () => `pages-${people++}@example.com`;
+
+const agentsUri = 'https://agents.example/api';
+const ticketsUri = 'https://tickets.example/api';
+const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
+
+onBothDatabases('runs of pages', (open, dialect) => {
+  let app: TestApp;
+  let node: TestApp;
+  let agents: TestService;
+  let tickets: TestService;
+
+  beforeAll(async () => {
+    app = await open();
+    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    agents = await declareService(app.ctx, {
+      name: 'Agents',
+      resource: agentsUri,
+      rights: ['delegate'],
+      reach: [ticketsUri],
+    });
+    tickets = await declareService(app.ctx, { name: 'Tickets', resource: ticketsUri, rights: ['delegate'] });
+  });
+  afterAll(async () => {
+    if (node !== app) await node.close();
+    await app.close();
+  });
+
+  const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
+  const facts = (token: string, service = agents) => introspected(node, token, service.authorization);
+  const idFor = (token: string) => idOf(app, token, agents.authorization);
+
+  /** Signs in to a browser, which may hold the cookie of an earlier session. */
+  async function browserLogin(email: string, cookie?: string): Promise<string> {
+    await app.api.call('requestMagicLink', { body: { email } });
+    const mail = (await app.mails()).find(({ to, token }) => to === email && token);
+    const answer = await app.ask('POST', '/magic_link/verify?session=cookie', {
+      json: { token: mail?.token },
+      headers: ownPage,
+      ...(cookie === undefined ? {} : { cookie }),
+    });
+    expect(answer.status).toBe(200);
+    const [name] = /latchkey_session=[^;]+/.exec(answer.headers.getSetCookie().join(';')) ?? [];
+    return name ?? '';
+  }
+
+  describe('the session cookie', () => {
+    test('stands for the subject token on pages of the service, and there only', async () => {
+      const cookie = await browserLogin(someone());
+      const wants = { scope: 'profile', resource: agentsUri };
+      const made = await run(undefined, { cookie, headers: ownPage, ...wants });
+      expect(made).not.toHaveProperty('refresh_token');
+      expect(await facts(made.access_token)).toMatchObject({ active: true, aud: agentsUri });
+      const refusals = [
+        [{ cookie }, '403 origin_not_allowed'],
+        [{ cookie, headers: { Origin: 'https://evil.example' } }, '403 origin_not_allowed'],
+        [{ headers: ownPage }, '400 invalid_request'],
+        [{ cookie: `${cookie}A`, headers: ownPage }, '400 invalid_request'],
+        [
+          { cookie, headers: { ...ownPage, 'Latchkey-User': `usr_${'A'.repeat(22)}` } },
+          '412 precondition_failed',
+        ],
+      ] as const;
+      for (const [how, refusal] of refusals)
+        expect(outcome(await exchange(app, undefined, { ...wants, ...how }))).toBe(refusal);
+    });
+
+    test('is renewed like that of any other request when it is due', async () => {
+      const cookie = await browserLogin(someone());
+      app.pass(86_400);
+      const answer = await exchange(app, undefined, { cookie, headers: ownPage, scope: 'profile' });
+      expect(answer.headers.getSetCookie().join()).toContain('latchkey_session=');
+    });
+
+    test('gives way to a bearer token in the same request', async () => {
+      const cookie = await browserLogin(someone());
+      const { access_token } = await app.login(someone());
+      const headers = { ...ownPage, Authorization: `Bearer ${access_token}` };
+      const made = await run(undefined, { cookie, headers, scope: 'profile' });
+      expect((await facts(made.access_token)).within).toEqual([await idFor(access_token)]);
+    });
+  });
+
+  describe('a run that is meant for a service', () => {
+    const scope = 'profile email';
+    const meant = (login: Tokens, wants = {}) =>
+      run(login.access_token, { scope, resource: agentsUri, expires_in: '60', ...wants });
+
+    test('gives its place to the run of that service', async () => {
+      const login = await app.login(someone());
+      const handed = await meant(login);
+      const inner = await run(handed.access_token);
+      const taken = await run(handed.access_token, { by: agents.authorization, expires_in: '3600' });
+      expect(taken).toMatchObject({ expires_in: 3600, scope });
+      expect(await facts(taken.access_token)).toMatchObject({
+        act: { sub: agents.id },
+        aud: agentsUri,
+        within: [await idFor(login.access_token)],
+      });
+      for (const { access_token } of [handed, inner])
+        expect(await facts(access_token)).toEqual({ active: false });
+      app.pass(61);
+      expect((await refreshRun(app, taken.refresh_token, agents.authorization)).status).toBe(200);
+    });
+
+    test('never gives more than it allows itself', async () => {
+      const login = await app.login(someone());
+      const handed = await meant(login, { scope: 'profile', authorization_details: [{ type: 'a' }] });
+      const by = agents.authorization;
+      expect(outcome(await exchange(app, handed.access_token, { by, scope }))).toBe('400 invalid_scope');
+      const authorization_details = [{ type: 'b' }];
+      expect(outcome(await exchange(app, handed.access_token, { by, authorization_details }))).toBe(
+        '400 invalid_authorization_details',
+      );
+      const taken = await run(handed.access_token, { by, resource: ticketsUri });
+      expect(taken).toMatchObject({ scope: 'profile', authorization_details: [{ type: 'a' }] });
+      expect(await facts(taken.access_token, tickets)).toMatchObject({ aud: ticketsUri });
+    });
+
+    test('gives its place once, however many exchanges race', async () => {
+      const login = await app.login(someone());
+      const handed = await meant(login);
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) =>
+          exchange(n % 2 ? app : node, handed.access_token, { by: agents.authorization }),
+        ),
+      );
+      expect(answers.map(outcome).toSorted()).toEqual(['200', ...Array(5).fill('400 invalid_request')]);
+    });
+
+    test('makes room for the one that takes its place, at any depth', async () => {
+      const login = await app.login(someone());
+      const first = await run(login.access_token, { by: tickets.authorization, scope });
+      const second = await run(first.access_token, { by: tickets.authorization });
+      const handed = await run(second.access_token, { resource: agentsUri });
+      const taken = await run(handed.access_token, { by: agents.authorization });
+      expect((await facts(taken.access_token)).within).toHaveLength(3);
+      expect(outcome(await exchange(app, taken.access_token, { by: agents.authorization }))).toBe(
+        '409 conflict',
+      );
+    });
+
+    test('does not give its place if a service made it or it is not bound', async () => {
+      const login = await app.login(someone());
+      const unbound = await run(login.access_token, { scope });
+      const acted = await run(login.access_token, { by: tickets.authorization, scope, resource: agentsUri });
+      for (const outer of [unbound, acted]) {
+        const inner = await run(outer.access_token, { by: agents.authorization });
+        expect((await facts(inner.access_token)).within).toHaveLength(2);
+        expect((await facts(outer.access_token)).active).toBe(true);
+      }
+    });
+  });
+
+  describe('signing in again in the same browser', () => {
+    const acted = (cookie: string) =>
+      run(undefined, { cookie, headers: ownPage, by: agents.authorization, scope: 'profile' });
+
+    test('stops no run: the new session takes them over, at every depth', async () => {
+      const email = someone();
+      const cookie = await browserLogin(email);
+      const first = await acted(cookie);
+      const second = await run(first.access_token, { by: tickets.authorization });
+      const [, former] = (await facts(second.access_token)).within;
+      expect(former).toMatch(/^ses_/);
+
+      const renewed = await browserLogin(email, cookie);
+      for (const { access_token } of [first, second]) expect((await facts(access_token)).active).toBe(true);
+      const within: string[] = (await facts(second.access_token)).within;
+      expect(within[0]).toBe(await idFor(first.access_token));
+      const login = (await facts(first.access_token)).within[0];
+      expect(within[1]).toBe(login);
+      expect(login).not.toBe(former);
+      const refreshed = await refreshRun(app, first.refresh_token, agents.authorization);
+      expect(refreshed.status).toBe(200);
+      const list = await app.ask('GET', '/sessions', { cookie: renewed, headers: ownPage });
+      expect(list.body.sessions.filter(({ kind }: { kind: string }) => kind === 'run')).toHaveLength(2);
+
+      expect(
+        (await app.ask('DELETE', '/logout?scope=session', { cookie: renewed, headers: ownPage })).status,
+      ).toBe(204);
+      for (const { access_token } of [first, second])
+        expect(await facts(access_token)).toEqual({ active: false });
+    });
+
+    test('does not bring back a run that had ended', async () => {
+      const email = someone();
+      const cookie = await browserLogin(email);
+      const made = await acted(cookie);
+      await app.ask('POST', '/revoke', { form: { token: made.access_token } });
+      await browserLogin(email, cookie);
+      expect(await facts(made.access_token)).toEqual({ active: false });
+    });
+
+    test('does not disturb a run that is refreshed or used at the same moment', async () => {
+      for (let round = 0; round < 5; round++) {
+        const email = someone();
+        const cookie = await browserLogin(email);
+        const made = await acted(cookie);
+        let stop = false;
+        let { refresh_token: token } = made;
+        const refused: string[] = [];
+        const refreshing = (async () => {
+          while (!stop) {
+            const answer = await refreshRun(node, token, agents.authorization);
+            if (answer.status === 200) token = answer.body.refresh_token;
+            else refused.push(outcome(answer));
+            const { active } = await facts(made.access_token);
+            if (!active) refused.push('inactive');
+          }
+        })();
+        await browserLogin(email, cookie);
+        stop = true;
+        await refreshing;
+        expect(refused).toEqual([]);
+      }
+    });
+
+    test('a run that is being made at the same moment is taken over or refused, never lost', async () => {
+      for (let round = 0; round < 5; round++) {
+        const email = someone();
+        const cookie = await browserLogin(email);
+        const wants = { headers: ownPage, by: agents.authorization, scope: 'profile' };
+        const [renewed, ...answers] = await Promise.all([
+          browserLogin(email, cookie),
+          ...Array.from({ length: 12 }, async (_, n) => {
+            await Bun.sleep(n * 3);
+            return exchange(n % 2 ? app : node, undefined, { cookie, ...wants });
+          }),
+        ]);
+        const { sessions } = (await app.ask('GET', '/sessions', { cookie: renewed, headers: ownPage })).body;
+        const login = sessions.find(({ current }: { current: boolean }) => current).id;
+        for (const answer of answers) {
+          expect(['200', '400 invalid_request']).toContain(outcome(answer));
+          if (answer.status !== 200) continue;
+          expect(await facts(answer.body.access_token)).toMatchObject({ active: true, within: [login] });
+        }
+      }
+    });
+  });
+});

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import fc from 'fast-check';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { setDisabled } from '../../identity/account/account.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
+
+setDefaultTimeout(120_000);
+
+let people = 0;
+const someone = () => `races-${people++}@example.com`;
+
+const ticketsUri = 'https://tickets.example/api';
+
+onBothDatabases('runs, whatever else happens', (open, dialect) => {
+  let app: TestApp;
+  let node: TestApp;
+  let agents: TestService;
+  let tickets: TestService;
+
+  beforeAll(async () => {
+    app = await open();
+    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    const resource = 'https://agents.example/api';
+    agents = await declareService(app.ctx, {
+      name: 'Agents',
+      resource,
+      rights: ['delegate'],
+      reach: [ticketsUri],
+    });
+    tickets = await declareService(app.ctx, {
+      name: 'Tickets',
+      resource: ticketsUri,
+      rights: ['delegate'],
+      scopes: [{ name: 'tickets:read', sentence: 'Read tickets' }],
+    });
+  });
+  afterAll(async () => {
+    if (node !== app) await node.close();
+    await app.close();
+  });
+
+  const facts = (token: string) => introspected(node, token, tickets.authorization);
+
+  /** Makes runs at every depth in the moment in which something ends, and returns the tokens that were given out. */
+  async function makeWhile(login: Tokens, by: string, end: () => Promise<unknown>): Promise<string[]> {
+    const wants = { by, scope: 'profile' };
+    const first = await startedRun(app, login.access_token, wants);
+    const second = await startedRun(app, first.access_token, { by });
+    const parents = [login.access_token, first.access_token, second.access_token];
+    const made: string[] = [];
+    const making = Array.from({ length: 12 }, async (_, n) => {
+      await Bun.sleep(n * 2);
+      const token = parents[n % 3]!;
+      const answer = await exchange(n % 2 ? app : node, token, wants);
+      if (answer.status === 200) made.push(answer.body.access_token);
+      else expect(['400 invalid_request', '401 invalid_client']).toContain(outcome(answer));
+    });
+    await Promise.all([Bun.sleep(10).then(end), ...making]);
+    return [first.access_token, second.access_token, ...made];
+  }
+
+  const ends: Readonly<Record<string, (login: Tokens, email: string, service: string) => Promise<unknown>>> =
+    {
+      'signing out': ({ access_token: token }) => app.ask('DELETE', '/logout?scope=session', { token }),
+      'signing out everywhere': ({ access_token: token }) => app.ask('POST', '/revoke', { token }),
+      'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
+      'revoking the service': (_login, _email, service) => revokeService(app.ctx, service, endRunsOfService),
+    };
+  for (const [what, end] of Object.entries(ends)) {
+    test(`${what} leaves no run behind that was being made at that moment`, async () => {
+      for (let round = 0; round < 4; round++) {
+        const email = someone();
+        const login = await app.login(email);
+        const own = await declareService(app.ctx, { name: 'Own', rights: ['delegate'] });
+        const tokens = await makeWhile(login, own.authorization, () => end(login, email, own.id));
+        expect(tokens.length).toBeGreaterThan(1);
+        for (const token of tokens) expect(await facts(token)).toEqual({ active: false });
+      }
+    });
+  }
+
+  test('thousands of runs end with their login in one write', async () => {
+    const login = await app.login(someone());
+    const { access_token } = await startedRun(app, login.access_token, { scope: 'profile' });
+    const id = await idOf(app, access_token, tickets.authorization);
+    const columns = Object.keys(
+      (await app.ctx.db.read.run<object>(`SELECT * FROM sessions WHERE id = '${id}'`, []))[0]!,
+    ).filter((name) => name !== 'id');
+    await app.ctx.db.single.run(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+       INSERT INTO sessions (id, ${columns.join(', ')}) SELECT '${id}-' || n.i, ${columns.map((name) => `s.${name}`).join(', ')}
+       FROM sessions s, n WHERE s.id = '${id}'`,
+      [],
+    );
+    await Bun.sleep(50);
+    const before = app.statements.length;
+    await app.ask('DELETE', '/logout?scope=session', { token: login.access_token });
+    const writes = app.statements
+      .slice(before)
+      .filter((text) => text.includes('"sessions"') && /^update/i.test(text));
+    expect(writes).toHaveLength(1);
+    expect(await facts(access_token)).toEqual({ active: false });
+  });
+
+  test('a login without runs costs as many statements as ever', async () => {
+    const login = await app.login(someone());
+    const { access_token } = await startedRun(app, login.access_token, { scope: 'organizations' });
+    const costOf = async (token: string) => {
+      await app.ask('GET', '/organizations', { token });
+      await Bun.sleep(50);
+      const before = app.statements.length;
+      await app.ask('GET', '/organizations', { token });
+      return app.statements.length - before;
+    };
+    expect(await costOf(login.access_token)).toBe(2);
+    expect(await costOf(access_token)).toBe(2);
+  });
+
+  test('no chain of exchanges ever allows more than its beginning, or lasts longer', async () => {
+    const names = ['profile', 'email', 'organizations', 'tickets:read'];
+    const details = [{ type: 'a' }, { type: 'b', of: [1] }, { type: 'b', of: [2] }];
+    const step = fc.record(
+      {
+        by: fc.constantFrom(undefined, 'agents', 'tickets'),
+        scope: fc.subarray([...names, '*'], { minLength: 1 }),
+        resource: fc.constantFrom(ticketsUri, 'https://agents.example/api'),
+        authorization_details: fc.subarray(details),
+        expires_in: fc.constantFrom('60', '900', '3600'),
+        refresh: fc.boolean(),
+      },
+      { requiredKeys: ['by', 'refresh'] },
+    );
+    const login = await app.login(someone());
+    const services = { agents, tickets };
+    const inspect = async (token: string) => {
+      const seen = await Promise.all(
+        [agents, tickets].map(({ authorization }) => introspected(app, token, authorization)),
+      );
+      return seen.find(({ active }) => active);
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async (steps) => {
+        let token = login.access_token;
+        let outer = await inspect(token);
+        for (const { by, refresh, scope, ...wants } of steps) {
+          const authorization = by && services[by].authorization;
+          const answer = await exchange(app, token, {
+            ...(authorization === undefined ? {} : { by: authorization }),
+            ...(scope === undefined ? {} : { scope: scope.join(' ') }),
+            ...wants,
+          });
+          if (answer.status !== 200) continue;
+          token = answer.body.access_token;
+          if (refresh && answer.body.refresh_token) {
+            const refreshed = await refreshRun(app, answer.body.refresh_token, authorization);
+            expect(refreshed.status).toBe(200);
+            token = refreshed.body.access_token;
+          }
+          const inner = await inspect(token);
+          expect(inner).toMatchObject({ active: true, session_kind: 'run' });
+          const allowed: string[] = outer.scope.split(' ');
+          for (const name of inner.scope.split(' ')) {
+            expect(name).not.toBe('*');
+            expect(allowed.includes('*') || allowed.includes(name)).toBe(true);
+          }
+          if (outer.authorization_details?.length > 0) {
+            expect(inner.authorization_details.length).toBeGreaterThan(0);
+            for (const detail of inner.authorization_details)
+              expect(outer.authorization_details).toContainEqual(detail);
+          }
+          if (outer.aud !== undefined && inner.aud !== outer.aud)
+            expect([by, outer.aud, inner.aud]).toEqual(['agents', 'https://agents.example/api', ticketsUri]);
+          if (by === undefined) {
+            expect(inner.exp).toBeLessThanOrEqual(outer.exp);
+            expect(inner.act).toEqual(outer.act);
+          } else expect(inner.act.sub).toBe(services[by].id);
+          expect(inner.within.length).toBeLessThanOrEqual(3);
+          outer = inner;
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

@@ -1,0 +1,83 @@
+import { accessTokenType, type IssuedToken, tokenExchangeGrantType } from '@latchkey/contract/tokens';
+import type { CallingService, Context } from '../../platform/context.ts';
+import { AuthError } from '../../platform/errors.ts';
+import {
+  type Grant,
+  type GrantCall,
+  type GrantParameters,
+  readLifetime,
+} from '../../platform/http/grants.ts';
+import { duplicateMember } from '../../platform/http/json.ts';
+import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
+import { findRunSubject, type RunSubject } from '../../sessions/sessions.ts';
+import { exchangeToken } from './runs.ts';
+
+/** The token exchange grant. @see RFC 8693 section 2.1 */
+export const tokenExchangeGrant: Grant<IssuedToken> = {
+  grantType: tokenExchangeGrantType,
+  redeem: async (ctx, call) => {
+    const { body, client } = call;
+    const service = await readService(ctx, call);
+    requireSupported(body);
+    const subject = await readSubject(ctx, call);
+    const { scope, resource } = body;
+    const authorizationDetails = readDetails(body);
+    const expiresInSeconds = readLifetime(body);
+    const requested = { service, scope, resource, authorizationDetails, expiresInSeconds };
+    return {
+      body: await exchangeToken(ctx, subject, requested, client),
+      detail: 'exchanged',
+      ...(subject.renewedCookie === undefined ? {} : { cookie: { value: subject.renewedCookie } }),
+    };
+  },
+};
+
+/** @throws {AuthError} `invalid_client`, `unauthorized_client` */
+async function readService(ctx: Context, { authorization }: GrantCall): Promise<CallingService | undefined> {
+  if (authorization === null || !/^basic\b/i.test(authorization)) return undefined;
+  const service = await identifyService(ctx, authorization);
+  requireDelegation(service);
+  return service;
+}
+
+/** @throws {AuthError} `invalid_request` */
+function requireSupported(body: GrantParameters): void {
+  const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
+    (name) => body[name] !== undefined,
+  );
+  if (unsupported) throw new AuthError('invalid_request', `${unsupported}: is not supported`);
+  for (const name of ['subject_token_type', 'requested_token_type'] as const) {
+    if (body[name] !== undefined && body[name] !== accessTokenType)
+      throw new AuthError('invalid_request', `${name}: must be ${accessTokenType}`);
+  }
+  if (body.subject_token !== undefined && body.subject_token_type === undefined)
+    throw new AuthError('invalid_request', 'subject_token_type: is missing');
+}
+
+/**
+ * The subject token, or the credential of the page or program that sends the request. An invalid one is an error of the
+ * request, whatever is wrong with it.
+ * @throws {AuthError} `invalid_request`, `origin_not_allowed`, `precondition_failed`
+ * @see RFC 8693 section 2.2.2
+ */
+async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {
+  const { subject_token: token } = call.body;
+  const presented =
+    token === undefined ? call.presentedCredential() : { type: 'bearer' as const, value: token };
+  if (!presented) throw new AuthError('invalid_request', 'subject_token: is missing');
+  const subject = await findRunSubject(ctx, presented);
+  if (!subject) throw new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'over' });
+  if (token === undefined) call.requireExpectedUser(subject.session.user_id);
+  return subject;
+}
+
+/** The parsed JSON, undefined if there is none. Text that is not valid JSON stays text, which is refused as such. */
+function readDetails({ authorization_details: text }: GrantParameters): unknown {
+  if (text === undefined) return undefined;
+  try {
+    const details: unknown = JSON.parse(text);
+    return duplicateMember(text) === undefined ? details : text;
+  } catch {
+    return text;
+  }
+}

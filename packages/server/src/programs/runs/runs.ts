@@ -1,0 +1,134 @@
+import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { everything } from '@latchkey/contract/scopes';
+import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
+import type { CallingService, Context } from '../../platform/context.ts';
+import { AuthError } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { isWithin } from '../../platform/values/scope.ts';
+import { recordingRateLimits } from '../../security-log/events/events.ts';
+import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
+import { type RunSubject, startRun } from '../../sessions/sessions.ts';
+import { areDetailsWithin } from './details.ts';
+
+/** What a program asks for. Without a service it narrows its own token. */
+export interface RequestedRun {
+  readonly service: CallingService | undefined;
+  readonly scope: string | undefined;
+  readonly resource: string | undefined;
+  /** Parsed JSON, not yet checked. Undefined if it did not ask. */
+  readonly authorizationDetails: unknown;
+  readonly expiresInSeconds: number | undefined;
+}
+
+/**
+ * Exchanges an access token, key or session cookie for the token of a run, which never allows more than that. With a
+ * service, the service acts in the run and can refresh it.
+ * @throws {AuthError} `invalid_request`, `invalid_scope`, `invalid_target`, `invalid_authorization_details`, `conflict`,
+ * `rate_limited`
+ * @see RFC 8693 section 2
+ */
+export async function exchangeToken(
+  ctx: Context,
+  subject: RunSubject,
+  requested: RequestedRun,
+  client: ClientInfo,
+): Promise<IssuedToken> {
+  const { session } = subject;
+  const { service, expiresInSeconds = fieldLimits.runDefaultSeconds } = requested;
+  requireExchangeable(subject, service);
+  const access = {
+    scope: narrowedScope(subject, requested.scope),
+    resource: narrowedResource(subject, requested),
+  };
+  const details = narrowedDetails(subject, requested.authorizationDetails);
+  // Inherited names are checked too: a service may have withdrawn them since.
+  const { scope, resource } = await resolveAccess(ctx, { ...access, resource: access.resource ?? undefined });
+  if (scope === null) throw scopeMissing();
+
+  const owner = { userId: session.user_id, sessionId: session.id, client };
+  await recordingRateLimits(ctx, owner, () =>
+    ctx.limiter.take({ limit: 'runs', key: session.root_session_id ?? session.id }),
+  );
+  const tokens = await startRun(ctx, {
+    subject,
+    client,
+    scope,
+    resource,
+    authorizationDetails: details === null ? null : JSON.stringify(details),
+    tokenTtlSeconds: expiresInSeconds,
+    service,
+    isReplacement: service !== undefined && isMeantFor(service, subject),
+  });
+  return {
+    ...tokens,
+    issued_token_type: accessTokenType,
+    token_type: 'Bearer',
+    scope,
+    ...(details === null ? {} : { authorization_details: details }),
+  };
+}
+
+/** Whether a page or program made this run without a service key, for this service to take its place. */
+const isMeantFor = ({ resource }: CallingService, { session }: RunSubject): boolean =>
+  session.kind === 'run' &&
+  session.token_ttl_seconds === null &&
+  session.resource !== null &&
+  session.resource === resource;
+
+/**
+ * Of all services, only the one with the resource of a token may exchange it.
+ * @throws {AuthError} `invalid_request`
+ */
+function requireExchangeable({ session }: RunSubject, service: CallingService | undefined): void {
+  if (!service || session.resource === null || session.resource === service.resource) return;
+  throw new AuthError('invalid_request', 'subject_token: is for another service', {
+    detail: 'another_service',
+  });
+}
+
+const scopeMissing = () =>
+  new AuthError(
+    'invalid_scope',
+    'scope: is missing. A run needs one if its subject token allows everything.',
+  );
+
+/** @throws {AuthError} `invalid_scope` */
+function narrowedScope({ scope: parent }: RunSubject, requested: string | undefined): string {
+  if (requested === undefined && parent === everything) throw scopeMissing();
+  const scope = requested ?? parent;
+  if (scope.split(' ').includes(everything))
+    throw new AuthError('invalid_scope', `scope: a run cannot have the scope ${everything}`);
+  if (!isWithin(scope, parent))
+    throw new AuthError('invalid_scope', 'scope: is wider than that of the subject token');
+  return scope;
+}
+
+/** @throws {AuthError} `invalid_target` */
+function narrowedResource(
+  { session }: RunSubject,
+  { service, resource: requested }: RequestedRun,
+): string | null {
+  const parent = session.resource;
+  if (requested === undefined || parent === null || requested === parent) return requested ?? parent;
+  if (service?.reach.includes(requested)) return requested;
+  throw new AuthError(
+    'invalid_target',
+    service
+      ? 'resource: is not within the reach of this service'
+      : 'resource: must be that of the subject token',
+  );
+}
+
+/** @throws {AuthError} `invalid_authorization_details` */
+function narrowedDetails({ session }: RunSubject, requested: unknown): AuthorizationDetails | null {
+  const stored = session.authorization_details;
+  const parent = stored === null ? null : (JSON.parse(stored) as AuthorizationDetails);
+  if (requested === undefined) return parent;
+  const details = checkAuthorizationDetails(requested);
+  if (parent === null || areDetailsWithin(details, parent)) return details;
+  throw new AuthError(
+    'invalid_authorization_details',
+    'authorization_details: each must equal one of those of the subject token',
+  );
+}

@@ -1,0 +1,214 @@
+// The steps of `startRun` in sessions.ts, and what the start and end of a run record.
+
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { Context } from '../../platform/context.ts';
+import { subjectBytes } from '../../platform/crypto/handle.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordOncePerHourIn } from '../../security-log/events/events.ts';
+import { announceEnd } from '../announcements.ts';
+import * as sessions from '../store.ts';
+import { sessionIdOf } from '../tokens.ts';
+import * as store from './store.ts';
+import { findActive, type RunSubject } from './subject.ts';
+
+/** A run to be made. */
+export interface NewRun {
+  readonly subject: RunSubject;
+  readonly client: ClientInfo;
+  readonly scope: string;
+  readonly resource: string | null;
+  /** A JSON array, if any. @see RFC 9396 section 2 */
+  readonly authorizationDetails: string | null;
+  /** The requested lifetime of its access tokens. */
+  readonly tokenTtlSeconds: number;
+  /** The service that makes the run and acts in it. Without one, the holder of the token narrows it for itself. */
+  readonly service: { readonly id: string; readonly name: string } | undefined;
+  /** The run takes the place of the run of the subject token, which ends. */
+  readonly isReplacement: boolean;
+}
+
+type StoredSession = RunSubject['session'];
+
+/** The session or key that the new run is directly within. */
+interface Place {
+  readonly parent: StoredSession;
+  readonly path: readonly string[];
+  /** The earliest end of everything on the path, as far as it is known now. */
+  readonly endsAt: number;
+}
+
+/** The subject token was revoked or its session ended while the run was being made. */
+const subjectEnded = () =>
+  new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'over' });
+
+/**
+ * Where the run goes, read again under the account's lock, since the session may have ended or its run may have moved to
+ * another login. If the run takes the place of another one, that ends here.
+ * @throws {AuthError} `invalid_request` if the subject has ended; `conflict` if the run would be too deep
+ */
+export async function findPlace(
+  ctx: Context,
+  tx: Executor,
+  { subject, isReplacement }: NewRun,
+): Promise<Place> {
+  const session = await findActive(ctx, tx, subject.session.id);
+  if (!session) throw subjectEnded();
+  const parentId = isReplacement ? session.within_session_id : null;
+  const parent = parentId === null ? session : await findActive(ctx, tx, parentId);
+  if (!parent) throw subjectEnded();
+  const path = parent.path === null ? [parent.id] : (JSON.parse(parent.path) as string[]);
+  if (path.length > fieldLimits.runDepth) {
+    throw new AuthError('conflict', `A run can be within at most ${fieldLimits.runDepth} others.`);
+  }
+  return {
+    parent,
+    path,
+    endsAt: Math.min(parent.idle_expires_at, parent.path_ends_at ?? Number.POSITIVE_INFINITY),
+  };
+}
+
+/** @throws {AuthError} `conflict` when there are too many runs. The account must be locked. */
+export async function requireRoom(ctx: Context, tx: Executor, { parent, path }: Place): Promise<void> {
+  const now = ctx.clock();
+  const root_session_id = rootOf(path);
+  const [counted] = await store.countRuns(tx, { within_session_id: parent.id, root_session_id, now });
+  if (counted?.within != null && counted.within >= fieldLimits.runsWithin)
+    throw tooManyRuns(fieldLimits.runsWithin);
+  if (counted?.below == null || counted.below < fieldLimits.runsBelow) return;
+  const [exact] = await store.countActiveRunsBelow(tx, { root_session_id, now });
+  if (exact && exact.below >= fieldLimits.runsBelow) throw tooManyRuns(fieldLimits.runsBelow);
+}
+
+const tooManyRuns = (max: number) =>
+  new AuthError('conflict', `There are already ${max} active runs. End some of them first.`);
+
+const rootOf = (path: readonly string[]): string => path.at(-1)!;
+
+/** Times are milliseconds since 1970. */
+interface Lifetime {
+  readonly tokenEndsAt: number;
+  readonly idleExpiresAt: number;
+  readonly expiresAt: number;
+}
+
+/**
+ * A run never outlasts what it is within. Without a service it has a single token, which does not outlast the one it was
+ * made of, and ends with it.
+ */
+function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: number): Lifetime {
+  const expiresAt = Math.min(now + ctx.config.runTtlSeconds * 1000, parent.expires_at);
+  const requested = Math.min(now + run.tokenTtlSeconds * 1000, expiresAt, endsAt);
+  if (!run.service) {
+    const tokenEndsAt = Math.min(requested, run.subject.tokenEndsAt);
+    return { tokenEndsAt, idleExpiresAt: tokenEndsAt, expiresAt: tokenEndsAt };
+  }
+  const idle = Math.max(now + ctx.config.runIdleTtlSeconds * 1000, requested);
+  return { tokenEndsAt: requested, idleExpiresAt: Math.min(idle, expiresAt), expiresAt };
+}
+
+/** A run that was just made, with the secret that its tokens are derived from. */
+export interface InsertedRun extends Omit<LoggedRun, 'scope' | 'resource'> {
+  readonly secret: Buffer;
+  readonly generation: number;
+  readonly tokenEndsAt: number;
+}
+
+/** @throws {AuthError} `invalid_request` if anything that the run is within has ended */
+export async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place): Promise<InsertedRun> {
+  const { service, client } = run;
+  const { parent } = place;
+  const now = ctx.clock();
+  const secret = ctx.random(subjectBytes);
+  const id = sessionIdOf(secret);
+  const { tokenEndsAt, idleExpiresAt, expiresAt } = lifetimeOf(ctx, run, place, now);
+  const logged = {
+    id,
+    within_session_id: parent.id,
+    // Without a service of its own, it stays acted in by the one that acts in its parent.
+    service_id: service?.id ?? parent.service_id,
+    client_name: service?.name ?? (parent.kind === 'run' ? parent.client_name : null),
+  };
+  const [row] = await store.insertRun(tx, {
+    ...logged,
+    path: JSON.stringify([id, ...place.path]),
+    root_session_id: rootOf(place.path),
+    actor: service ? [service.id, ...(parent.actor?.split(' ') ?? [])].join(' ') : parent.actor,
+    token_ttl_seconds: service ? run.tokenTtlSeconds : null,
+    scope: run.scope,
+    resource: run.resource,
+    authorization_details: run.authorizationDetails,
+    ip_address: client.ipAddress,
+    user_agent: client.userAgent,
+    now,
+    idle_expires_at: idleExpiresAt,
+    expires_at: expiresAt,
+  });
+  if (!row) throw subjectEnded();
+  return { ...logged, secret, generation: row.generation, tokenEndsAt };
+}
+
+/** Ends the run whose place the new one takes, so that it makes room and cannot be replaced twice. */
+export async function endReplacedRun(ctx: Context, tx: Executor, { subject, client }: NewRun): Promise<void> {
+  const { id, user_id: userId } = subject.session;
+  const [ended] = await sessions.endSession(tx, {
+    id,
+    user_id: userId,
+    distrusted_as: null,
+    now: ctx.clock(),
+  });
+  if (!ended) throw subjectEnded();
+  await recordEndedRun(ctx, tx, { userId, client }, ended, { reason: 'replaced' });
+  await announceEnd(ctx, tx, userId, ended);
+}
+
+/** The columns of a run that events tell apart. */
+export interface LoggedRun {
+  readonly id: string;
+  readonly within_session_id: string | null;
+  readonly service_id: string | null;
+  readonly client_name: string | null;
+  readonly scope: string | null;
+  readonly resource: string | null;
+}
+
+interface Cause {
+  readonly userId: string;
+  readonly client?: ClientInfo;
+}
+
+export const recordStartedRun = (ctx: Context, tx: Executor, cause: Cause, run: LoggedRun): Promise<void> =>
+  recordRun(ctx, tx, 'run_started', cause, run, {});
+
+/** Records that a run ended by itself, not with something it is within. */
+export const recordEndedRun = (
+  ctx: Context,
+  tx: Executor,
+  cause: Cause,
+  run: LoggedRun,
+  detail: Readonly<Record<string, string>>,
+): Promise<void> => recordRun(ctx, tx, 'run_ended', cause, run, detail);
+
+/** At most once an hour for what the run is within, its service and its scope: programs make thousands. */
+async function recordRun(
+  ctx: Context,
+  tx: Executor,
+  type: 'run_started' | 'run_ended',
+  cause: Cause,
+  run: LoggedRun,
+  more: Readonly<Record<string, string>>,
+): Promise<void> {
+  const scope = run.scope ?? '';
+  const subject = [run.within_session_id, run.service_id ?? '-', scope.split(' ').toSorted().join(',')].join(
+    ' ',
+  );
+  const detail = {
+    scope,
+    ...(run.within_session_id === null ? {} : { within: run.within_session_id }),
+    ...(run.service_id === null ? {} : { service: run.service_id, service_name: run.client_name ?? '' }),
+    ...(run.resource === null ? {} : { resource: run.resource }),
+    ...more,
+  };
+  await recordOncePerHourIn(ctx, tx, { ...cause, type, sessionId: run.id, detail }, subject);
+}

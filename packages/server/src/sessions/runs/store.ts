@@ -1,0 +1,176 @@
+import { type AliasableExpression, type Expression, expressionBuilder, type SqlBool, sql } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
+
+/**
+ * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
+ * by a revoked service. Null for logins and keys, which have no path, and whose lookups cost nothing more for it. Since
+ * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
+ */
+export const pathEndsAt = (table: 'sessions' | 'parent', dialect: Dialect) => {
+  const path = sql.ref(`${table}.path`);
+  const ids =
+    dialect === 'postgres'
+      ? sql`jsonb_array_elements_text(cast(${path} as jsonb)) as step(id)`
+      : sql`(select value as id from json_each(${path})) as step`;
+  return sql<number | null>`case when ${path} is not null then (
+    select min(case
+      when s.revoked_at is null and (s.service_id is null or exists (
+        select 1 from service_keys k where k.id = s.service_id and k.revoked_at is null
+      )) then coalesce(s.idle_expires_at, 0)
+      else 0 end)
+    from ${ids} left join sessions s on s.id = step.id
+  ) end`;
+};
+
+/** Nothing on the path of a run has ended. */
+export const isPathActive = (
+  table: 'sessions' | 'parent',
+  now: Expression<number>,
+  dialect: Dialect,
+): Expression<SqlBool> =>
+  sql<SqlBool>`(${sql.ref(`${table}.path`)} is null or ${pathEndsAt(table, dialect)} > ${now})`;
+
+/**
+ * Makes a run within a session or key, in one statement that holds only while its account is enabled and everything on its
+ * path is active; returns no row otherwise. The account must be locked.
+ */
+export const insertRun = statement<{
+  id: string;
+  within_session_id: string;
+  path: string;
+  root_session_id: string;
+  service_id: string | null;
+  actor: string | null;
+  client_name: string | null;
+  token_ttl_seconds: number | null;
+  scope: string;
+  resource: string | null;
+  authorization_details: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+  now: number;
+  idle_expires_at: number;
+  expires_at: number;
+}>()((db, p, dialect) => {
+  const e = expressionBuilder<Tables, 'users'>();
+  const bigint = (value: AliasableExpression<number | null>) => sql<number>`cast(${value} as bigint)`;
+  const row = {
+    id: p.id,
+    user_id: e.ref('users.id'),
+    session_epoch: e.ref('users.session_epoch'),
+    kind: sql.lit('run'),
+    method: sql.lit('token_exchange'),
+    generation: e.lit(1),
+    rotated_at: bigint(p.now),
+    client_name: p.client_name,
+    ip_address: p.ip_address,
+    user_agent: p.user_agent,
+    created_at: bigint(p.now),
+    last_used_at: bigint(p.now),
+    idle_expires_at: bigint(p.idle_expires_at),
+    expires_at: bigint(p.expires_at),
+    scope: p.scope,
+    resource: p.resource,
+    authorization_details: p.authorization_details,
+    path: p.path,
+    within_session_id: p.within_session_id,
+    root_session_id: p.root_session_id,
+    service_id: p.service_id,
+    actor: p.actor,
+    token_ttl_seconds: bigint(p.token_ttl_seconds),
+  } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
+  return db
+    .insertInto('sessions')
+    .columns(Object.keys(row) as (keyof typeof row)[])
+    .expression(
+      db
+        .selectFrom('sessions as parent')
+        .innerJoin('users', 'users.id', 'parent.user_id')
+        .select(Object.entries<AliasableExpression<unknown>>(row).map(([column, value]) => value.as(column)))
+        .where('parent.id', '=', p.within_session_id)
+        .where('parent.revoked_at', 'is', null)
+        .where('parent.idle_expires_at', '>', p.now)
+        .where(isPathActive('parent', p.now, dialect))
+        .whereRef('users.session_epoch', '=', 'parent.session_epoch')
+        .where('users.disabled_at', 'is', null),
+    )
+    .returning(['generation', 'rotated_at', 'expires_at']);
+});
+
+/**
+ * How many active runs are directly within a session or key, and how many below a login or key at any depth. The second
+ * number also counts runs within a run that has ended.
+ */
+export const countRuns = statement<{ within_session_id: string; root_session_id: string; now: number }>()(
+  (db, p) =>
+    db.selectNoFrom((e) => [
+      e
+        .selectFrom('sessions')
+        .select(sql<number>`cast(count(*) as integer)`.as('runs'))
+        .where('within_session_id', '=', p.within_session_id)
+        .where('idle_expires_at', '>', p.now)
+        .as('within'),
+      e
+        .selectFrom('sessions')
+        .select(sql<number>`cast(count(*) as integer)`.as('runs'))
+        .where('root_session_id', '=', p.root_session_id)
+        .where('idle_expires_at', '>', p.now)
+        .as('below'),
+    ]),
+);
+
+/** How many active runs are below a login or key, exactly. */
+export const countActiveRunsBelow = statement<{ root_session_id: string; now: number }>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select(sql<number>`cast(count(*) as integer)`.as('below'))
+    .where('root_session_id', '=', p.root_session_id)
+    .where('idle_expires_at', '>', p.now)
+    .where(isPathActive('sessions', p.now, dialect)),
+);
+
+/** Puts all active runs below one login below another one of the same account. */
+export const moveRuns = statement<{ from: string; to: string; now: number }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({
+      root_session_id: p.to,
+      within_session_id: sql<string>`case when within_session_id = ${p.from} then cast(${p.to} as text) else within_session_id end`,
+      path: sql<string>`replace(path, cast(${p.from} as text), cast(${p.to} as text))`,
+    })
+    .where('root_session_id', '=', p.from)
+    .where('idle_expires_at', '>', p.now),
+);
+
+/** The accounts with active runs that a service acts in. */
+export const listAccountsOfService = statement<{ service_id: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select('user_id')
+    .distinct()
+    .where('service_id', '=', p.service_id)
+    .where('idle_expires_at', '>', p.now)
+    .orderBy('user_id'),
+);
+
+/** Ends the active runs of an account that a service acts in, and returns them. The account must be locked. */
+export const endRunsOfService = statement<{ service_id: string; user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now })
+    .where('service_id', '=', p.service_id)
+    .where('user_id', '=', p.user_id)
+    .where('idle_expires_at', '>', p.now)
+    .returning(['id', 'within_session_id', 'service_id', 'client_name', 'scope', 'resource']),
+);
+
+/**
+ * Deletes up to `limit` runs that ended before a moment. Nothing else comes from a run, so none is kept for as long as a
+ * login.
+ */
+export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
+  e.and([e('kind', '=', sql.lit('run')), e('idle_expires_at', '<', p.before)]),
+);

@@ -1,0 +1,67 @@
+import { everything } from '@latchkey/contract/scopes';
+import type { Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { authenticate, readCredential } from '../authentication.ts';
+import { recordUse } from '../last-use.ts';
+import { sessionStatus } from '../session-status.ts';
+import * as store from '../store.ts';
+import { readToken } from '../tokens.ts';
+
+type StoredSession = Awaited<ReturnType<typeof store.findSession>>[number];
+
+/** The session or key that a run is made of, and the credential that was presented for it. */
+export interface RunSubject {
+  readonly session: StoredSession;
+  /** What it allows: scope names separated by spaces, or `*` for everything. */
+  readonly scope: string;
+  /** When the access token or key expires, in milliseconds since 1970. A cookie lasts as long as its session. */
+  readonly tokenEndsAt: number;
+  /** The new value of a session cookie that is due for renewal. */
+  readonly renewedCookie: string | undefined;
+}
+
+/** Finds what an access token, key or session cookie stands for; undefined unless it would be accepted now. */
+export async function findSubject(
+  ctx: Context,
+  { type, value }: { readonly type: 'bearer' | 'cookie'; readonly value: string },
+): Promise<RunSubject | undefined> {
+  return type === 'cookie' ? findByCookie(ctx, value) : findByToken(ctx, value);
+}
+
+async function findByToken(ctx: Context, token: string): Promise<RunSubject | undefined> {
+  const read = readToken(ctx, token);
+  if (!read || read.use === 'refresh_token') return undefined;
+  const session = await findActive(ctx, ctx.db.read, read.sessionId);
+  if (!session) return undefined;
+  recordUse(ctx, session, ctx.clock());
+  return {
+    session,
+    scope: session.scope ?? everything,
+    tokenEndsAt: read.handle.value,
+    renewedCookie: undefined,
+  };
+}
+
+async function findByCookie(ctx: Context, value: string): Promise<RunSubject | undefined> {
+  const credential = readCredential(ctx, 'cookie', value);
+  if (credential instanceof AuthError) return undefined;
+  const caller = await authenticate(ctx, credential).catch((error: unknown) => {
+    if (error instanceof AuthError && error.code === 'invalid_token') return undefined;
+    throw error;
+  });
+  const session = caller && (await findActive(ctx, ctx.db.read, caller.sessionId));
+  if (!session) return undefined;
+  return {
+    session,
+    scope: session.scope ?? everything,
+    tokenEndsAt: session.idle_expires_at,
+    renewedCookie: caller.renewedCookie,
+  };
+}
+
+/** A session or key that a run can be within: its idle timeout ends it too, although access tokens outlive that. */
+export async function findActive(ctx: Context, on: Executor, id: string): Promise<StoredSession | undefined> {
+  const [session] = await store.findSession(on, { id });
+  return session && sessionStatus(session, ctx.clock()) === 'active' ? session : undefined;
+}

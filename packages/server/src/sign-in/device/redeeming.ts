@@ -1,0 +1,286 @@
+import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Context } from '../../platform/context.ts';
+import { readHandle } from '../../platform/crypto/handle.ts';
+import { idempotencyHash } from '../../platform/crypto/hash.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import type { WaitPreference } from '../../platform/values/wait-preference.ts';
+import {
+  holdAccess,
+  type RepeatedAccess,
+  requireOwnAccess,
+  withRequestedScope,
+} from '../../services/scopes/scopes.ts';
+import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
+import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
+import type { HeldPolls, Watch } from './held-polls.ts';
+import { decidePoll, slowDownSeconds } from './polling.ts';
+import * as store from './store.ts';
+
+/** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
+const maxPollAttempts = 10;
+
+export interface PollRequest {
+  readonly deviceCode: string;
+  readonly idempotencyKey: string | undefined;
+  readonly wait: WaitPreference | undefined;
+  /** The scope and resource that the poll names, which must be those the device started with. */
+  readonly repeated?: RepeatedAccess;
+}
+
+/** The response to a poll that started a session, or repeats the tokens of one. */
+interface RedeemedCode {
+  readonly tokens: TokenSet;
+  readonly detail: 'redeemed' | 'retry';
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A held poll has been accepted: while the authorization is pending it is neither too early nor accepted again. */
+type PollStage = 'new' | 'held';
+
+/** One poll: a device code that this service issued, and the key that identifies a repeated request. */
+interface Poll {
+  readonly authorizationId: string;
+  readonly secret: Uint8Array;
+  readonly expiresAt: number;
+  readonly idempotencyHash: string | null;
+  readonly wait: WaitPreference | undefined;
+}
+
+/** A pending authorization whose poll was accepted. The interval counts from `answeredAt`, the end of the wait. */
+interface Pending {
+  readonly outcome: 'pending';
+  readonly acceptedAt: number;
+  readonly answeredAt: number;
+}
+
+/** Every way a poll can end. */
+type PollResult =
+  | { readonly outcome: 'redeemed' | 'repeated'; readonly tokens: TokenSet }
+  | { readonly outcome: 'slow_down'; readonly intervalSeconds: number }
+  | Pending
+  | { readonly outcome: 'still_pending' | 'denied' | 'expired' | 'spent' | 'unknown' | 'contended' };
+
+/**
+ * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
+ * the session. A client that prefers to wait is answered when there is something to say.
+ * @throws {AuthError} `authorization_pending`, `slow_down`, `access_denied`, `expired_token`, `invalid_grant`,
+ * `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
+ * @see RFC 8628 section 3.5
+ */
+export async function redeemDeviceCode(
+  ctx: Context,
+  heldPolls: HeldPolls,
+  { deviceCode, idempotencyKey, wait, repeated = {} }: PollRequest,
+): Promise<RedeemedCode> {
+  const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
+  if (!handle) throw unknownDeviceCode('malformed');
+  const poll: Poll = {
+    authorizationId: authorizationIdOf(handle.subject),
+    secret: handle.subject,
+    expiresAt: handle.value,
+    idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
+    wait,
+  };
+  await ctx.limiter.take({ limit: 'device_polls', key: poll.authorizationId });
+  await checkRepeatedAccess(ctx, poll, repeated);
+  const redeemed = wait
+    ? await pollAndHold(ctx, heldPolls, poll, wait)
+    : answerPoll(ctx, await runPoll(ctx, poll));
+  return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, repeated) };
+}
+
+/** Polls, and holds the poll if there is nothing to say yet. Watches from the start, so that no decision is missed. */
+async function pollAndHold(
+  ctx: Context,
+  heldPolls: HeldPolls,
+  poll: Poll,
+  wait: WaitPreference,
+): Promise<RedeemedCode> {
+  const watch = heldPolls.watch(poll.authorizationId);
+  try {
+    const first = await runPoll(ctx, poll);
+    return first.outcome === 'pending'
+      ? await holdPoll(ctx, watch, poll, wait, first)
+      : answerPoll(ctx, first);
+  } finally {
+    watch.end();
+  }
+}
+
+/** Answers a poll once the user has decided, the code has expired or the client has waited as long as it wanted to. */
+async function holdPoll(
+  ctx: Context,
+  watch: Watch,
+  poll: Poll,
+  { seconds, clientGone }: WaitPreference,
+  pending: Pending,
+): Promise<RedeemedCode> {
+  const headers = { 'Preference-Applied': `wait=${seconds}` };
+  try {
+    const result = await awaitDecision(ctx, watch, poll, clientGone, pending);
+    return { ...answerPoll(ctx, result), headers };
+  } catch (error) {
+    throw error instanceof AuthError ? error.withHeaders(headers) : error;
+  }
+}
+
+async function awaitDecision(
+  ctx: Context,
+  watch: Watch,
+  poll: Poll,
+  clientGone: AbortSignal,
+  { acceptedAt, answeredAt }: Pending,
+): Promise<PollResult> {
+  for (;;) {
+    const wakening = await watch.next(Math.max(0, answeredAt - ctx.clock()), clientGone);
+    if (wakening === 'client_gone' || wakening === 'stopping') {
+      // A client that got no response may poll again as if this poll had been answered at once.
+      const ended_at = wakening === 'client_gone' ? acceptedAt : ctx.clock();
+      const ended = { id: poll.authorizationId, planned_at: answeredAt, ended_at };
+      await store.endHeldPoll(ctx.db.single, ended).catch(() => ctx.log.warn('a held poll was not ended'));
+      return { outcome: 'still_pending' };
+    }
+    const result = await runPoll(ctx, poll, 'held');
+    if (result.outcome !== 'still_pending' || ctx.clock() >= answeredAt) return result;
+  }
+}
+
+/**
+ * Refuses a poll for another scope or resource than the device started with. It changes nothing, not even the interval. A
+ * code that yields nothing any more is left to the poll.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ * @see RFC 8707 section 2.2
+ */
+async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedAccess): Promise<void> {
+  if (repeated.scope === undefined && repeated.resource === undefined) return;
+  const [authorization] = await store.findAuthorization(ctx.db.read, { id: poll.authorizationId });
+  if (!authorization) return;
+  const decision = decidePoll(authorization, poll.idempotencyHash, ctx.clock());
+  if (decision === 'denied' || decision === 'expired' || decision === 'spent') return;
+  requireOwnAccess(repeated, authorization);
+}
+
+/** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */
+async function runPoll(ctx: Context, poll: Poll, stage: PollStage = 'new'): Promise<PollResult> {
+  for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
+    const result = await attemptPoll(ctx, poll, stage);
+    if (result !== 'lost_race') return result;
+  }
+  return { outcome: 'contended' };
+}
+
+async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<PollResult | 'lost_race'> {
+  const now = ctx.clock();
+  const id = poll.authorizationId;
+  const [authorization] = await store.findAuthorization(ctx.db.read, { id });
+  if (!authorization) return { outcome: poll.expiresAt <= now ? 'expired' : 'unknown' };
+  const decision = decidePoll(authorization, poll.idempotencyHash, now);
+  if (stage === 'held' && (decision === 'keep_waiting' || decision === 'slow_down'))
+    return { outcome: 'still_pending' };
+  switch (decision) {
+    case 'keep_waiting': {
+      const { last_poll_at, expires_at } = authorization;
+      const answered_at = Math.min(now + (poll.wait?.seconds ?? 0) * 1000, expires_at);
+      const [accepted] = await store.acceptPoll(ctx.db.single, { id, last_poll_at, answered_at });
+      return accepted ? { outcome: 'pending', acceptedAt: now, answeredAt: answered_at } : 'lost_race';
+    }
+    case 'slow_down': {
+      const [slowed] = await store.growInterval(ctx.db.single, { id, by_seconds: slowDownSeconds });
+      return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
+    }
+    case 'redeem': {
+      const tokens = await redeem(ctx, poll, authorization);
+      return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
+    }
+    case 'repeat':
+      return {
+        outcome: 'repeated',
+        tokens: await repeatFirstTokens(ctx, sessionSecretOf(poll.secret), authorization.scope),
+      };
+    case 'denied':
+    case 'expired':
+    case 'spent':
+      return { outcome: decision };
+  }
+}
+
+type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number];
+
+/**
+ * Spends an approved authorization and starts its session in one transaction; undefined when another poll won.
+ * @throws {AuthError} `invalid_scope`, `invalid_target` if what the user approved is not declared any more
+ */
+const redeem = (
+  ctx: Context,
+  poll: Poll,
+  { user_id, scope, resource }: Authorization,
+): Promise<TokenSet | undefined> =>
+  ctx.db.transaction(async (tx) => {
+    if (scope !== null || resource !== null) {
+      await lockAccountRow(tx, { id: user_id! });
+      await holdAccess(tx, { scope, resource });
+    }
+    const [redeemed] = await store.redeem(tx, {
+      id: poll.authorizationId,
+      now: ctx.clock(),
+      idempotency_hash: poll.idempotencyHash,
+    });
+    if (!redeemed) return undefined;
+    const session = await startSession(ctx, tx, {
+      userId: redeemed.user_id!,
+      sinceEpoch: redeemed.session_epoch!,
+      kind: 'device',
+      method: 'device_code',
+      clientName: redeemed.client_name,
+      deviceName: redeemed.device_name,
+      approvedBy: redeemed.approved_by,
+      scope: redeemed.scope,
+      resource: redeemed.resource,
+      client: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
+      secret: sessionSecretOf(poll.secret),
+    });
+    // Rolls back: the tokens would be lost, and the device could not sign in with this code any more.
+    if (poll.wait?.clientGone.aborted) throw pendingAuthorization('client_gone');
+    return tokensOf(ctx, session);
+  });
+
+/** Turns the result of a poll into its tokens or the error that RFC 8628 names for it. */
+function answerPoll(ctx: Context, result: PollResult): RedeemedCode {
+  switch (result.outcome) {
+    case 'redeemed':
+      ctx.metrics.logins.inc({ method: 'device_code' });
+      return { tokens: result.tokens, detail: 'redeemed' };
+    case 'repeated':
+      return { tokens: result.tokens, detail: 'retry' };
+    case 'pending':
+    case 'still_pending':
+      throw pendingAuthorization();
+    case 'contended':
+      throw new AuthError(
+        'authorization_pending',
+        'Too many concurrent polls. Poll again after the interval.',
+      );
+    case 'slow_down':
+      throw new AuthError('slow_down', `Wait ${result.intervalSeconds} seconds between polls.`, {
+        members: { interval: result.intervalSeconds },
+      });
+    case 'denied':
+      throw new AuthError('access_denied', 'The user denied the request.');
+    case 'expired':
+      throw new AuthError('expired_token', 'The device code has expired. Request a new one.');
+    case 'spent':
+    case 'unknown':
+      throw unknownDeviceCode(result.outcome);
+  }
+}
+
+const pendingAuthorization = (detail?: ErrorDetail) =>
+  new AuthError(
+    'authorization_pending',
+    'The user has not approved this device yet. Keep polling.',
+    detail ? { detail } : {},
+  );
+
+const unknownDeviceCode = (detail: ErrorDetail) =>
+  new AuthError('invalid_grant', 'The device code is unknown or has already been redeemed.', { detail });

@@ -1,0 +1,130 @@
+// The two standard clients of JavaScript with scopes and resources, configured by nothing but the issuer.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+
+setDefaultTimeout(30_000);
+
+const tickets = 'https://tickets.example/api';
+const builds = 'https://builds.example/api';
+
+onBothDatabases('a standard client that asks for a scope', (open) => {
+  let app: TestApp;
+  let config: openid.Configuration;
+  let service: openid.Configuration;
+  let approver: string;
+  beforeAll(async () => {
+    app = await open({ settings: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+    const { authorization } = await declareService(app.ctx, {
+      scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
+      resource: tickets,
+    });
+    await declareService(app.ctx, { name: 'Builds', resource: builds });
+    const fetch: openid.CustomFetch = (url, { method, headers, body }) =>
+      app.fetch(url, { method, headers, body: body === undefined || body === null ? null : String(body) });
+    const discover = (id: string, authentication: openid.ClientAuth) =>
+      openid.discovery(new URL(app.ctx.config.baseUrl), id, undefined, authentication, {
+        algorithm: 'oauth2',
+        execute: [openid.allowInsecureRequests],
+        [openid.customFetch]: fetch,
+      });
+    config = await discover('a-standard-client', openid.None());
+    const [id = '', secret = ''] = atob(authorization.slice('Basic '.length)).split(':');
+    service = await discover(id, openid.ClientSecretBasic(secret));
+    approver = (await app.login()).access_token;
+  });
+  afterAll(() => app.close());
+
+  async function signIn(parameters: Record<string, string>) {
+    const started = await openid.initiateDeviceAuthorization(config, parameters);
+    const body = { user_code: started.user_code };
+    await app.api.call('approveDevice', { accessToken: approver, body });
+    return openid.pollDeviceAuthorizationGrant(config, started);
+  }
+
+  const errorOf = (call: Promise<unknown>): Promise<string> =>
+    call.then(
+      () => 'no error',
+      (error) => (error instanceof openid.ResponseBodyError ? error.error : String(error)),
+    );
+
+  test('finds the scopes of the service itself and of the services that rely on it', () => {
+    expect(config.serverMetadata().scopes_supported).toEqual([
+      'profile',
+      'email',
+      'organizations',
+      'openid',
+      'offline_access',
+      'tickets:read',
+    ]);
+  });
+
+  test('gets the scope and resource it asked for, refreshes and revokes', async () => {
+    const tokens = await signIn({ scope: 'openid tickets:read', resource: tickets });
+    expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid tickets:read' });
+    const found = await openid.tokenIntrospection(service, tokens.access_token);
+    expect(found).toMatchObject({ active: true, scope: 'openid tickets:read', aud: tickets });
+
+    const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token!, {
+      scope: 'openid tickets:read',
+      resource: tickets,
+    });
+    expect(refreshed.scope).toBe('openid tickets:read');
+    await openid.tokenRevocation(config, refreshed.refresh_token!);
+    expect(await openid.tokenIntrospection(service, refreshed.access_token)).toEqual({ active: false });
+  });
+
+  test('with the scope openid profile reads the profile without the email address', async () => {
+    const { access_token } = await signIn({ scope: 'openid profile' });
+    const url = new URL('/api/v1/auth/me', app.ctx.config.baseUrl);
+    const profile = await (await openid.fetchProtectedResource(config, access_token, url, 'GET')).json();
+    expect(profile).toMatchObject({ name: 'ada' });
+    expect(profile).not.toHaveProperty('email');
+    const sessions = new URL('/api/v1/auth/sessions', url);
+    const refused = await openid
+      .fetchProtectedResource(config, access_token, sessions, 'GET')
+      .catch((error) => error);
+    expect(refused).toBeInstanceOf(openid.WWWAuthenticateChallengeError);
+    expect(refused.cause[0].parameters).toMatchObject({ error: 'insufficient_scope', scope: '*' });
+  });
+
+  test('learns which scope or resource was refused, before and after signing in', async () => {
+    const start = (parameters: Record<string, string>) =>
+      errorOf(openid.initiateDeviceAuthorization(config, parameters));
+    expect(await start({ scope: 'openid unknown' })).toBe('invalid_scope');
+    expect(await start({ scope: 'openid', resource: 'https://unknown.example' })).toBe('invalid_target');
+
+    const { refresh_token } = await signIn({ scope: 'openid profile', resource: tickets });
+    const refresh = (parameters: Record<string, string>) =>
+      errorOf(openid.refreshTokenGrant(config, refresh_token!, parameters));
+    expect(await refresh({ scope: 'openid profile email' })).toBe('invalid_scope');
+    expect(await refresh({ resource: builds })).toBe('invalid_target');
+    expect(await refresh({ scope: 'profile openid', resource: tickets })).toBe('no error');
+  });
+
+  test('cannot send two resources', async () => {
+    const server = config.serverMetadata();
+    const parameters = new URLSearchParams([
+      ['resource', tickets],
+      ['resource', builds],
+    ]);
+    const answer = await oauth.deviceAuthorizationRequest(
+      server,
+      { client_id: 'a-standard-client' },
+      oauth.None(),
+      parameters,
+      {
+        [oauth.allowInsecureRequests]: true,
+        [oauth.customFetch]: (url, { method, headers, body }) =>
+          app.fetch(url, { method, headers, body: String(body) }),
+      },
+    );
+    const refused = await oauth
+      .processDeviceAuthorizationResponse(server, { client_id: 'a-standard-client' }, answer)
+      .catch((error) => error);
+    expect(refused).toMatchObject({ error: 'invalid_request', status: 400 });
+  });
+});

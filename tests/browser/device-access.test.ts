@@ -1,0 +1,98 @@
+// What the device page and the account page say about the scope of a device, in a real browser against the real service.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { apiAt, request } from '../support/http.ts';
+import { declareTickets } from '../support/keys.ts';
+import { headed, signedIn, startDevice } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const tickets = 'https://tickets.example/api';
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+  await declareTickets(service);
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+/** A page of a signed-in user that shows a device which asks for this access. */
+async function review(email: string, access: object): Promise<{ page: Page; device_code: string }> {
+  const page = await newPage();
+  await signedIn(page, service.url, email);
+  const { verification_uri_complete, device_code } = await startDevice(service.url, access);
+  await page.goto(verification_uri_complete);
+  await headed(page, 'Let this device sign in as you?');
+  return { page, device_code };
+}
+
+const asked = (page: Page) =>
+  page.getByRole('list', { name: 'If you approve, this device can' }).getByRole('listitem');
+
+test.each([
+  ['that asks for nothing', {}],
+  ['that asks for everything', { scope: '*' }],
+])('a device %s is shown as one that can do everything', async (what, access) => {
+  const { page } = await review(`${what.replaceAll(' ', '-')}@example.com`, access);
+  expect(await asked(page).allInnerTexts()).toEqual(['Everything you can do']);
+  expect(await page.locator('#requested-resource').count()).toBe(0);
+  await page.context().close();
+});
+
+test('each scope is shown by its sentence and its service, and the resource by its service and address', async () => {
+  const access = { scope: 'tickets:write openid email', resource: tickets };
+  const { page } = await review('narrow-review@example.com', access);
+  expect(await asked(page).allInnerTexts()).toEqual([
+    'Create, change and close tickets in your name Tickets',
+    'See your email address',
+  ]);
+  expect(await page.locator('#requested-resource').innerText()).toBe(`Only with Tickets, at ${tickets}`);
+  await page.context().close();
+});
+
+test('a device that asks only for scopes without a meaning gets nothing, and the page says so', async () => {
+  const { page } = await review('nothing-review@example.com', { scope: 'openid offline_access' });
+  expect(await asked(page).allInnerTexts()).toEqual(['Nothing in your account']);
+  await page.context().close();
+});
+
+test('what the device page showed is what the device gets, and the account page shows it beside the session', async () => {
+  const email = 'narrow-account@example.com';
+  const { page, device_code } = await review(email, {
+    scope: 'tickets:read email',
+    resource: tickets,
+    device_name: 'narrow one',
+  });
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await headed(page, 'Approved');
+  const { scope } = await apiAt(service.url).call('redeemDeviceCode', { body: { device_code } });
+  expect(scope).toBe('tickets:read email');
+  await page.goto(`${service.url}/account`);
+  const session = page.locator('#sessions > li').filter({ hasText: 'narrow one' });
+  await session
+    .getByText('Read the tickets of your organizations (Tickets) · See your email address')
+    .waitFor();
+  await session.getByText('Only Tickets').waitFor();
+  const mine = page.locator('#sessions > li').filter({ hasText: 'This session' });
+  expect(await mine.innerText()).not.toContain('Everything');
+  await page.context().close();
+});
+
+test('a list of scopes that cannot be loaded does not keep a user from ending a narrow session', async () => {
+  const email = 'scopes-fail@example.com';
+  const page = await newPage();
+  const token = await signedIn(page, service.url, email);
+  const { user_code, device_code } = await startDevice(service.url, { scope: 'tickets:read' });
+  await request(service.url, 'POST', '/device/approve', { json: { user_code }, token });
+  await request(service.url, 'POST', '/token', { json: { device_code } });
+  await page.route('**/auth/scopes', (route) => route.abort());
+  await page.goto(`${service.url}/account`);
+  const session = page.locator('#sessions > li').filter({ hasText: 'tickets:read' });
+  await session.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('Session signed out.').waitFor();
+  await page.context().close();
+});

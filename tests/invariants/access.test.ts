@@ -1,0 +1,330 @@
+// Who may call what: every endpoint with every kind of credential, against the real service. An endpoint that is added to
+// the contract needs a row in the table.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Endpoint } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
+import { serviceRights } from '@latchkey/contract/services';
+import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
+import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
+import { cookieByMail, outcome, sameOrigin } from '../support/account.ts';
+import { type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
+import { createdKey } from '../support/keys.ts';
+import { createOrganization } from '../support/organizations.ts';
+import { declareService } from '../support/services.ts';
+
+setDefaultTimeout(60_000);
+
+/** One word for each error that refuses a credential. `in` is a call that gets past them all. */
+const refusals: Readonly<Record<string, string>> = {
+  '401 invalid_token': 'token',
+  '401 insufficient_user_authentication': 'login',
+  '403 insufficient_scope': 'scope',
+  '401 invalid_client': 'client',
+  '403 unauthorized_client': 'right',
+};
+
+/**
+ * `browser`: a browser session with a recent sign-in. `old`: the same without one. `device`: a device with every scope.
+ * `profile`, `email`, `organizations`, `tickets`: devices with that scope. `bound`: a device with every scope that is bound
+ * to a resource. `key`, `narrow`, `key@`: a key with every scope, with the scope profile, and bound to a resource. `cookie`:
+ * a browser session in a cookie. `service`, `rights`: a service key without rights and with all of them.
+ */
+const table = `
+                                 none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights
+startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+redeemDeviceCode                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+redeemDeviceCode form            in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+verifyDevice                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+approveDevice                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+denyDevice                       token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+startPasskeyRegistration         token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+registerPasskey                  token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+startPasskeyLogin                in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+loginWithPasskey                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+listPasskeys                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+renamePasskey                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+removePasskey                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+requestMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+verifyMagicLink                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+refresh                          in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+refresh form                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+revoke                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+revoke form                      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+revoke own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token
+logout                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+logout own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token
+listSessions                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+revokeSession                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+revokeSession own                token   in      in      in      in      in      in      in      in      in      in      in      in      token   token
+getProfile                       token   in      in      in      in      in      scope   scope   scope   in      in      scope   in      token   token
+updateProfile                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+deleteAccount                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+requestEmailChange               token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+verifyEmailChange                in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in
+previewEmailChange               token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+listKeys                         token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+removeKey                        token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+listScopes                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+listOrganizations                token   in      in      in      scope   scope   in      scope   scope   in      scope   scope   in      token   token
+putOrganization                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+deleteOrganization               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+listMembers                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+getMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+putMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+removeMember                     client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+getUser                          client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
+introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
+`;
+
+const columns = [
+  'none',
+  'browser',
+  'old',
+  'device',
+  'profile',
+  'email',
+  'organiz',
+  'tickets',
+  'bound',
+  'key',
+  'narrow',
+  'key@',
+  'cookie',
+  'service',
+  'rights',
+] as const;
+type Column = (typeof columns)[number];
+
+const [header = '', ...rows] = table.trim().split('\n');
+const expected = new Map(
+  rows.map((row) => {
+    const words = row.split(/ {2,}/);
+    return [words[0]!, words.slice(1)] as const;
+  }),
+);
+
+const unknownId = (prefix: string) => `${prefix}_${'A'.repeat(22)}`;
+const code = { user_code: 'BBBB-BBBB' };
+const noSuch = { lets: '404 not_found' };
+const noGrant = { lets: '400 invalid_grant' };
+/** The credential comes before the body, so a body that is refused shows that the credential was accepted. */
+const noBody = { json: {}, lets: '400 invalid_request' };
+
+interface Try extends Pick<Ask, 'json' | 'form'> {
+  readonly query?: string;
+  /** The outcome of a call that gets in. Default: the success status of the endpoint. */
+  readonly lets?: string;
+  /** The call ends sessions, so each credential is made for it alone. */
+  readonly ends?: true;
+}
+
+/** What each row sends. A row without an entry sends no body. */
+const tries: Readonly<Record<string, Try>> = {
+  'startDeviceAuthorization form': { form: { client_id: 'cli' } },
+  redeemDeviceCode: { json: { device_code: 'lk_dc_unknown' }, ...noGrant },
+  'redeemDeviceCode form': { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_x' }, ...noGrant },
+  verifyDevice: { json: code, ...noGrant },
+  approveDevice: { json: code, ...noGrant },
+  denyDevice: { json: code, ...noGrant },
+  registerPasskey: noBody,
+  loginWithPasskey: noBody,
+  renamePasskey: { json: { name: 'mine' }, ...noSuch },
+  removePasskey: noSuch,
+  requestMagicLink: { json: { email: 'grace@example.com' } },
+  verifyMagicLink: { json: { token: 'lk_ml_unknown' }, ...noGrant },
+  refresh: { json: { refresh_token: 'lk_rt_unknown' }, ...noGrant },
+  'refresh form': { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_unknown' }, ...noGrant },
+  revoke: { ends: true },
+  'revoke form': { form: { token: 'unknown' } },
+  'revoke own': { json: { scope: 'session' }, ends: true },
+  logout: { ends: true },
+  'logout own': { query: '?scope=session', ends: true },
+  revokeSession: noSuch,
+  'revokeSession own': { ends: true },
+  updateProfile: { json: {} },
+  deleteAccount: { ends: true },
+  requestEmailChange: { json: { email: 'new@example.com' } },
+  verifyEmailChange: { json: { token: 'lk_ec_unknown' }, ...noGrant },
+  previewEmailChange: { json: { token: 'lk_ec_unknown' }, ...noGrant },
+  disownNotice: { json: { token: 'lk_nm_unknown' }, ...noGrant },
+  createKey: { json: { name: 'build', scope: '*', expires_in: 3_600 } },
+  removeKey: noSuch,
+  putOrganization: { json: { name: 'Acme' } },
+  deleteOrganization: noSuch,
+  getMember: noSuch,
+  putMember: { json: { role: 'member' }, ...noSuch },
+  removeMember: noSuch,
+  getUser: noSuch,
+  lookupUser: { json: { email: 'unknown@example.com' }, ...noSuch },
+  introspect: { json: { token: 'unknown' } },
+  'introspect form': { form: { token: 'unknown' } },
+};
+
+const endpointOf = (row: string): Endpoint => endpoints[row.split(' ')[0] as keyof typeof endpoints];
+
+/** What names the row's target, in the path of its endpoint. */
+function pathOf(row: string, ownId: string): string {
+  const { path } = endpointOf(row);
+  const prefix = row.startsWith('removeKey') ? 'key' : row.includes('Passkey') ? 'pk' : 'ses';
+  return path
+    .slice('/api/v1/auth'.length)
+    .replace('{id}', row.endsWith(' own') ? ownId : unknownId(prefix))
+    .replace('{slug}', row === 'deleteOrganization' ? 'unknown' : 'acme')
+    .replace('{user_id}', unknownId('usr'));
+}
+
+const resource = 'https://tickets.example/api';
+
+/** Makes credentials of every kind, each for an account of its own. */
+class Credentials {
+  readonly app: TestApp;
+  private people = 0;
+  private readonly services = { service: '', rights: '' };
+
+  constructor(app: TestApp) {
+    this.app = app;
+  }
+
+  async prepare(): Promise<void> {
+    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
+    await declareService(this.app.ctx, { scopes, resource });
+    this.services.service = (await declareService(this.app.ctx, { name: 'Without rights' })).authorization;
+    this.services.rights = (
+      await declareService(this.app.ctx, { name: 'With rights', rights: serviceRights })
+    ).authorization;
+    await createOrganization(this.app.ctx, 'acme', 'Acme');
+  }
+
+  private readonly login = () => this.app.login(`person-${this.people++}@example.com`);
+  private readonly device = async (access: object = {}): Promise<Ask> => {
+    const { access_token: token } = await this.app.deviceLogin(await this.login(), access);
+    return { token };
+  };
+  private readonly key = async (access: object = {}): Promise<Ask> => {
+    const { key: token } = await createdKey(this.app, await this.login(), access);
+    return { token };
+  };
+  private readonly service = (which: 'service' | 'rights'): Ask => ({
+    headers: { Authorization: this.services[which] },
+  });
+
+  async make(column: Column): Promise<Ask> {
+    switch (column) {
+      case 'none':
+        return {};
+      case 'browser':
+        return { token: (await this.login()).access_token };
+      case 'old': {
+        const { access_token: token } = await this.login();
+        this.app.pass(901);
+        return { token };
+      }
+      case 'device':
+        return this.device();
+      case 'profile':
+      case 'email':
+        return this.device({ scope: column });
+      case 'organiz':
+        return this.device({ scope: 'organizations' });
+      case 'tickets':
+        return this.device({ scope: 'tickets:read' });
+      case 'bound':
+        return this.device({ resource });
+      case 'key':
+        return this.key();
+      case 'narrow':
+        return this.key({ scope: 'profile' });
+      case 'key@':
+        return this.key({ resource });
+      case 'cookie': {
+        const cookie = await cookieByMail(this.app, `person-${this.people++}@example.com`);
+        return { cookie, headers: sameOrigin };
+      }
+      case 'service':
+      case 'rights':
+        return this.service(column);
+    }
+  }
+
+  /** One of each. The old one first: making it takes time. */
+  async makeAll(): Promise<ReadonlyMap<Column, Ask>> {
+    const made = new Map([['old', await this.make('old')]] as [Column, Ask][]);
+    for (const column of columns) if (column !== 'old') made.set(column, await this.make(column));
+    return made;
+  }
+
+  /** The id of the session or key behind a credential. */
+  idOf({ token, cookie }: Ask): string {
+    if (token !== undefined) return readToken(this.app.ctx, token)?.sessionId ?? '';
+    const value = cookie?.split('=')[1];
+    const handle = value ? readHandle(this.app.ctx.keys, 'browserSession', value) : undefined;
+    return handle ? sessionIdOf(handle.subject) : unknownId('ses');
+  }
+}
+
+describe('the table of access', () => {
+  test('has the columns that are tested', () => {
+    expect(header.trim().split(/ +/)).toEqual([...columns]);
+    for (const [row, cells] of expected) expect([row, cells.length]).toEqual([row, columns.length]);
+  });
+
+  test('has a row for every endpoint, its form, and its way to end the own session', () => {
+    const needed = Object.values<Endpoint>(endpoints).flatMap(({ id, form, endsOwnSession }) => [
+      id,
+      ...(form ? [`${id} form`] : []),
+      ...(endsOwnSession ? [`${id} own`] : []),
+    ]);
+    expect([...expected.keys()].toSorted()).toEqual(needed.toSorted());
+    expect(Object.keys(tries).filter((row) => !expected.has(row))).toEqual([]);
+  });
+});
+
+onBothDatabases('access', (open) => {
+  let lasting: Credentials;
+  let single: Credentials;
+  let shared: ReadonlyMap<Column, Ask>;
+  beforeAll(async () => {
+    lasting = new Credentials(await open());
+    await lasting.prepare();
+    shared = await lasting.makeAll();
+    single = new Credentials(await open());
+    await single.prepare();
+  });
+  afterAll(async () => {
+    await lasting.app.close();
+    await single.app.close();
+  });
+
+  test.each([...expected.keys()])('to %s is as the table says', async (row) => {
+    const { query = '', lets, ends, ...body } = tries[row] ?? {};
+    const { method, status, formStatus = status } = endpointOf(row);
+    const success = lets ?? String(body.form === undefined ? status : formStatus);
+    const cells: string[] = [];
+    for (const column of columns) {
+      const credentials = ends ? single : lasting;
+      const credential = ends ? await single.make(column) : shared.get(column)!;
+      const path = pathOf(row, credentials.idOf(credential)) + query;
+      const answer = await credentials.app.ask(method.toUpperCase(), path, { ...credential, ...body });
+      const found = outcome(answer);
+      cells.push(found === success ? 'in' : (refusals[found] ?? found));
+    }
+    const named = (words: readonly string[]) =>
+      Object.fromEntries(columns.map((column, n) => [column, words[n]]));
+    expect(named(cells)).toEqual(named(expected.get(row)!));
+  });
+
+  test('the credentials that were refused and let in are all still valid', async () => {
+    for (const [column, credential] of shared) {
+      if (column === 'none' || column === 'service' || column === 'rights') continue;
+      const answer = await lasting.app.ask('GET', '/me', credential);
+      expect([column, answer.status]).not.toEqual([column, 401]);
+    }
+  });
+});
