@@ -21,8 +21,11 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests
 import { type FeedService, feedService, type ReceivedEvent } from '../../../../../tests/support/feed.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { exchange, idOf, startedRun } from '../../../../../tests/support/runs.ts';
 import { changeService, declareService } from '../../../../../tests/support/services.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 
 /** An account with something to end and change, and who changes it. */
@@ -160,6 +163,17 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
     async ({ t, tokens }) =>
       () =>
         t.deviceLogin(tokens),
+    // A new run announces nothing.
+    async ({ t, accessToken }) =>
+      () =>
+        startedRun(t, accessToken, { scope: 'profile' }),
+    // A run that takes the place of another one ends that.
+    async ({ t, accessToken }) => {
+      const resource = `https://replaced.example/${t.ctx.db.dialect}`;
+      const { authorization: by } = await declareService(t.ctx, { resource, rights: ['delegate'] });
+      const { access_token } = await startedRun(t, accessToken, { scope: 'profile', resource });
+      return () => exchange(t, access_token, { by, scope: 'profile' });
+    },
   ],
   verifyDevice: nothing,
   approveDevice: nothing,
@@ -255,12 +269,13 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
   ],
   previewEmailChange: nothing,
   disownNotice: [
-    // A browser with a passkey and a key of its own, and a device.
+    // A browser with a passkey and a key of its own, a device and a run.
     async ({ t, email }) => {
       const { body: tokens } = await signInByMail(t, email, { peer: '198.51.100.7' });
       await addPasskey(t, tokens, newAuthenticator(t));
       await createdKey(t, tokens);
-      await t.deviceLogin(tokens);
+      const { access_token } = await t.deviceLogin(tokens);
+      await startedRun(t, access_token, { scope: 'profile' });
       return () => disown(t, email, subjects.newBrowser);
     },
     async ({ t, tokens, email }) => {
@@ -297,6 +312,20 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
       const { sessions } = await t.api.call('listSessions', { accessToken: token });
       const other = sessions.find(({ current }) => !current)!;
       return () => t.ask('DELETE', `/sessions/${other.id}`, { token });
+    },
+    // A run, with another one within it.
+    async ({ t, accessToken: token, service }) => {
+      const { access_token } = await startedRun(t, token, { scope: 'profile email' });
+      await startedRun(t, access_token, { scope: 'profile' });
+      const id = await idOf(t, access_token, service);
+      return () => t.ask('DELETE', `/sessions/${id}`, { token });
+    },
+    // A session, with a run within it.
+    async ({ t, tokens, accessToken: token, service }) => {
+      const device = await t.deviceLogin(tokens);
+      await startedRun(t, device.access_token, { scope: 'profile' });
+      const id = await idOf(t, device.access_token, service);
+      return () => t.ask('DELETE', `/sessions/${id}`, { token });
     },
     // An approval that no device has redeemed was no session yet.
     async ({ t, accessToken: token }) => {
@@ -339,6 +368,11 @@ const byOperator: Readonly<Record<string, Step>> = {
     async ({ t, userId }) =>
     () =>
       revokeAllSessions(t.ctx, userId, 'operator'),
+  'services revoke': async ({ t, accessToken }) => {
+    const { id, authorization: by } = await declareService(t.ctx, { name: 'Actor', rights: ['delegate'] });
+    for (let n = 0; n < 2; n++) await startedRun(t, accessToken, { by, scope: 'profile' });
+    return () => revokeService(t.ctx, id, endRunsOfService);
+  },
   // Takes over a scope that another service declared before.
   'services create': async ({ t, tokens }) => {
     const scopes = [{ name: 'boards:read', sentence: 'See your boards' }];
@@ -363,7 +397,8 @@ const withoutEvents = new Set([
   'verifyEmailChange 2',
   'putOrganization 1',
   'putMember 3',
-  'revokeSession 2',
+  'redeemDeviceCode 2',
+  'revokeSession 4',
   'updateProfile 2',
 ]);
 
