@@ -55,8 +55,8 @@ describe('a single executable', () => {
 
   beforeAll(async () => {
     file = join(temporaryDirectory(), 'latchkey');
-    const build = join(import.meta.dir, '../../packages/cli/build.ts');
-    expect(await runIn(newHome(), [process.execPath, build, file])).toMatchObject({ code: 0 });
+    const build = join(import.meta.dir, '../../tools/release/single-file.ts');
+    expect(await runIn(newHome(), [process.execPath, build, 'latchkey', file])).toMatchObject({ code: 0 });
   });
 
   test('works on its own, and files in the current directory have no effect', async () => {

@@ -113,3 +113,12 @@ test('every API path in a document is an endpoint', async () => {
     }
   }
 });
+
+test('no document tells people to install from a registry what has not been released there', async () => {
+  const byName =
+    /\b(?:npm (?:i|install|add|exec)|npx -y|bunx|bun (?:add|install)|brew install|apt(?:-get)? install)\b[^`\n]*latchkey/;
+  for (const document of documents) {
+    for (const line of (await read(document)).split('\n').filter((one) => byName.test(one)))
+      expect([document, line]).toEqual([document, 'nothing']);
+  }
+});

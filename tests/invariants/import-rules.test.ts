@@ -27,9 +27,13 @@ const cli = 'packages/cli/src/';
 const maxFileLines = 500;
 
 /** Parts of the client that need a file system. All others run in a browser. */
-const programParts = ['file-storage.ts', 'keychain-storage.ts', 'process-lock.ts', 'session-bus.ts'].map(
-  (name) => client + name,
-);
+const programParts = [
+  'file-storage.ts',
+  'keychain-storage.ts',
+  'lock-claim.ts',
+  'process-lock.ts',
+  'session-bus.ts',
+].map((name) => client + name);
 
 /**
  * The layers of the server, lowest first, and the modules of each, lowest first. A module imports only from modules below
@@ -398,7 +402,7 @@ function importsOf(path: string, text: string): string[] {
 
 function resolve(path: string, name: string): string {
   if (name.startsWith('.')) return normalize(join(path, '..', name));
-  const [, workspace, file] = /^@latchkey\/([\w-]+)\/(.+)$/.exec(name) ?? [];
+  const [, workspace, file] = /^@latchkey\/([\w-]+)\/(?:internal\/)?(.+)$/.exec(name) ?? [];
   return workspace && file ? `packages/${workspace}/src/${file}.ts` : name;
 }
 

@@ -15,7 +15,8 @@ const file = join(directory, 'latchkey-server');
 removeAtExit(directory);
 
 beforeAll(async () => {
-  const build = spawn([process.execPath, join(import.meta.dir, '../../packages/server/build.ts'), file]);
+  const program = join(import.meta.dir, '../../tools/release/single-file.ts');
+  const build = spawn([process.execPath, program, 'latchkey-server', file]);
   expect(await build.exited).toBe(0);
 });
 

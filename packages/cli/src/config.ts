@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { SessionBus } from '@latchkey/client/session-bus';
+import type { SessionBus } from '@latchkey/client/internal/session-bus';
 
 export interface ProxySetting {
   readonly name: string;
@@ -28,11 +28,16 @@ export interface Config {
   readonly overSsh: boolean;
   /** There is a screen on which a browser can open. */
   readonly hasScreen: boolean;
-  /** The proxy settings that Bun's fetch follows. */
+  /** The proxy settings that `fetch` follows. */
   readonly proxies: readonly ProxySetting[];
 }
 
 const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'];
+
+/** Bun follows proxy settings. Node does only if it is told to, from the versions on that have this flag. */
+const followsProxies = (setting: string | undefined): boolean =>
+  process.versions.bun !== undefined ||
+  (setting === '1' && process.allowedNodeEnvironmentFlags.has('--use-env-proxy'));
 
 /** Reads the environment. An empty variable counts as not set. */
 export function readConfig(): Config {
@@ -54,7 +59,7 @@ export function readConfig(): Config {
     dumbTerminal: value('TERM') === 'dumb',
     overSsh: isSet('SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY'),
     hasScreen: process.platform !== 'linux' || isSet('DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME'),
-    proxies: proxyNames.flatMap((name) => {
+    proxies: (followsProxies(value('NODE_USE_ENV_PROXY')) ? proxyNames : []).flatMap((name) => {
       const setting = value(name);
       return setting === undefined ? [] : [{ name, value: setting }];
     }),

@@ -100,13 +100,14 @@ function createWriter(stdout: TextStream) {
   let failure: unknown;
   return {
     write(stream: TextStream, text: string): void {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      stream.write(text, (error) => {
-        // Messages are optional, so standard error may be closed; a result that is not written is a failure.
-        if (error && stream === stdout) failure ??= error;
-        resolve();
+      const done = new Promise<void>((resolve) => {
+        stream.write(text, (error) => {
+          // Messages are optional, so standard error may be closed; a result that is not written is a failure.
+          if (error && stream === stdout) failure ??= error;
+          resolve();
+        });
       });
-      written = written.then(() => promise);
+      written = written.then(() => done);
     },
     async flush(): Promise<void> {
       await written;

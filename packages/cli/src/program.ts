@@ -1,4 +1,4 @@
-import { systemReason } from '@latchkey/client/store-failure';
+import { systemReason } from '@latchkey/client/internal/store-failure';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
@@ -73,8 +73,8 @@ export async function run({ args, config, stdin, stdout, stderr, signal }: Envir
   return (await flush(output)) ?? status;
 }
 
-/** The commands. Their code is loaded when they run. */
-function createProgram(output: Output, runCommand: RunCommand): Command {
+/** The commands, whose code is loaded when they run. The man page and the shell completions are generated from them. */
+export function createProgram(output: Output, runCommand: RunCommand): Command {
   const program = createRoot(output);
   addLoginCommands(program, runCommand);
   addStoredLoginCommands(program, runCommand);

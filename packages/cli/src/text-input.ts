@@ -1,4 +1,4 @@
-import { unlessAborted } from '@latchkey/client/clock';
+import { unlessAborted } from '@latchkey/client/internal/clock';
 import { UsageError } from './exit.ts';
 
 /**

@@ -1,3 +1,5 @@
+import { eastAsianWidth } from 'get-east-asian-width';
+
 /**
  * Untrusted text as one line that is safe for a terminal: control, format, bidi-override, invisible and unassigned
  * characters are spelled out as `[U+202E]`, and stacks of combining marks are cut.
@@ -24,14 +26,23 @@ export function visibleJson(value: unknown, indent?: number): string {
   );
 }
 
+/** The columns that a text without control characters takes in a terminal. */
+function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) {
+    if (!/\p{M}/u.test(character)) width += eastAsianWidth(character.codePointAt(0)!);
+  }
+  return width;
+}
+
 /** Rows in columns, as lines. Cells may contain untrusted text. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const safe = rows.map((row) => row.map(visible));
-  const width = (column: number) => Math.max(...safe.map((row) => Bun.stringWidth(row[column] ?? '')));
+  const width = (column: number) => Math.max(...safe.map((row) => displayWidth(row[column] ?? '')));
   const widths = (safe[0] ?? []).map((_, column) => width(column));
   return safe.map((row) =>
     row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell)))
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)))
       .join('  ')
       .trimEnd(),
   );
@@ -47,7 +58,7 @@ export function listing(
   columns: number,
 ): string[] {
   const lines = table([heading, ...entries]);
-  if (entries.length === 0 || lines.every((line) => Bun.stringWidth(line) <= columns)) return lines;
+  if (entries.length === 0 || lines.every((line) => displayWidth(line) <= columns)) return lines;
   return entries.flatMap((entry, index) => [
     ...(index === 0 ? [] : ['']),
     ...table(heading.map((name, column) => [name, entry[column] ?? ''])),

@@ -118,9 +118,11 @@ async function attempt<T>(verb: 'read' | 'written', work: () => Promise<T>): Pro
 
 /** The underlying call cannot be cancelled; it is only no longer waited for. */
 async function withinLimit<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
-  const { promise: limit, reject } = Promise.withResolvers<never>();
-  const timeout = new Error(`it did not respond within ${milliseconds / 1000} s`);
-  const timer = setTimeout(reject, milliseconds, timeout);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    const timeout = new Error(`it did not respond within ${milliseconds / 1000} s`);
+    timer = setTimeout(reject, milliseconds, timeout);
+  });
   try {
     return await Promise.race([promise, limit]);
   } finally {

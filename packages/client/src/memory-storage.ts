@@ -16,7 +16,10 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
     },
     lock: async (name, work, { signal, timeoutMilliseconds } = {}) => {
       const before = tails.get(name) ?? Promise.resolve();
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      let release = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
       tails.set(
         name,
         before.then(() => released),

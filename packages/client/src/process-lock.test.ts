@@ -24,7 +24,7 @@ beforeEach(() => {
   file = join(directory, 'a.lock');
 });
 
-describe.each(runtimes)('a lock held by $name', ({ command }) => {
+describe.each(runtimes)('a lock held by $name', ({ name, command }) => {
   test('is released by the kernel when its owner is killed', async () => {
     const owner = worker(command);
     expect(await owner.ask(['hold', file])).toBe('held');
@@ -83,7 +83,8 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
     const workers = [worker(command), worker(command), worker(command)];
     await Promise.all(workers.map((one) => one.ask(['count', file, counter, 5])));
     expect(readFileSync(counter, 'utf8')).toBe('15');
-    expect(statSync(file).size).toBe(0);
+    // SQLite empties it. Node 20 does without SQLite.
+    if (name !== 'Node 20') expect(statSync(file).size).toBe(0);
   });
 
   test('still excludes others after its file was overwritten', async () => {

@@ -1,12 +1,13 @@
 // A lock across processes that the kernel releases when its owner dies, however it dies. It is the lock of an
 // SQLite database in which nothing is ever stored: SQLite can lock a file on every system, also between two parts
-// of one process, and comes with both Node and Bun.
+// of one process, and comes with Bun and Node 22. Together with it, a name is claimed, which Node 20 can do as well.
 
 import { accessSync, constants, lstatSync, truncateSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { aborted, systemClock } from './clock.ts';
 import type { LockOptions } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
+import { type Claim, claimFile } from './lock-claim.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
 /** Default for the wait for a lock. */
@@ -33,28 +34,54 @@ export async function withProcessLock<T>(
 ): Promise<T> {
   if (signal?.aborted) throw aborted(signal);
   const deadline = performance.now() + timeoutMilliseconds;
-  let held = tryLock(file);
+  let held = await tryLock(file);
   for (let pause = firstPauseMilliseconds; !held; pause = Math.min(pause * 2, maxPauseMilliseconds)) {
     if (performance.now() >= deadline) {
       const waited = `${timeoutMilliseconds / 1000} s`;
       throw new LatchkeyError('lock_timeout', `Another process has held ${file} for more than ${waited}.`);
     }
     await systemClock.sleep(pause * (0.5 + Math.random() / 2), signal);
-    held = tryLock(file);
+    held = await tryLock(file);
   }
   try {
     return await work();
   } finally {
-    held.close();
+    held.release();
   }
 }
 
-/** The connection that holds the lock until it is closed, or undefined if the lock is taken. */
-function tryLock(file: string): DatabaseSync | undefined {
-  const { DatabaseSync } = loadSqlite();
-  let connection: DatabaseSync | undefined;
+/** The lock, or undefined if it is taken. */
+async function tryLock(file: string): Promise<Claim | undefined> {
+  const sqlite = loadSqlite();
+  let claim: Claim | undefined;
   try {
     ensureLockFile(file);
+    claim = await claimFile(file, sqlite === undefined);
+  } catch (error) {
+    throw storageFailed(`The lock file ${file} cannot be used`, error);
+  }
+  if (!claim || !sqlite) return claim;
+  let connection: DatabaseSync | undefined;
+  try {
+    connection = lockDatabase(sqlite, file);
+  } finally {
+    if (!connection) claim.release();
+  }
+  return connection && { release: () => releaseBoth(connection, claim) };
+}
+
+function releaseBoth(connection: DatabaseSync, claim: Claim): void {
+  try {
+    connection.close();
+  } finally {
+    claim.release();
+  }
+}
+
+/** The connection that holds SQLite's lock until it is closed, or undefined if that is taken. */
+function lockDatabase({ DatabaseSync }: Sqlite, file: string): DatabaseSync | undefined {
+  let connection: DatabaseSync | undefined;
+  try {
     connection = new DatabaseSync(file);
     // No journal file: a killed process leaves nothing behind, and the lock works on a full disk.
     connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
@@ -103,20 +130,20 @@ const primaryCodeOf = (error: unknown): number | undefined =>
     ? error.errcode & 0xff
     : undefined;
 
-let sqlite: typeof import('node:sqlite') | undefined;
+type Sqlite = typeof import('node:sqlite');
 
-/** Suppresses the warning that Node 22 prints: standard error belongs to the program. */
-function loadSqlite(): typeof import('node:sqlite') {
-  if (sqlite) return sqlite;
+let loaded: Sqlite | undefined;
+
+/** Undefined on Node 20. Suppresses the warning that Node 22 prints: standard error belongs to the program. */
+function loadSqlite(): Sqlite | undefined {
+  if (loaded) return loaded;
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
-    // Synchronous, so that no other warning is suppressed.
-    sqlite = process.getBuiltinModule('node:sqlite');
+    // Synchronous, so that no other warning is suppressed. Early versions of Node 20 lack the function, too.
+    loaded = process.getBuiltinModule?.('node:sqlite');
   } finally {
     process.emitWarning = emitWarning;
   }
-  if (!sqlite)
-    throw new LatchkeyError('store_failed', 'Locks need Node 22.13 or later, or Bun 1.4 or later.');
-  return sqlite;
+  return loaded;
 }

@@ -1,16 +1,10 @@
-import { Command } from 'commander';
-import manifest from '../package.json' with { type: 'json' };
-import { doctorCommand } from './operator/doctor.ts';
-import { eventCommands } from './operator/events.ts';
-import { organizationCommands } from './operator/organizations.ts';
-import { outboxCommand } from './operator/outbox.ts';
+import type { Command } from 'commander';
+import { createProgram } from './operator/program.ts';
 import { requireFreePort, serve } from './operator/serve.ts';
-import { serviceCommands } from './operator/services.ts';
-import { userCommands } from './operator/users.ts';
 import { type Config, readConfig, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { readEnvFile } from './platform/config/environment.ts';
-import { hasConfiguredKeys, readKeys, readLogKeys } from './platform/config/keys.ts';
+import { readKeys, readLogKeys } from './platform/config/keys.ts';
 import type { Context } from './platform/context.ts';
 import { systemRandom } from './platform/crypto/random.ts';
 import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
@@ -28,29 +22,15 @@ const usageExitStatus = 2;
 // Files that this process creates are readable by its own user only: the database holds email addresses.
 process.umask(0o077);
 
-const program = new Command('latchkey-server')
-  .description('Runs the Latchkey service and manages it. Settings come from the environment and from .env.')
-  .version(manifest.version)
-  .option(
-    '--env-file <file>',
-    'read settings from this file instead of .env; environment variables take precedence',
-  )
-  .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile))
-  .showHelpAfterError()
-  // Commander exits with 0 for help and version only; everything else is wrong usage.
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : usageExitStatus));
-
-program.command('serve').description('run the service').action(runService);
-program
-  .command('migrate')
-  .description('create the database or bring it up to date, without running the service')
-  .action(migrateStore);
-userCommands(program, runOnStore);
-organizationCommands(program, runOnStore);
-outboxCommand(program, runOnStore);
-eventCommands(program, runOnStore);
-doctorCommand(program, print, hasConfiguredKeys);
-serviceCommands(program, runOnStore);
+const program = createProgram({
+  readEnvFile,
+  serve: runService,
+  migrate: migrateStore,
+  runOnStore,
+  print,
+});
+// Commander exits with 0 for help and version only; everything else is wrong usage.
+exitWithStatus(program);
 
 try {
   if (process.argv.length === 2) program.help();
@@ -59,6 +39,12 @@ try {
 } catch (error) {
   process.stderr.write(`latchkey-server: ${messageOf(error)}\n`);
   process.exit(1);
+}
+
+/** Subcommands have copied the settings of the program before this one was made. */
+function exitWithStatus(command: Command): void {
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : usageExitStatus));
+  for (const child of command.commands) exitWithStatus(child);
 }
 
 /** `serve`: creates the keys and the database if they are missing, and brings an older database up to date. */

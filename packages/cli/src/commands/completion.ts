@@ -3,10 +3,16 @@ import type { Context } from '../context.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** `latchkey completion SHELL`: a script that completes commands and options, generated from their definitions. */
+/** `latchkey completion SHELL` */
 export async function completion({ output }: Context, shell: Shell, program: Command): Promise<void> {
-  const script = scripts[shell](placesOf(program));
+  const script = completionScript(shell, program);
   output.result({ shell, script }, () => script.split('\n'));
+}
+
+/** A script that completes the commands and options of a program, generated from their definitions. */
+export function completionScript(shell: Shell, program: Command): string {
+  const name = program.name();
+  return scripts[shell](placesOf(program), { name, shellFunction: `_${name.replaceAll('-', '_')}` });
 }
 
 interface Word {
@@ -68,10 +74,15 @@ const findPath = (places: readonly Place[], words: string, first: number, end: s
     esac
   done`;
 
-const scripts: Record<Shell, (places: readonly Place[]) => string> = {
-  bash: (places) => `\
-# Completion of latchkey for bash: source <(latchkey completion bash)
-_latchkey() {
+interface Names {
+  readonly name: string;
+  readonly shellFunction: string;
+}
+
+const scripts: Record<Shell, (places: readonly Place[], names: Names) => string> = {
+  bash: (places, { name, shellFunction }) => `\
+# Completion of ${name} for bash
+${shellFunction}() {
 ${findPath(places, 'COMP_WORDS', 1, 'COMP_CWORD')}
   COMPREPLY=()
   case \${COMP_WORDS[COMP_CWORD - 1]} in
@@ -88,12 +99,12 @@ ${places
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -F _latchkey latchkey`,
+complete -F ${shellFunction} ${name}`,
 
-  zsh: (places) => `\
-#compdef latchkey
-# Completion of latchkey for zsh: source <(latchkey completion zsh)
-_latchkey() {
+  zsh: (places, { name, shellFunction }) => `\
+#compdef ${name}
+# Completion of ${name} for zsh
+${shellFunction}() {
 ${findPath(places, 'words', 2, 'CURRENT')}
   local -a commands options
   case \${words[CURRENT - 1]} in
@@ -110,20 +121,20 @@ ${places
   (( $#commands )) && _describe command commands
   _describe option options
 }
-if [[ $funcstack[1] == _latchkey ]]; then _latchkey "$@"; else compdef _latchkey latchkey; fi`,
+if [[ $funcstack[1] == ${shellFunction} ]]; then ${shellFunction} "$@"; else compdef ${shellFunction} ${name}; fi`,
 
-  fish: (places) => `\
-# Completion of latchkey for fish: latchkey completion fish | source
-complete -c latchkey -f
+  fish: (places, { name }) => `\
+# Completion of ${name} for fish
+complete -c ${name} -f
 ${[
   ...new Set(
     places.flatMap((place) => [
       ...place.commands.map(
-        ({ text, description }) => `${fishAt(places, place)} -a ${text}${fishDescription(description)}`,
+        ({ text, description }) => `${fishAt(name, places, place)} -a ${text}${fishDescription(description)}`,
       ),
       ...place.options.map(
         ({ text, description, takesValue }) =>
-          `${fishAt(places, place)} -l ${text.slice(2)}${takesValue ? ' -x' : ''}${fishDescription(description)}`,
+          `${fishAt(name, places, place)} -l ${text.slice(2)}${takesValue ? ' -x' : ''}${fishDescription(description)}`,
       ),
     ]),
   ),
@@ -137,13 +148,13 @@ const fishDescription = (description: string): string =>
   description === '' ? '' : ` -d ${quoted(description).replaceAll(`'\\''`, `\\'`)}`;
 
 /** A fish condition: exactly these command words have been typed. */
-function fishAt(places: readonly Place[], { path, commands }: Place): string {
-  if (path === '') return 'complete -c latchkey -n __fish_use_subcommand';
+function fishAt(name: string, places: readonly Place[], { path, commands }: Place): string {
+  if (path === '') return `complete -c ${name} -n __fish_use_subcommand`;
   const seen = path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`);
   const further =
     commands.length === 0
       ? []
       : [`not __fish_seen_subcommand_from ${commands.map(({ text }) => text).join(' ')}`];
   const isKnown = places.some((place) => place.path === path);
-  return `complete -c latchkey -n ${quoted(isKnown ? [...seen, ...further].join('; and ') : '')}`;
+  return `complete -c ${name} -n ${quoted(isKnown ? [...seen, ...further].join('; and ') : '')}`;
 }

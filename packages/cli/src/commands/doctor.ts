@@ -56,12 +56,13 @@ export async function doctor(ctx: Context): Promise<void> {
   const session = canTry ? await checkSession(ctx, connection).catch(recordFailure) : null;
   const proxies = ctx.config.proxies.map(withoutPassword);
 
+  const { bun, node } = process.versions;
   const place = connection.stored?.place;
-
   const report = {
     versions: {
       latchkey: manifest.version,
-      bun: Bun.version,
+      bun: bun ?? null,
+      node: bun === undefined ? node : null,
       platform: `${process.platform} ${process.arch}`,
       server: 'code' in server ? null : server.version,
     },
@@ -91,7 +92,7 @@ export async function doctor(ctx: Context): Promise<void> {
     proxyCheck(proxies),
   ];
   ctx.output.result(report, () => [
-    `latchkey ${manifest.version}, Bun ${Bun.version}, ${report.versions.platform}`,
+    `latchkey ${manifest.version}, ${bun === undefined ? `Node.js ${node}` : `Bun ${bun}`}, ${report.versions.platform}`,
     '',
     ...table(checks.map(({ name, state, text }) => [marks[state], name, text])),
     ...checks.flatMap(({ hint }) => (hint === undefined ? [] : ['', hint])),
@@ -275,7 +276,7 @@ function sessionCheck(ctx: Context, report: SessionReport | Failure): Check {
 const proxyCheck = (proxies: readonly ProxySetting[]): Check => ({
   name: 'Proxies',
   state: 'note',
-  text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none set',
+  text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none in use',
 });
 
 const withoutPassword = ({ name, value }: ProxySetting): ProxySetting => ({

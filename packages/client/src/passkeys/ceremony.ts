@@ -9,7 +9,7 @@ import { failureOf } from './failure.ts';
 
 /** Whether this browser supports passkeys, with the JSON methods of WebAuthn Level 3. */
 export const passkeysSupported =
-  'PublicKeyCredential' in window &&
+  'PublicKeyCredential' in globalThis &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function' &&
   typeof PublicKeyCredential.parseCreationOptionsFromJSON === 'function';
 

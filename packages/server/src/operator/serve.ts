@@ -156,13 +156,16 @@ function announce({ config, log }: Context): void {
   process.stderr.write(nextSteps(config));
 }
 
+/** How to run the command line: from source, in the checkout. Elsewhere `npx latchkey` would ask the npm registry. */
+const commandLine = import.meta.path.endsWith('.ts') ? 'npx latchkey' : 'latchkey';
+
 function nextSteps({ baseUrl, devMailbox }: Config): string {
   const mails = devMailbox ? `  Emails:   ${baseUrl}/dev/mailbox (until LATCHKEY_SMTP_URL is set)\n` : '';
   return `
 Latchkey is ready at ${baseUrl}
 
   Sign in:  ${baseUrl}/login
-${mails}  Terminal: npx latchkey login --server ${baseUrl}
+${mails}  Terminal: ${commandLine} login --server ${baseUrl}
   API:      ${baseUrl}/docs
 
 `;

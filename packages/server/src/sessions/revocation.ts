@@ -72,21 +72,28 @@ export async function revokeByToken(ctx: Context, token: string, client: ClientI
   else await endServiceToken(ctx, read.handle.subject);
 }
 
-/** Ends all active runs that a service acts in, in the transaction that revokes it, records it for each account, and announces it. */
-export async function endRunsOfService(ctx: Context, tx: Executor, serviceId: string): Promise<void> {
+/**
+ * Locks the accounts with active runs that a service acts in. Returns what ends these runs and records it for each account,
+ * since the transaction that revokes the service takes other locks in between (`platform/database/locks.ts`).
+ */
+export async function endRunsOfService(
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+): Promise<() => Promise<void>> {
   const now = ctx.clock();
   const accounts = await runStore.listAccountsOfService(tx, { service_id: serviceId, now });
   // Locks all accounts before the first log, in the order in which every transaction locks several.
   await lockAccountRows(tx, { ids: JSON.stringify(accounts.map(({ user_id }) => user_id)) });
-  const ended: { readonly userId: string; readonly id: string }[] = [];
-  for (const { user_id: userId } of accounts) {
-    const runs = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id: userId, now });
-    for (const run of runs) {
-      await recordEndedRun(ctx, tx, { userId }, run, { reason: 'service_revoked' });
-      ended.push({ userId, id: run.id });
+  return async () => {
+    for (const { user_id } of accounts) {
+      const ended = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now });
+      for (const run of ended) {
+        await recordEndedRun(ctx, tx, { userId: user_id }, run, { reason: 'service_revoked' });
+        await announceEnd(ctx, tx, user_id, { id: run.id, kind: 'run' });
+      }
     }
-  }
-  for (const { userId, id } of ended) await announceEnd(ctx, tx, userId, { id, kind: 'run' });
+  };
 }
 
 /**

@@ -260,9 +260,12 @@ export const startRun = (
     return runTokensOf(ctx, inserted, service !== undefined);
   });
 
-/** Ends all active runs that a service acts in, in the transaction that revokes it. */
-export const endRunsOfService = (ctx: Context, tx: Executor, serviceId: string): Promise<void> =>
-  endServiceRuns(ctx, tx, serviceId);
+/** Locks the accounts with active runs that a service acts in, and returns what ends these runs. */
+export const endRunsOfService = (
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+): Promise<() => Promise<void>> => endServiceRuns(ctx, tx, serviceId);
 
 /** A token that would be accepted now. Times are milliseconds since 1970. */
 export interface ActiveToken {

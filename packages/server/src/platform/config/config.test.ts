@@ -68,9 +68,9 @@ test('an empty environment gives the defaults', () => {
     challengeTtlSeconds: 300,
     passkeysPerUser: 20,
     refreshReuseLeewaySeconds: 10,
-    feedWaitSeconds: 1,
     runIdleTtlSeconds: 3600,
     runTtlSeconds: 86_400,
+    feedWaitSeconds: 1,
     eventRetentionSeconds: 400 * 86_400,
   });
 });

@@ -39,9 +39,9 @@ export interface Config {
   readonly challengeTtlSeconds: number;
   readonly passkeysPerUser: number;
   readonly refreshReuseLeewaySeconds: number;
-  readonly feedWaitSeconds: number;
   readonly runIdleTtlSeconds: number;
   readonly runTtlSeconds: number;
+  readonly feedWaitSeconds: number;
   readonly eventRetentionSeconds: number;
 }
 
@@ -101,9 +101,9 @@ export function readConfig(env: Environment = processEnvironment): Config {
     challengeTtlSeconds: s.LATCHKEY_CHALLENGE_TTL,
     passkeysPerUser: s.LATCHKEY_PASSKEYS_PER_USER,
     refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
-    feedWaitSeconds: s.LATCHKEY_FEED_WAIT,
     runIdleTtlSeconds: s.LATCHKEY_RUN_IDLE_TTL,
     runTtlSeconds: s.LATCHKEY_RUN_TTL,
+    feedWaitSeconds: s.LATCHKEY_FEED_WAIT,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
 }

@@ -171,17 +171,17 @@ export const settings = {
     10,
     'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
   ),
-  LATCHKEY_FEED_WAIT: setting(
-    format.seconds(0, 20),
-    1,
-    'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
-  ),
   LATCHKEY_RUN_IDLE_TTL: setting(
     format.seconds(1, 30 * day),
     3600,
     'Idle timeout of a run that a service refreshes, from the last token on. A run does not end before its token expires.',
   ),
   LATCHKEY_RUN_TTL: setting(format.seconds(1, 30 * day), day, 'Absolute lifetime of a run.'),
+  LATCHKEY_FEED_WAIT: setting(
+    format.seconds(0, 20),
+    1,
+    'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
+  ),
   LATCHKEY_EVENT_RETENTION: setting(
     format.seconds(day, maxTtlSeconds),
     400 * day,

@@ -123,8 +123,15 @@ async function requireService(ctx: Context, id: string): Promise<void> {
   if (!service) throw noSuchService(id);
 }
 
-/** Ends and records the active runs that a service acts in. Composed above this layer, because sessions are. */
-export type EndRunsOfService = (ctx: Context, tx: Executor, serviceId: string) => Promise<void>;
+/**
+ * Locks the accounts with active runs that a service acts in, and returns what ends and records these runs. Composed above
+ * this layer, because sessions are.
+ */
+export type EndRunsOfService = (
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+) => Promise<() => Promise<void>>;
 
 /**
  * Revokes a service at once, on every node, and ends the runs that it acts in. What it declared can no longer be asked
@@ -133,14 +140,14 @@ export type EndRunsOfService = (ctx: Context, tx: Executor, serviceId: string) =
  */
 export async function revokeService(ctx: Context, id: string, endRuns: EndRunsOfService): Promise<void> {
   await ctx.db.transaction(async (tx) => {
-    // First, because it locks accounts.
-    await endRuns(ctx, tx, id);
+    const endLocked = await endRuns(ctx, tx, id);
     const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
     if (!revoked) throw noSuchService(id);
     await withdrawAll(ctx, tx, id);
+    await endLocked();
   });
   // No lookup accepts a run that was being made meanwhile. This only records its end.
-  await ctx.db.transaction((tx) => endRuns(ctx, tx, id));
+  await ctx.db.transaction(async (tx) => (await endRuns(ctx, tx, id))());
 }
 
 /** A service as operators see it. Times are milliseconds since 1970. */

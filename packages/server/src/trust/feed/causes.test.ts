@@ -21,7 +21,7 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests
 import { type FeedService, feedService, type ReceivedEvent } from '../../../../../tests/support/feed.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { exchange, idOf, startedRun } from '../../../../../tests/support/runs.ts';
+import { idOf, startedRun } from '../../../../../tests/support/runs.ts';
 import { changeService, declareService } from '../../../../../tests/support/services.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
@@ -151,6 +151,14 @@ const asService =
     return () => scene.t.ask(method, path(scene), { headers, ...(json === undefined ? {} : { json }) });
   };
 
+let runServices = 0;
+
+/** A service that makes runs, with a resource of its own. */
+async function runService(t: TestApp) {
+  const resource = `https://service-${runServices++}.example/`;
+  return { resource, ...(await declareService(t.ctx, { resource, rights: ['delegate'] })) };
+}
+
 const join = ({ t, organization, userId }: Scene) => addMember(t.ctx, organization, userId, 'member');
 const memberPath = ({ organization, userId }: Scene) => `/organizations/${organization}/members/${userId}`;
 
@@ -163,16 +171,11 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
     async ({ t, tokens }) =>
       () =>
         t.deviceLogin(tokens),
-    // A new run announces nothing.
-    async ({ t, accessToken }) =>
-      () =>
-        startedRun(t, accessToken, { scope: 'profile' }),
-    // A run that takes the place of another one ends that.
+    // A service takes the place of the run that was made for it.
     async ({ t, accessToken }) => {
-      const resource = `https://replaced.example/${t.ctx.db.dialect}`;
-      const { authorization: by } = await declareService(t.ctx, { resource, rights: ['delegate'] });
-      const { access_token } = await startedRun(t, accessToken, { scope: 'profile', resource });
-      return () => exchange(t, access_token, { by, scope: 'profile' });
+      const { resource, authorization } = await runService(t);
+      const own = await startedRun(t, accessToken, { scope: 'profile', resource });
+      return () => startedRun(t, own.access_token, { by: authorization });
     },
   ],
   verifyDevice: nothing,
@@ -269,13 +272,12 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
   ],
   previewEmailChange: nothing,
   disownNotice: [
-    // A browser with a passkey and a key of its own, a device and a run.
+    // A browser with a passkey and a key of its own, and a device.
     async ({ t, email }) => {
       const { body: tokens } = await signInByMail(t, email, { peer: '198.51.100.7' });
       await addPasskey(t, tokens, newAuthenticator(t));
       await createdKey(t, tokens);
-      const { access_token } = await t.deviceLogin(tokens);
-      await startedRun(t, access_token, { scope: 'profile' });
+      await t.deviceLogin(tokens);
       return () => disown(t, email, subjects.newBrowser);
     },
     async ({ t, tokens, email }) => {
@@ -313,18 +315,17 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
       const other = sessions.find(({ current }) => !current)!;
       return () => t.ask('DELETE', `/sessions/${other.id}`, { token });
     },
-    // A run, with another one within it.
-    async ({ t, accessToken: token, service }) => {
-      const { access_token } = await startedRun(t, token, { scope: 'profile email' });
+    async ({ t, accessToken: token }) => {
+      await startedRun(t, token, { scope: 'profile' });
+      const { sessions } = await t.api.call('listSessions', { accessToken: token });
+      const run = sessions.find(({ kind }) => kind === 'run')!;
+      return () => t.ask('DELETE', `/sessions/${run.id}`, { token });
+    },
+    // What is within an ended session is not announced.
+    async ({ t, tokens, accessToken: token, service }) => {
+      const { access_token } = await t.deviceLogin(tokens);
       await startedRun(t, access_token, { scope: 'profile' });
       const id = await idOf(t, access_token, service);
-      return () => t.ask('DELETE', `/sessions/${id}`, { token });
-    },
-    // A session, with a run within it.
-    async ({ t, tokens, accessToken: token, service }) => {
-      const device = await t.deviceLogin(tokens);
-      await startedRun(t, device.access_token, { scope: 'profile' });
-      const id = await idOf(t, device.access_token, service);
       return () => t.ask('DELETE', `/sessions/${id}`, { token });
     },
     // An approval that no device has redeemed was no session yet.
@@ -368,11 +369,6 @@ const byOperator: Readonly<Record<string, Step>> = {
     async ({ t, userId }) =>
     () =>
       revokeAllSessions(t.ctx, userId, 'operator'),
-  'services revoke': async ({ t, accessToken }) => {
-    const { id, authorization: by } = await declareService(t.ctx, { name: 'Actor', rights: ['delegate'] });
-    for (let n = 0; n < 2; n++) await startedRun(t, accessToken, { by, scope: 'profile' });
-    return () => revokeService(t.ctx, id, endRunsOfService);
-  },
   // Takes over a scope that another service declared before.
   'services create': async ({ t, tokens }) => {
     const scopes = [{ name: 'boards:read', sentence: 'See your boards' }];
@@ -380,6 +376,12 @@ const byOperator: Readonly<Record<string, Step>> = {
     await createdKey(t, tokens, { scope: 'boards:read' });
     await changeService(t.ctx, id, { scopes: [] });
     return () => declareService(t.ctx, { name: 'Boards', scopes });
+  },
+  // Ends the runs that the service acts in, each on its own.
+  'services revoke': async ({ t, accessToken }) => {
+    const { id, authorization } = await runService(t);
+    for (let n = 0; n < 2; n++) await startedRun(t, accessToken, { scope: 'profile', by: authorization });
+    return () => revokeService(t.ctx, id, endRunsOfService);
   },
   'users delete':
     async ({ t, email }) =>
@@ -397,7 +399,6 @@ const withoutEvents = new Set([
   'verifyEmailChange 2',
   'putOrganization 1',
   'putMember 3',
-  'redeemDeviceCode 2',
   'revokeSession 4',
   'updateProfile 2',
 ]);

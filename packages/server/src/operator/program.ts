@@ -1,0 +1,48 @@
+import { Command } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { hasConfiguredKeys } from '../platform/config/keys.ts';
+import type { Context } from '../platform/context.ts';
+import { doctorCommand } from './doctor.ts';
+import { eventCommands } from './events.ts';
+import { organizationCommands } from './organizations.ts';
+import { outboxCommand } from './outbox.ts';
+import { serviceCommands } from './services.ts';
+import { userCommands } from './users.ts';
+
+/** What the commands do with their environment. */
+export interface Runners {
+  readonly readEnvFile: (file: string | undefined) => void;
+  readonly serve: () => Promise<void>;
+  readonly migrate: () => Promise<void>;
+  /** Runs the work on an existing database and prints its result. */
+  readonly runOnStore: (work: (ctx: Context) => Promise<string>) => Promise<void>;
+  readonly print: (text: string) => void;
+}
+
+/** All commands of `latchkey-server`. The man page and the shell completions are generated from them. */
+export function createProgram({ readEnvFile, serve, migrate, runOnStore, print }: Runners): Command {
+  const program = new Command('latchkey-server')
+    .description(
+      'Runs the Latchkey service and manages it. Settings come from the environment and from .env.',
+    )
+    .version(manifest.version)
+    .option(
+      '--env-file <file>',
+      'read settings from this file instead of .env; environment variables take precedence',
+    )
+    .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile))
+    .showHelpAfterError();
+
+  program.command('serve').description('run the service').action(serve);
+  program
+    .command('migrate')
+    .description('create the database or bring it up to date, without running the service')
+    .action(migrate);
+  userCommands(program, runOnStore);
+  organizationCommands(program, runOnStore);
+  outboxCommand(program, runOnStore);
+  eventCommands(program, runOnStore);
+  doctorCommand(program, print, hasConfiguredKeys);
+  serviceCommands(program, runOnStore);
+  return program;
+}

@@ -1,0 +1,250 @@
+// The packages for npm: built, packed, installed into empty folders and run there.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { $, spawn, spawnSync } from 'bun';
+import { publint } from 'publint';
+import cli from '../../packages/cli/package.json' with { type: 'json' };
+import { buildPackages } from '../../tools/release/packages.ts';
+import { newPage } from '../support/browser.ts';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { decide, expireAccessToken, newHome, runIn, userCodeIn } from '../support/cli.ts';
+import { freePort } from '../support/free-port.ts';
+import { nodes } from '../support/node.ts';
+import { expectReadme, readmeProgram, readmeWatcher } from '../support/readme.ts';
+import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+
+const root = join(import.meta.dir, '../..');
+const target = temporaryDirectory();
+const maxCliMegabytes = 15;
+
+let archives: readonly string[];
+let service: TestService;
+
+/** The page that runs the SDK in a browser. */
+const other = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: () =>
+    new Response('<!doctype html><title>readme</title>', { headers: { 'Content-Type': 'text/html' } }),
+});
+
+beforeAll(async () => {
+  [archives, service] = await Promise.all([
+    buildPackages(target),
+    startService({
+      env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url.origin },
+    }),
+  ]);
+}, 60_000);
+
+afterAll(async () => {
+  other.stop(true);
+  await service.stop();
+});
+
+const archive = (name: string): string =>
+  archives.find((path) => path.endsWith(`/${name}-${cli.version}.tgz`))!;
+const npm = realpathSync(Bun.which('npm')!);
+
+/** Installs archives into an empty folder. Nothing is fetched: the packages need nothing. */
+async function install(command: readonly string[], ...names: string[]): Promise<string> {
+  const folder = temporaryDirectory();
+  await Bun.write(join(folder, 'package.json'), '{"name": "empty", "private": true}');
+  const flags = ['--omit=optional', ...(command.includes(npm) ? ['--offline', '--no-audit'] : [])];
+  const { exitCode, stderr } = spawnSync([...command, ...flags, ...names.map(archive)], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+  });
+  expect([exitCode, stderr.toString().includes('rror')]).toEqual([0, false]);
+  return folder;
+}
+
+/** Installs with npm on this Node, or with Bun. */
+const runtimes = [
+  { name: 'Bun', run: process.execPath, add: [process.execPath, 'add'] },
+  ...nodes.map(({ major, path }) => ({ name: `Node ${major}`, run: path, add: [path, npm, 'install'] })),
+];
+
+test.each(['client', 'cli', 'server'])('publint finds nothing to improve in the package %s', async (name) => {
+  const { messages } = await publint({ pkgDir: join(target, name), pack: false, strict: true });
+  expect(messages).toEqual([]);
+});
+
+test('the types of the SDK resolve for every ES module and bundler', async () => {
+  const data = new Uint8Array(await Bun.file(archive('latchkey-client')).arrayBuffer());
+  const result = await checkPackage(createPackageFromTarballData(data));
+  if (result.types === false) throw new Error('the package has no types');
+  const problems = result.problems.filter(
+    (problem) =>
+      // Without CommonJS, and without the resolution that ignores `exports`.
+      !('resolutionKind' in problem && ['node10', 'node16-cjs'].includes(problem.resolutionKind)),
+  );
+  expect(problems).toEqual([]);
+});
+
+test('the packages contain no source, no dependency but the optional keychain, and their licenses', async () => {
+  for (const path of archives) {
+    const files = (await $`tar -tzf ${path}`.text()).trim().split('\n');
+    expect(files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))).toEqual([]);
+    for (const file of ['LICENSE', 'README.md']) expect(files).toContain(`package/${file}`);
+    const manifest = JSON.parse(await $`tar -xzOf ${path} package/package.json`.text());
+    expect(manifest.dependencies).toBeUndefined();
+    if (manifest.name === '@latchkey/client') continue;
+    expect(files).toContain('package/dist/NOTICES.txt');
+  }
+});
+
+test('only the public files of the SDK can be imported', async () => {
+  const folder = await install([process.execPath, 'add'], 'latchkey-client');
+  const importing = (name: string) =>
+    spawnSync([nodes[0]!.path, '-e', `import('@latchkey/client/${name}')`], { cwd: folder }).exitCode;
+  expect(importing('session')).toBe(0);
+  for (const name of ['process-lock', 'internal/process-lock', 'dist/api.js'])
+    expect(importing(name)).toBe(1);
+});
+
+describe.each(runtimes)('on $name', ({ run, add }) => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await install(add, 'latchkey-client', 'latchkey');
+  }, 30_000);
+
+  test('the installed SDK runs the program of its README', async () => {
+    const program = join(folder, 'readme.mjs');
+    const source = await readmeProgram(service.url);
+    await Bun.write(program, new Bun.Transpiler({ loader: 'ts' }).transformSync(source));
+    await expectReadme(service.url, [run, program], folder);
+  }, 30_000);
+
+  test('the installed command line signs in, refreshes and signs out', async () => {
+    const home = newHome({ LATCHKEY_SERVER: service.url });
+    const program = [run, join(folder, 'node_modules/.bin/latchkey')];
+    let decided: Promise<void> | undefined;
+    const login = await runIn(home, [...program, 'login'], (stderr) => {
+      const code = userCodeIn(stderr);
+      if (code) decided ??= decide(service.url, code, 'packed@example.com');
+    });
+    await decided;
+    expect(login.code).toBe(0);
+    const who = await runIn(home, [...program, 'whoami']);
+    expect(who.stdout).toContain('packed@example.com');
+    await expireAccessToken(home, service.url);
+    const tokens = await Promise.all([1, 2, 3].map(() => runIn(home, [...program, 'token'])));
+    expect(tokens.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+      [0, ''],
+    ]);
+    expect(new Set(tokens.map(({ stdout }) => stdout)).size).toBe(1);
+    expect(await runIn(home, [...program, 'logout'])).toMatchObject({ code: 0 });
+  }, 30_000);
+});
+
+test('the declarations of the installed SDK need no other package, with every check of the compiler', async () => {
+  const folder = await install([process.execPath, 'add'], 'latchkey-client');
+  const imports = Object.keys((await Bun.file(join(root, 'packages/client/package.json')).json()).exports)
+    .filter((name) => !name.startsWith('./internal/'))
+    .map((name, index) => `import * as m${index} from '@latchkey/client${name.slice(1)}';\nvoid m${index};`);
+  await Bun.write(join(folder, 'all.ts'), imports.join('\n'));
+  await Bun.write(join(folder, 'readme.ts'), await readmeProgram(service.url));
+  await Bun.write(
+    join(folder, 'wrong.ts'),
+    `import { createApi } from '@latchkey/client/api';
+const profile = await createApi({ server: 'https://login.example' }).call('getProfile');
+// @ts-expect-error: no such member
+profile.nickname;
+const id: string = profile.id;
+void id;
+export {};`,
+  );
+  const options = { target: 'ES2022', module: 'NodeNext', strict: true, skipLibCheck: false, noEmit: true };
+  const compilerOptions = { ...options, exactOptionalPropertyTypes: true, types: [] };
+  await Bun.write(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  await Bun.write(join(folder, 'package.json'), '{"name": "empty", "private": true, "type": "module"}');
+  expect(spawnSync([join(root, 'node_modules/.bin/tsc'), '-p', folder]).stdout.toString()).toBe('');
+}, 30_000);
+
+test.each(['page', 'worker'])(
+  'the installed SDK, bundled for a browser, runs in a %s',
+  async (kind) => {
+    const folder = await install([process.execPath, 'add'], 'latchkey-client');
+    const program = join(folder, 'readme.ts');
+    await Bun.write(program, await readmeProgram(service.url));
+    const { outputs } = await Bun.build({ entrypoints: [program], target: 'browser', format: 'esm' });
+    const page = await newPage();
+    const watcher = readmeWatcher(service.url);
+    await page.exposeFunction('report', watcher.onLine);
+    await page.goto(other.url.href);
+    await page.evaluate(
+      ({ source, kind }) => {
+        const post = kind === 'worker' ? 'postMessage' : 'report';
+        const text = `console.log = (line) => ${post}(line);\n${source}`;
+        const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+        if (kind === 'page') return import(url);
+        const worker = new Worker(url, { type: 'module' });
+        worker.onmessage = ({ data }) => Reflect.get(globalThis, 'report')(data);
+        return undefined;
+      },
+      { source: await outputs[0]!.text(), kind },
+    );
+    for (let tries = 0; !watcher.isDone() && tries < 200; tries++) await Bun.sleep(50);
+    watcher.expectDone();
+    await page.context().close();
+  },
+  30_000,
+);
+
+describe('the package of the service', () => {
+  let program: string;
+  beforeAll(async () => {
+    program = join(
+      await install([process.execPath, 'add'], 'latchkey-server'),
+      'node_modules/.bin/latchkey-server',
+    );
+  });
+
+  /** A PATH with Bun. */
+  const withBun = (): string => {
+    const bin = join(temporaryDirectory(), 'bin');
+    mkdirSync(bin);
+    symlinkSync(process.execPath, join(bin, 'bun'));
+    return `${bin}:/usr/bin:/bin`;
+  };
+
+  test('serves the pages', async () => {
+    const packed = await startService({ program: [program], env: { PATH: withBun() } });
+    expect((await fetch(`${packed.url}/login`)).status).toBe(200);
+    expect(await packed.stop()).toBe(0);
+  }, 30_000);
+
+  test('names the command line as it is installed, and nothing of the npm registry', async () => {
+    const cwd = temporaryDirectory();
+    const env = { PATH: withBun(), PORT: String(freePort()) };
+    const child = spawn([program, 'serve'], { cwd, env, stdout: 'ignore', stderr: 'pipe' });
+    endAtExit(child.pid);
+    let banner = '';
+    for await (const chunk of child.stderr) {
+      banner += new TextDecoder().decode(chunk);
+      if (/API:.*\n/.test(banner)) child.kill();
+    }
+    hasEnded(child.pid);
+    expect(banner).toContain(`Terminal: latchkey login --server http://localhost:${env.PORT}\n`);
+    expect(banner).not.toContain('npx');
+  }, 30_000);
+
+  test('says what it needs where there is no Bun', () => {
+    const { exitCode, stderr } = spawnSync([program, '--version'], { env: { PATH: '/usr/bin:/bin' } });
+    expect([exitCode, stderr.toString()]).toEqual([1, 'latchkey-server: needs Bun 1.4 or later on PATH\n']);
+  });
+});
+
+test(`the command line with the keychain's library takes less than ${maxCliMegabytes} MB`, async () => {
+  const folder = await install([nodes[0]!.path, npm, 'install'], 'latchkey');
+  const keychain = join(root, 'node_modules/@napi-rs');
+  const size = async (path: string) => Number((await $`du -sk ${path}`.text()).split('\t')[0]);
+  const megabytes = ((await size(join(folder, 'node_modules'))) + (await size(keychain))) / 1024;
+  expect(megabytes).toBeLessThan(maxCliMegabytes);
+}, 30_000);

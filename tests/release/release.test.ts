@@ -1,0 +1,158 @@
+// What a release publishes besides the packages for npm, built for this machine.
+
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { $ } from 'bun';
+import cli from '../../packages/cli/package.json' with { type: 'json' };
+import { buildRelease } from '../../tools/release/build.ts';
+import { formulaOf } from '../../tools/release/homebrew.ts';
+import { programFiles } from '../../tools/release/program-files.ts';
+import { programs } from '../../tools/release/programs.ts';
+import { withRelease, withVersion } from '../../tools/release/release.ts';
+import { hostTarget } from '../../tools/release/targets.ts';
+import { temporaryDirectory } from '../support/service.ts';
+
+const { version } = cli;
+const directory = temporaryDirectory();
+const host = hostTarget();
+/** Measured: 115 and 119 MB, of which Bun is 111; compressed 54 and 56. */
+const maxExecutableMegabytes = 125;
+const maxArchiveMegabytes = 70;
+const bytesPerMegabyte = 1e6;
+
+const unpacked = (name: string): string => join(directory, `${name}-${version}-${host?.name}`);
+const megabytes = (file: string): number => statSync(file).size / bytesPerMegabyte;
+
+describe.skipIf(!host)(
+  host ? 'a release' : 'a release: skipped, because Bun has no single files here',
+  () => {
+    beforeAll(async () => {
+      await buildRelease({ directory, targets: [host!], compression: 1, say: () => {} });
+      for (const { name } of programs) await $`tar -xzf ${unpacked(name)}.tar.gz`.cwd(directory);
+    }, 120_000);
+
+    test('has a checksum for every file', async () => {
+      const listed = (await Bun.file(join(directory, 'SHA256SUMS')).text()).trim().split('\n');
+      const names = readdirSync(directory).filter((name) => statSync(join(directory, name)).isFile());
+      expect(listed.length).toBe(names.length - 1);
+      const checked = await $`sha256sum --check --quiet SHA256SUMS`.cwd(directory).nothrow();
+      expect([checked.exitCode, checked.stdout.toString()]).toEqual([0, '']);
+    });
+
+    describe.each([...programs])('$name', (program) => {
+      const { name, section } = program;
+
+      test('is an executable that starts, and is not larger than documented', async () => {
+        const executable = join(unpacked(name), name);
+        expect(await $`${executable} --version`.env({ PATH: '/bin' }).text()).toBe(`${version}\n`);
+        expect(megabytes(executable)).toBeLessThan(maxExecutableMegabytes);
+        expect(megabytes(`${unpacked(name)}.tar.gz`)).toBeLessThan(maxArchiveMegabytes);
+      });
+
+      test('has a man page with every command and option, which groff accepts', async () => {
+        const page = await Bun.file(join(unpacked(name), `${name}.${section}`)).text();
+        const plain = page.replaceAll('\\-', '-');
+        const visit = (command: ReturnType<typeof program.commands>) => {
+          for (const child of command.commands) {
+            expect(plain).toContain(child.name());
+            for (const { flags } of child.options) expect(plain).toContain(flags);
+            visit(child);
+          }
+        };
+        visit(program.commands());
+        if (!Bun.which('groff')) return;
+        const complaints =
+          await $`groff -man -ww -z ${join(unpacked(name), `${name}.${section}`)} 2>&1`.text();
+        expect(complaints).toBe('');
+      });
+
+      test('has completions that bash accepts and that know its commands', async () => {
+        const script = join(unpacked(name), 'completions', `${name}.bash`);
+        const words = `COMP_WORDS=(${name} '') COMP_CWORD=1`;
+        const shellFunction = `_${name.replace('-', '_')}`;
+        const out =
+          await $`bash -c ${`source ${script}; ${words}; ${shellFunction}; echo "\${COMPREPLY[@]}"`}`.text();
+        for (const command of program.commands().commands) expect(out).toContain(command.name());
+      });
+
+      test('has a bill of materials with everything that its notices name', async () => {
+        const bill = await Bun.file(`${unpacked(name)}.cdx.json`).json();
+        expect([bill.bomFormat, bill.specVersion, bill.metadata.component.name]).toEqual([
+          'CycloneDX',
+          '1.6',
+          name,
+        ]);
+        const notices = await Bun.file(join(unpacked(name), 'NOTICES.txt')).text();
+        const listed = bill.components.map(
+          (one: Record<string, unknown>) => `${one['name']} ${one['version']}`,
+        );
+        for (const one of listed) expect(notices).toContain(one);
+        expect(listed).toContain(`bun ${Bun.version}`);
+        expect(listed).toContain('commander 14.0.3');
+        expect(new Set(bill.components.map((one: Record<string, unknown>) => one['bom-ref'])).size).toBe(
+          listed.length,
+        );
+      });
+    });
+
+    test.skipIf(!Bun.which('dpkg-deb') || host?.debian === undefined)(
+      'has Debian packages that dpkg installs, and that start',
+      async () => {
+        const system = temporaryDirectory();
+        mkdirSync(join(system, 'var/lib/dpkg/updates'), { recursive: true });
+        mkdirSync(join(system, 'var/lib/dpkg/info'));
+        writeFileSync(join(system, 'var/lib/dpkg/status'), '');
+        const files = programs.map(({ name }) => join(directory, `${name}_${version}_${host?.debian}.deb`));
+        // Into a system of its own, which has no other packages.
+        const force = '--force-script-chrootless,depends,not-root';
+        await $`dpkg --root=${system} ${force} --log=/dev/null --install ${files}`.quiet();
+        for (const { name, section } of programs) {
+          expect(await $`${join(system, 'usr/bin', name)} --version`.text()).toBe(`${version}\n`);
+          expect(
+            statSync(join(system, `usr/share/man/man${section}/${name}.${section}.gz`)).size,
+          ).toBeGreaterThan(0);
+        }
+        const unit = await Bun.file(join(system, 'usr/lib/systemd/system/latchkey-server.service')).text();
+        expect(unit).toContain('ExecStart=/usr/bin/latchkey-server ');
+        expect(statSync(join(system, 'etc/latchkey/env')).mode & 0o777).toBe(0o640);
+      },
+      60_000,
+    );
+  },
+);
+
+test('a Homebrew formula names the archive of each platform with its checksum', async () => {
+  const download = (name: string) => ({
+    url: `https://files.example/${name}.tar.gz`,
+    sha256: name.repeat(8),
+  });
+  const downloads = {
+    macArm: download('macarm00'),
+    macIntel: download('macintel'),
+    linuxArm: download('linuxarm'),
+    linuxIntel: download('linuxint'),
+  };
+  for (const program of programs) {
+    const formula = formulaOf(await programFiles(program, []), 'https://latchkey.example', downloads);
+    for (const { url, sha256 } of Object.values(downloads))
+      expect(formula).toContain(`url "${url}"\n      sha256 "${sha256}"`);
+    if (!Bun.which('ruby')) continue;
+    const checked = await $`echo ${formula} | ruby -c`.nothrow().quiet();
+    expect(checked.exitCode).toBe(0);
+  }
+});
+
+test('a release sets the version of each package and of what it needs from this repository', () => {
+  const manifest =
+    '{\n  "version": "0.1.0",\n  "dependencies": {\n    "@latchkey/contract": "0.1.0",\n    "zod": "0.1.0"\n  }\n}';
+  expect(JSON.parse(withVersion(manifest, '0.2.0'))).toEqual({
+    version: '0.2.0',
+    dependencies: { '@latchkey/contract': '0.2.0', zod: '0.1.0' },
+  });
+  const changelog = '# Changelog\n\n## Unreleased (0.2.0)\n\n- Entry.\n';
+  expect(withRelease(changelog, '0.2.0', '2026-11-22')).toBe(
+    '# Changelog\n\n## 0.2.0 (2026-11-22)\n\n- Entry.\n',
+  );
+  expect(() => withRelease('# Changelog\n', '0.2.0', '2026-11-22')).toThrow('no entries');
+});

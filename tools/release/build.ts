@@ -1,0 +1,165 @@
+// `npm run release:build [-- --target NAME]`: builds everything that a release publishes into dist/release, and starts
+// what can run here.
+
+import { createHash } from 'node:crypto';
+import { chmod, copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { $ } from 'bun';
+import { billOfMaterials } from './bill-of-materials.ts';
+import { buildDebianPackage } from './debian.ts';
+import { type Download, formulaOf } from './homebrew.ts';
+import { buildPackages } from './packages.ts';
+import { type ProgramFiles, programFiles } from './program-files.ts';
+import { type Program, programs, server } from './programs.ts';
+import { buildSingleFile } from './single-file.ts';
+import { hostTarget, type Target, targets } from './targets.ts';
+
+const root = join(import.meta.dir, '../..');
+
+export interface ReleaseOptions {
+  readonly directory: string;
+  /** Default: all. */
+  readonly targets?: readonly Target[];
+  /** Where the archives will be downloaded from. Default: the directory, for a trial on this machine. */
+  readonly downloadUrl?: string;
+  /** Of gzip, from 1 to 9. */
+  readonly compression?: number;
+  readonly say: (line: string) => void;
+}
+
+/** Builds the release into the directory. */
+export async function buildRelease(options: ReleaseOptions): Promise<void> {
+  const { directory, targets: chosen = targets, downloadUrl = `file://${directory}`, say } = options;
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  for (const program of programs) {
+    const built = new Map<string, ProgramFiles>();
+    for (const target of chosen) {
+      say(`${program.name} for ${target.name}`);
+      built.set(target.name, await buildForTarget(program, target, options));
+    }
+    const files = [...built.values()][0]!;
+    await writeFormula(files, directory, chosen, downloadUrl, say);
+  }
+  say('packages for npm');
+  const packages = join(directory, '.packages');
+  for (const archive of await buildPackages(packages)) {
+    await rename(archive, join(directory, `npm-${basename(archive)}`));
+  }
+  await rm(packages, { recursive: true });
+  await writeChecksums(directory);
+}
+
+/** The archive, the bill of materials and the Debian package of a program for one platform. */
+async function buildForTarget(
+  program: Program,
+  target: Target,
+  { directory, compression = 6, say }: ReleaseOptions,
+): Promise<ProgramFiles> {
+  const executable = join(directory, `.${program.name}-${target.name}`);
+  const packages = await buildSingleFile(program, executable, target);
+  await chmod(executable, 0o755);
+  const files = await programFiles(program, packages);
+  if (hostTarget()?.name === target.name) {
+    const printed = (await $`${executable} --version`.text()).trim();
+    if (printed !== files.version) throw new Error(`${program.name} printed ${printed} as its version`);
+  } else {
+    say('  not started: it does not run on this machine');
+  }
+  const name = archiveName(files, target);
+  await writeArchive(files, executable, join(directory, name), compression);
+  const bill = await billOfMaterials(program, files.version, packages);
+  await Bun.write(join(directory, `${name}.cdx.json`), bill);
+  if (target.debian !== undefined) {
+    if (Bun.which('dpkg-deb'))
+      await buildDebianPackage(files, executable, target.debian, directory, compression);
+    else say('  no Debian package: dpkg-deb is not installed');
+  }
+  await rm(executable);
+  return files;
+}
+
+const archiveName = ({ program, version }: ProgramFiles, target: Target): string =>
+  `${program.name}-${version}-${target.name}`;
+
+async function writeArchive(
+  { program, files }: ProgramFiles,
+  executable: string,
+  folder: string,
+  compression: number,
+): Promise<void> {
+  await mkdir(join(folder, 'completions'), { recursive: true });
+  const write = (path: string, content: string) => Bun.write(join(folder, path), content);
+  await copyFile(executable, join(folder, program.name));
+  await write(`${program.name}.${program.section}`, files.manual);
+  await write(`completions/${program.name}.bash`, files.completions.bash);
+  await write(`completions/_${program.name}`, files.completions.zsh);
+  await write(`completions/${program.name}.fish`, files.completions.fish);
+  await write('NOTICES.txt', files.notices);
+  await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  if (program === server) {
+    const unit = 'latchkey-server.service';
+    await copyFile(join(root, 'deploy', unit), join(folder, unit));
+  }
+  const name = basename(folder);
+  await $`tar -cf - ${name} | gzip -${compression} > ${name}.tar.gz`.cwd(dirname(folder));
+  await rm(folder, { recursive: true });
+}
+
+async function writeFormula(
+  files: ProgramFiles,
+  directory: string,
+  chosen: readonly Target[],
+  downloadUrl: string,
+  say: ReleaseOptions['say'],
+): Promise<void> {
+  const download = async (name: string): Promise<Download | undefined> => {
+    const target = chosen.find((one) => one.name === name);
+    if (!target) return undefined;
+    const archive = `${archiveName(files, target)}.tar.gz`;
+    return { url: `${downloadUrl}/${archive}`, sha256: await sha256(join(directory, archive)) };
+  };
+  const [macArm, macIntel, linuxArm, linuxIntel] = await Promise.all(
+    ['macos-arm64', 'macos-x64', 'linux-arm64', 'linux-x64'].map(download),
+  );
+  if (!macArm || !macIntel || !linuxArm || !linuxIntel) {
+    say(`no Homebrew formula for ${files.program.name}: it needs the archives of all its platforms`);
+    return;
+  }
+  const formula = formulaOf(files, downloadUrl, { macArm, macIntel, linuxArm, linuxIntel });
+  await Bun.write(join(directory, `${files.program.name}.rb`), formula);
+}
+
+async function writeChecksums(directory: string): Promise<void> {
+  const names = (await readdir(directory)).sort();
+  const lines = await Promise.all(
+    names.map(async (name) => `${await sha256(join(directory, name))}  ${name}\n`),
+  );
+  await Bun.write(join(directory, 'SHA256SUMS'), lines.join(''));
+}
+
+async function sha256(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of Bun.file(file).stream()) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { target: { type: 'string', multiple: true }, 'download-url': { type: 'string' } },
+  });
+  const unknown = values.target?.find((name) => !targets.some((target) => target.name === name));
+  if (unknown !== undefined) {
+    process.stderr.write(
+      `latchkey: no target ${unknown}; there are ${targets.map(({ name }) => name).join(', ')}\n`,
+    );
+    process.exit(2);
+  }
+  await buildRelease({
+    directory: join(root, 'dist/release'),
+    ...(values.target ? { targets: targets.filter(({ name }) => values.target?.includes(name)) } : {}),
+    ...(values['download-url'] === undefined ? {} : { downloadUrl: values['download-url'] }),
+    say: (line) => process.stdout.write(`${line}\n`),
+  });
+}
