@@ -173,9 +173,10 @@ describe('a verifier with a feed', () => {
   test('does not keep an answer that was asked for before the first answer of the feed', async () => {
     const r = await rig();
     const { access_token: token } = await r.t.login(email);
-    const held = r.hold('introspect');
+    const [held, heldFeed] = [r.hold('introspect'), r.hold('feed')];
     const early = r.active(token);
     await held.reached;
+    heldFeed.open();
     while (r.verifier.metrics().feed !== 'following') await Bun.sleep(5);
     held.open();
     expect(await early).toBe(true);

@@ -106,12 +106,14 @@ export function createVerifier(options: VerifierOptions): Verifier {
         onError: onFeedError,
       })
     : undefined;
-  return new CachingVerifier({
-    ask: (token) => introspect(api, authorization, token),
-    forSeconds,
-    kept,
-    feed,
-  });
+  const ask = (token: string) => introspect(api, authorization, token);
+  const verifier = new CachingVerifier({ ask, forSeconds, kept, feed });
+  // Functions on their own, which may be passed on.
+  return {
+    verify: (accessToken, more) => verifier.verify(accessToken, more),
+    metrics: () => verifier.metrics(),
+    close: () => verifier.close(),
+  };
 }
 
 interface VerifierParts {
