@@ -3,15 +3,18 @@
 import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** Page name (its folder and entry script) to browser title. */
+/** A question in the middle of the screen, or a page with much to show. */
+type Layout = 'centered' | 'wide';
+
+/** Page name (its folder and entry script) to browser title and layout. */
 const pages = {
-  login: 'Sign in',
-  'magic-link': 'Sign in with an email link',
-  device: 'Device sign-in',
-  account: 'Your account',
-  'verify-email': 'Confirm your new email',
-  'not-me': 'Secure your account',
-} as const;
+  login: { title: 'Sign in', layout: 'centered' },
+  'magic-link': { title: 'Sign in with an email link', layout: 'centered' },
+  device: { title: 'Device sign-in', layout: 'centered' },
+  account: { title: 'Your account', layout: 'wide' },
+  'verify-email': { title: 'Confirm your new email', layout: 'centered' },
+  'not-me': { title: 'Secure your account', layout: 'centered' },
+} as const satisfies Record<string, { title: string; layout: Layout }>;
 
 const root = import.meta.dir;
 const dist = join(root, 'dist');
@@ -19,6 +22,7 @@ const names = Object.keys(pages) as (keyof typeof pages)[];
 
 interface Parts {
   readonly title: string;
+  readonly layout: Layout;
   readonly style: string;
   /** Tags that load the script. Omitted for a static page. */
   readonly head?: string;
@@ -26,7 +30,7 @@ interface Parts {
 }
 
 /** The service replaces `{{…}}` when it starts, with the name, the logo and the links of the product. */
-const html = ({ title, style, head = '', main }: Parts) => `<!doctype html>
+const html = ({ title, layout, style, head = '', main }: Parts) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -38,16 +42,16 @@ const html = ({ title, style, head = '', main }: Parts) => `<!doctype html>
 <link rel="icon" href="{{icon}}">
 <link rel="stylesheet" href="/assets/${style}">
 ${head}</head>
-<body>
+<body class="${layout}">
 <header><a href="/account">{{logo}} {{name}}</a></header>
 <main>${main}</main>
 {{footer}}</body>
 </html>
 `;
 
-const scripted = (title: string, script: string, imported: readonly string[], style: string) =>
+const scripted = (name: keyof typeof pages, script: string, imported: readonly string[], style: string) =>
   html({
-    title,
+    ...pages[name],
     style,
     head: `<script type="module" src="/assets/${script}"></script>
 ${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}`,
@@ -59,10 +63,11 @@ ${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).
 const notFound = (style: string) =>
   html({
     title: 'Page not found',
+    layout: 'centered',
     style,
     main: `<h1>Page not found</h1>
 <p>There's no page at this address. Check the URL for typos, or go to your account.</p>
-<p><a class="button" href="/account">Go to your account</a></p>`,
+<p><a class="button wide-button" href="/account">Go to your account</a></p>`,
   });
 
 const result = await Bun.build({
@@ -104,7 +109,7 @@ const site = {
   pages: Object.fromEntries(
     names.map((name) => {
       const script = asset(name, '.js');
-      return [name, scripted(pages[name], script, importedBy(script), style)];
+      return [name, scripted(name, script, importedBy(script), style)];
     }),
   ),
   notFound: notFound(style),

@@ -72,7 +72,7 @@ test('a key is created with what was ticked, shown once, and works until it is r
   expect((await request(service.url, 'GET', '/me', { token: key })).status).toBe(200);
   await items(page).getByRole('button', { name: 'Remove' }).click();
   await button(page, 'Remove key').click();
-  await section(page).getByText('Key removed: night build').waitFor();
+  await page.getByText('Key removed: night build').waitFor();
   expect(await items(page).count()).toBe(0);
   expect((await request(service.url, 'GET', '/me', { token: key })).status).toBe(401);
   await page.context().close();

@@ -56,7 +56,6 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
   await page.getByLabel('Language').fill('de-CH');
   await page.getByLabel('Time zone').fill('Nowhere/Town');
-  await page.getByLabel('Picture URL').fill('https://pictures.example/ada.png');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText("That isn't a valid time zone").waitFor();
   const zone = page.getByLabel('Time zone');
@@ -74,7 +73,6 @@ test('editing the profile shows errors at their field and keeps what was typed',
   expect(await page.locator('#profile-name').innerText()).toBe('Ada Lovelace');
   expect(await page.locator('#profile-locale').innerText()).toBe('de-CH');
   expect(await page.locator('#profile-time_zone').innerText()).toBe('Europe/Zurich');
-  expect(await page.locator('#profile-avatar_url').innerText()).toBe('https://pictures.example/ada.png');
 
   await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Language').fill('');
@@ -84,6 +82,23 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await rows(page)
     .getByText(/^Profile updated: .*language/)
     .waitFor();
+});
+
+test('the page never loads the picture of a profile, whose host would learn who looks, and saving keeps it', async () => {
+  const page = await newPage();
+  const email = 'picture@example.com';
+  const { access_token: token } = await loginByMail(service.url, email);
+  const picture = 'https://pictures.example/ada.png';
+  await request(service.url, 'PATCH', '/me', { token, json: { avatar_url: picture } });
+  const hosts = new Set<string>();
+  page.on('request', (sent) => void hosts.add(new URL(sent.url()).host));
+  await signIn(page, email, 1);
+  await page.getByRole('button', { name: 'Edit profile' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Ada');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Profile saved.').waitFor();
+  expect((await profileOf(token)).avatar_url).toBe(picture);
+  expect([...hosts].filter((host) => host !== '')).toEqual([new URL(service.url).host]);
 });
 
 test('a profile changed somewhere else is not overwritten without asking, and the form keeps what was typed', async () => {
@@ -174,7 +189,7 @@ test('the activity list describes events newest first, loads more on request, an
   expect(await page.locator('#more-events').count()).toBe(0);
   // New events appear at the top, and those already shown stay.
   await page.locator('#sessions > li').filter({ hasNotText: 'This session' }).getByRole('button').click();
-  await page.getByText('Session signed out.').waitFor();
+  await page.getByText('Session ended.').waitFor();
   await rows(page).getByText('Session signed out from another session').waitFor();
   expect(await rows(page).count()).toBe(16);
   expect(await rows(page).first().innerText()).toContain('Session signed out from another session');
@@ -188,10 +203,10 @@ test('signing out all other sessions includes those started after the page loade
   await page.reload();
   await page.locator('#sessions > li').nth(1).waitFor();
   const later = await loginByMail(service.url, email);
-  await page.getByRole('button', { name: 'Sign out other sessions' }).dblclick();
-  await page.getByText('All other sessions signed out').waitFor();
+  await page.getByRole('button', { name: 'End other sessions' }).dblclick();
+  await page.getByText('All other sessions ended').waitFor();
   expect(await page.locator('#sessions > li').count()).toBe(1);
-  expect(await page.getByRole('button', { name: 'Sign out other sessions' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
   for (const { access_token: token } of [first, later]) {
     expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   }
@@ -305,7 +320,7 @@ test('going back to the account page after signing out in another tab does not s
   await page.goto(`${service.url}/docs`);
   const other = await page.context().newPage();
   await other.goto(`${service.url}/account`);
-  await other.getByRole('button', { name: 'Sign out here' }).click();
+  await other.locator('#sign-out').click();
   await other.waitForURL(/\/login/);
   await page.goBack();
   await page.waitForURL(/\/login/);

@@ -62,6 +62,34 @@ test('without a session the account page sends one request and goes to the sign-
   await page.context().close();
 });
 
+test('each section has an address, also through the sign-in page, and the keyboard continues there', async () => {
+  const page = await newPage({ viewport: narrow });
+  await signIn(page, service.url, 'addresses@example.com');
+  const isAtTop = (heading: string) =>
+    page
+      .getByRole('heading', { name: heading, level: 2 })
+      .evaluate((one) => Math.abs(one.getBoundingClientRect().top) < innerHeight);
+  for (const [address, heading] of [
+    ['security', 'Security'],
+    ['sessions', 'Sessions'],
+    ['activity', 'Activity'],
+  ] as const) {
+    await page.goto(`${service.url}/docs`);
+    await page.goto(`${service.url}/account#${address}`);
+    await page.locator('h2:focus').getByText(heading).waitFor();
+    expect([address, await isAtTop(heading)]).toEqual([address, true]);
+  }
+  await page.getByRole('navigation').getByRole('link', { name: 'Keys' }).click();
+  await page.locator('h2:focus').getByText('Keys').waitFor();
+  await page.goBack();
+  await page.locator('h2:focus').getByText('Activity').waitFor();
+  await page.context().clearCookies();
+  await page.goto(`${service.url}/docs`);
+  await page.goto(`${service.url}/account#sessions`);
+  await page.waitForURL(`${service.url}/login?next=%2Faccount%23sessions`);
+  await page.context().close();
+});
+
 test('a section that fails to load shows its own error and retries alone, while the others keep working', async () => {
   const page = await signedIn('one-fails@example.com');
   await page.route(addressOf('passkeys'), (route) => route.abort());
@@ -104,7 +132,7 @@ test('signing out everywhere works even if every section fails to load', async (
   await page.reload();
   for (const name of sectionNames)
     await section(page, name).getByRole('button', { name: 'Try again' }).waitFor();
-  expect(await page.getByRole('button', { name: 'Sign out other sessions' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);

@@ -92,7 +92,7 @@ test('a list of scopes that cannot be loaded does not keep a user from ending a 
   await page.route('**/auth/scopes', (route) => route.abort());
   await page.goto(`${service.url}/account`);
   const session = page.locator('#sessions > li').filter({ hasText: 'tickets:read' });
-  await session.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByText('Session signed out.').waitFor();
+  await session.getByRole('button', { name: 'End session' }).click();
+  await page.getByText('Session ended.').waitFor();
   await page.context().close();
 });

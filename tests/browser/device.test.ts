@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { changesBy, signedIn, signIn } from '../support/people.ts';
+import { changesBy, phone, signedIn, signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -107,6 +107,51 @@ test('a screen reader announces the code, the warning and both choices of the de
   await page.context().close();
 });
 
+test.each([
+  ['everything', {}],
+  ['many scopes', { scope: 'profile email organizations openid' }],
+  ['long names', { client_name: 'program '.repeat(12).trim(), device_name: 'device '.repeat(14).trim() }],
+])('on a phone the code, the warning and both buttons are in view without scrolling: %s', async (_, json) => {
+  const page = await newPage(phone);
+  await signedIn(page, service.url, `${crypto.randomUUID()}@example.com`);
+  const { body } = await request(service.url, 'POST', '/device', { json });
+  await page.route('**/device/verify', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), same_network: false } });
+  });
+  await page.goto(body.verification_uri_complete);
+  await page.locator('#approve').waitFor();
+  expect(await page.evaluate(() => scrollY)).toBe(0);
+  for (const part of ['#shown-code', '.warning', '#approve', '#deny']) {
+    const box = (await page.locator(part).boundingBox())!;
+    expect([part, box.y >= 0, box.y + box.height <= phone.viewport.height]).toEqual([part, true, true]);
+  }
+  const warning = (await page.locator('.warning').boundingBox())!;
+  const buttons = (await page.locator('.choice').boundingBox())!;
+  expect(warning.y + warning.height).toBeLessThanOrEqual(buttons.y);
+  await page.context().close();
+});
+
+test('the code of a device counts down, and the page says when it has expired', async () => {
+  const page = await newPage();
+  await page.clock.install();
+  await signedIn(page, service.url, 'slow@example.com');
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  await page
+    .getByRole('timer')
+    .getByText(/^9:\d\d$|^10:00$/)
+    .waitFor();
+  await page.clock.fastForward('09:00');
+  await page
+    .getByRole('timer')
+    .getByText(/^0:[0-5]\d$|^1:00$/)
+    .waitFor();
+  await page.clock.fastForward('01:01');
+  await page.getByRole('alert').getByText('This code has expired. Start again on your device.').waitFor();
+  await page.context().close();
+});
+
 test('a typed device code survives a reload', async () => {
   const page = await newPage();
   await signedIn(page, service.url, 'reloads@example.com');
@@ -199,7 +244,7 @@ test('reloading or coming back after an approval shows its current status', asyn
   await page.reload();
   await says(page, waiting);
   await page.getByRole('link', { name: 'View your sessions' }).click();
-  await page.waitForURL(`${service.url}/account`);
+  await page.waitForURL(`${service.url}/account#sessions`);
   await page.goBack();
   await says(page, waiting);
   await pickUp(device);

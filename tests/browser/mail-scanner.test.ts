@@ -133,8 +133,12 @@ const scanDeadlineMs = 120_000;
 
 async function pressAround(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  for (let presses = 0; presses < maxPresses && (await page.getByRole('button').count()) > 0; presses++)
-    await page.getByRole('button').first().click();
+  for (
+    let presses = 0;
+    presses < maxPresses && (await page.getByRole('button', { disabled: false }).count()) > 0;
+    presses++
+  )
+    await page.getByRole('button', { disabled: false }).first().click();
   const field = page.getByRole('textbox').first();
   if (await field.isVisible()) await field.focus();
   await page.keyboard.press('Enter');

@@ -99,20 +99,22 @@ test('no action or list on the account page reaches another user who has signed 
   await expectAndDismissDialog(page, newer);
   await press(page, 'Add a passkey');
   await expectAndDismissDialog(page, newer);
-  await page.locator('#sessions').getByRole('button', { name: 'Sign out' }).first().click();
+  await page.locator('#sessions').getByRole('button', { name: 'End session' }).first().click();
   await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out other sessions');
+  await press(page, 'End other sessions');
   await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out here');
+  await press(page, 'Sign out');
   await expectAndDismissDialog(page, newer);
   await press(page, 'Sign out everywhere');
   await press(page, 'Yes, sign out everywhere');
   await expectAndDismissDialog(page, newer);
+  await page.keyboard.press('Escape');
   await page.locator('#more-events').click();
   await expectAndDismissDialog(page, newer);
   await press(page, 'Delete account');
   await press(page, 'Permanently delete account');
   await expectAndDismissDialog(page, newer);
+  await page.keyboard.press('Escape');
 
   expect(await accountOf(otherToken)).toEqual(before);
   expect(await page.locator('#events > li').count()).toBe(10);

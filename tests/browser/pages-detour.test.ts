@@ -97,7 +97,7 @@ test('a link opened in another browser refers to the first screen, and signing i
   const mail = await requestEmail(page, email);
   const elsewhere = await newPage(phone);
   await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(mail)}`);
-  await elsewhere.getByText('enter the code from the email there').waitFor();
+  await elsewhere.getByText('enter the code from the same email there').waitFor();
   await page.getByLabel('Code from the email').fill(codeIn(mail));
   await tap(page, 'Sign in');
   await question(page).waitFor();

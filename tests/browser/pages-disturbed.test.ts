@@ -103,25 +103,25 @@ const actions: Action[] = [
     lasts: (page) => page.getByText('No passkeys yet.').waitFor(),
   },
   {
-    name: 'signing out one session',
+    name: 'ending one session',
     begin: async () => undefined,
-    button: 'Sign out',
+    button: 'End session',
     call: 'DELETE /sessions/',
-    done: (page) => page.getByText('Session signed out.').waitFor(),
+    done: (page) => page.getByText('Session ended.').waitFor(),
     lasts: onlyThisOne,
   },
   {
-    name: 'signing out all other sessions',
+    name: 'ending all other sessions',
     begin: async () => undefined,
-    button: 'Sign out other sessions',
+    button: 'End other sessions',
     call: 'DELETE /sessions/',
-    done: (page) => page.getByText('All other sessions signed out').waitFor(),
+    done: (page) => page.getByText('All other sessions ended').waitFor(),
     lasts: onlyThisOne,
   },
   {
     name: 'signing out here',
     begin: async () => undefined,
-    button: 'Sign out here',
+    button: 'Sign out',
     call: 'DELETE /logout',
     done: atLogin,
   },
@@ -213,7 +213,7 @@ test('after the session has ended, every action opens a dialog to sign in again 
     expect([action.name, await typedIn(page)]).toEqual([action.name, typed]);
     await putAway(page);
   }
-  await button(page, 'Sign out here').click();
+  await button(page, 'Sign out').click();
   await dialog.getByRole('link', { name: 'Sign in again' }).click();
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
   await page.context().close();
@@ -228,22 +228,21 @@ test('the second click of a slow double click does not sign out the session that
   }
   await page.reload();
   await sessions(page).nth(4).waitFor();
-  // The first status message moves the page. From then on only the list moves.
-  await button(page, 'Sign out').first().click();
+  await button(page, 'End session').first().click();
   await sessions(page).nth(4).waitFor({ state: 'detached' });
   const changes = changesBy(page.context());
-  const [x, y] = await middleOf(page, 'Sign out');
+  const [x, y] = await middleOf(page, 'End session');
   await page.mouse.click(x, y);
   await sessions(page).nth(3).waitFor({ state: 'detached' });
   const under = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.textContent, [
     x,
     y,
   ] as const);
-  expect(under).toBe('Sign out');
+  expect(under).toBe('End session');
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
   // Anything the second click started would finish before this.
-  await button(page, 'Sign out here').click();
+  await button(page, 'Sign out').click();
   await atLogin(page);
   expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
   await page.context().close();

@@ -77,7 +77,7 @@ test('a keyboard user signs in with the emailed link, in the same browser and in
   await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, 1))}`);
   await focusGoesTo(elsewhere, 'textbox "Email address"');
   await typeAndEnter(elsewhere, newAddress());
-  await elsewhere.getByRole('alert').getByText("This link didn't work").waitFor();
+  await elsewhere.getByRole('alert').getByText('This link was not sent to').waitFor();
   await focusGoesTo(elsewhere, 'textbox "Email address"');
   await typeAndEnter(elsewhere, email);
   await elsewhere.waitForURL(`${service.url}/account`);
@@ -112,7 +112,7 @@ test('a keyboard user compares the code of a device and approves it', async () =
 test('a keyboard user adds a passkey, signs out, and signs in with it to deny a device', async () => {
   const { page } = await openAccount();
   await press(page, 'Add a passkey', 'heading "Passkeys"', 'Space');
-  await tabTo(page, 'Sign out here');
+  await tabTo(page, 'Sign out');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login/);
   await page.goto((await startDevice(service.url)).verification_uri_complete);
@@ -169,8 +169,8 @@ test('a keyboard user signs out one session, then all others, and reads the acti
   for (let count = 0; count < 3; count++) await deviceLogin(token);
   await page.reload();
   await page.locator('#sessions > li').nth(4).waitFor();
-  await press(page, 'Sign out', 'heading "Sessions"');
-  await press(page, 'Sign out other sessions', 'heading "Sessions"');
+  await press(page, 'End session', 'heading "Sessions"');
+  await press(page, 'End other sessions', 'heading "Sessions"');
   const detail = page.locator('#events > li details').first();
   while (!(await detail.locator('summary').evaluate((one) => one === document.activeElement)))
     await page.keyboard.press('Tab');
@@ -183,10 +183,10 @@ test('a keyboard user cancels signing out everywhere, then does it and gets a co
   const { page } = await openAccount();
   await tabTo(page, 'Sign out everywhere');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Sign out everywhere?"');
   await press(page, 'Cancel', 'button "Sign out everywhere"');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Sign out everywhere?"');
   await tabTo(page, 'Yes, sign out everywhere');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);
@@ -210,10 +210,10 @@ test('a keyboard user cancels deleting the account, then deletes it', async () =
   const { page } = await openAccount();
   await tabTo(page, 'Delete account');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Delete account?"');
   await press(page, 'Cancel', 'button "Delete account"');
   await page.keyboard.press('Enter');
-  await page.locator('.warning:focus').waitFor();
+  await focusGoesTo(page, 'heading "Delete account?"');
   await tabTo(page, 'Permanently delete account');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);

@@ -203,12 +203,29 @@ describe('/magic-link', () => {
     await page.waitForURL(`${service.url}/account`);
     await page.goBack();
     await page.waitForURL(/\/login/);
+    const changes = changesBy(page.context());
     await page.goto(link);
-    await page.getByLabel('Email address').fill(email);
-    await button(page, 'Sign in').click();
-    await page.getByRole('alert').getByText('it has been used').waitFor();
+    await headed(page, 'This link no longer works');
+    expect(await page.getByRole('textbox').count()).toBe(0);
+    expect(changes).toEqual([]);
     await page.getByRole('link', { name: 'Request a new link' }).click();
     await page.waitForURL(/\/login\?next=/);
+    await page.context().close();
+  });
+
+  test('a link that ends while the page is open says so after the click, and asks all the same if it could not be checked', async () => {
+    const email = newAddress();
+    await request(service.url, 'POST', '/magic_link', { json: { email } });
+    const link = await signInLink(email);
+    const page = await newPage(phone);
+    await page.route('**/magic_link/preview', (route) => route.abort());
+    await page.goto(link);
+    await page.getByLabel('Email address').fill(email);
+    await page.unrouteAll();
+    const { access_token } = await loginByMail(service.url, email);
+    expect(access_token).toBeString();
+    await button(page, 'Sign in').click();
+    await headed(page, 'This link no longer works');
     await page.context().close();
   });
 

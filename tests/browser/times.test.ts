@@ -31,11 +31,13 @@ function storePreferences(email: string, locale: string | null, zone: string | n
   store.close();
 }
 
-/** All times of the page, after its lists have loaded. */
+/** All times of the page, as they are written in full, after its lists have loaded. */
 async function timesOn(page: Page): Promise<string[]> {
-  await page.locator('#sessions time, #requested-at time').first().waitFor();
+  await page.locator('#sessions time, #expires time').first().waitFor();
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
-  return page.locator('time').allInnerTexts();
+  return page
+    .locator('time:not([role=timer])')
+    .evaluateAll((all) => all.map((time) => (time as HTMLElement).title || (time.textContent ?? '')));
 }
 
 const allMatch = (texts: readonly string[], pattern: RegExp) =>
@@ -57,7 +59,7 @@ test('the account page follows the profile at once when it is saved, and the bro
   allMatch(await timesOn(page), indian);
   const [first] = await page
     .locator('#sessions time')
-    .evaluateAll((all) => all.map((time) => [time.textContent, time.getAttribute('datetime')]));
+    .evaluateAll((all) => all.map((time) => [time.getAttribute('title'), time.getAttribute('datetime')]));
   const moment = new Date(first![1]!);
   const written = new Intl.DateTimeFormat('de', {
     dateStyle: 'medium',
@@ -69,6 +71,18 @@ test('the account page follows the profile at once when it is saved, and the bro
   allMatch(await timesOn(page), indian);
   await saveProfile(page, '', '');
   allMatch(await timesOn(page), american);
+  await page.context().close();
+});
+
+test('the account page says how long ago something was, and its date and time on hover', async () => {
+  const page = await newPage(inNewYork);
+  await page.clock.install();
+  await signIn(page, service.url, 'ago@example.com');
+  await page.clock.fastForward('03:00:00');
+  await page.reload();
+  const time = page.locator('#events').getByText('3 hours ago').last();
+  await time.waitFor();
+  expect(await time.getAttribute('title')).toMatch(american);
   await page.context().close();
 });
 
@@ -87,9 +101,10 @@ test('the device page follows the profile, and writes other scripts in isolation
   const { verification_uri_complete: link } = await startDevice(service.url);
   storePreferences(email, 'de', 'Asia/Kolkata');
   await page.goto(link);
-  const [requested, expires] = await timesOn(page);
-  expect(requested).toMatch(indian);
-  expect(expires).toMatch(/^\d\d:\d\d UTC\+5:30$/);
+  expect((await timesOn(page))[0]).toMatch(indian);
+  const expires = page.locator('#expires time');
+  expect(await expires.getAttribute('title')).toMatch(/^\d\d:\d\d UTC\+5:30$/);
+  expect(await expires.innerText()).toMatch(/^9:\d\d$|^10:00$/);
   storePreferences(email, 'he', null);
   await page.reload();
   expect((await timesOn(page))[0]).toMatch(/\p{Script=Hebrew}/u);

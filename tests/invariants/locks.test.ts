@@ -122,6 +122,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
     leaves: `SELECT 1 FROM users u WHERE id = $1 AND
       (SELECT count(*) FROM magic_links m WHERE m.email_key = u.email_key AND spent_at IS NULL) = 3`,
   },
+  previewMagicLink: 'reads',
   verifyMagicLink: {
     run: post('/magic_link/verify', ({ links }, side) => ({ json: { token: links[side].token } })),
     status: 200,

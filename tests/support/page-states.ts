@@ -1,5 +1,6 @@
 // Every page in every state worth checking, for axe-core and for screenshots.
 
+import { startGallery } from './gallery.ts';
 import { mailTo, request } from './http.ts';
 import { declareTickets } from './keys.ts';
 import { accountStates, fillAccount } from './page-states/account.ts';
@@ -21,6 +22,7 @@ interface PageStates {
 export async function openPageStates(): Promise<PageStates> {
   const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
   const branded = await startBranded();
+  const gallery = await startGallery();
   const { url } = service;
   await declareTickets(service);
   await fillAccount(url);
@@ -29,13 +31,29 @@ export async function openPageStates(): Promise<PageStates> {
     service: {
       ...service,
       stop: async () => {
-        await branded.stop();
+        await Promise.all([branded.stop(), gallery.stop()]);
         return service.stop();
       },
     },
-    states: [...groups.flatMap((statesAt) => statesAt(url)), ...brandedStates(branded.url)],
+    states: [
+      ...groups.flatMap((statesAt) => statesAt(url)),
+      ...brandedStates(branded.url),
+      ...galleryStates(gallery.url),
+    ],
   };
 }
+
+const galleryStates = (url: string): PageState[] =>
+  ['', 'dialog', 'toast'].map((open) => ({
+    name: open === '' ? 'gallery' : `gallery-${open}`,
+    open: async (page) => {
+      await page.goto(`${url}#${open}`);
+      await page
+        .getByText(open === 'dialog' ? 'Permanently delete account' : 'Buttons')
+        .first()
+        .waitFor();
+    },
+  }));
 
 const otherStates = (url: string): PageState[] => [
   {

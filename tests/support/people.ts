@@ -80,12 +80,13 @@ export async function startDevice(url: string, json: object = {}) {
 
 const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];
 
-/** Collects the changes that a browser's pages request from now on, such as `POST /magic_link`. */
+/** Collects the changes that a browser's pages request from now on, such as `POST /magic_link`. Previews change nothing. */
 export function changesBy(browser: BrowserContext): string[] {
   const made: string[] = [];
   browser.on('request', (sent) => {
     const path = pathOf(sent);
-    if (path !== undefined && sent.method() !== 'GET') made.push(`${sent.method()} ${path}`);
+    if (path !== undefined && !path.endsWith('/preview') && sent.method() !== 'GET')
+      made.push(`${sent.method()} ${path}`);
   });
   browser.on('requestfailed', (sent) => {
     if (sent.failure()?.errorText !== 'net::ERR_INTERNET_DISCONNECTED') return;

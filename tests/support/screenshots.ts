@@ -21,6 +21,8 @@ let pictures = 0;
 for (const { name, open } of states.filter((state) => isWanted(state.name))) {
   const page = await newPage({ reducedMotion: 'reduce' });
   await open(page);
+  // What the pointer happens to be over would look different.
+  await page.mouse.move(0, 0);
   for (const { name: look, viewport } of looks) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -20,6 +20,7 @@ export const operations = {
   renamePasskey: { method: 'patch', path: '/api/v1/auth/passkeys/{id}' },
   removePasskey: { method: 'delete', path: '/api/v1/auth/passkeys/{id}' },
   requestMagicLink: { method: 'post', path: '/api/v1/auth/magic_link' },
+  previewMagicLink: { method: 'post', path: '/api/v1/auth/magic_link/preview' },
   verifyMagicLink: { method: 'post', path: '/api/v1/auth/magic_link/verify' },
   refresh: { method: 'post', path: '/api/v1/auth/refresh' },
   revoke: { method: 'post', path: '/api/v1/auth/revoke' },

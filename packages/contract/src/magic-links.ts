@@ -14,6 +14,10 @@ export const magicLinkSent = z
   })
   .meta({ id: 'MagicLinkSent' });
 
+export const magicLinkToken = z.object({ token });
+
+export const magicLinkPreview = z.object({ expires_in: z.int() }).meta({ id: 'MagicLinkPreview' });
+
 /** With a malformed `token`, the request must fail instead of falling back to the code. */
 const noToken = z
   .unknown()

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { offsetName, timeFormatOf, writeTime } from './time-format.ts';
+import { offsetName, timeFormatOf, writeAgo, writeTime } from './time-format.ts';
 
 const time = new Date('2026-01-02T15:04:59.999Z');
 const styles = { dateStyle: 'medium', timeStyle: 'short' } as const;
@@ -47,4 +47,21 @@ test('a locale or a time zone that this runtime does not know counts as not chos
 test('summer time counts', () => {
   expect(offsetName(new Date('2026-07-01T12:00:00Z'), 'Europe/London')).toBe('UTC+1');
   expect(offsetName(new Date('2026-12-01T12:00:00Z'), 'Europe/London')).toBe('UTC');
+});
+
+test.each([
+  [0, 'just now'],
+  [-59, 'just now'],
+  [-60, '1 minute ago'],
+  [-3599, '59 minutes ago'],
+  [-3 * 3600, '3 hours ago'],
+  [-86_400, 'yesterday'],
+  [-30 * 86_400, '30 days ago'],
+  [-31 * 86_400, undefined],
+  [30, 'in a moment'],
+  [86_400, 'tomorrow'],
+  [20 * 86_400, 'in 20 days'],
+  [400 * 86_400, undefined],
+])('%p seconds from now is %p', (seconds, text) => {
+  expect(writeAgo(new Date(time.getTime() + seconds * 1000), time)).toEqual(text);
 });

@@ -48,3 +48,23 @@ export function offsetName(time: Date, timeZone: string | undefined): string {
   const offset = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
   return offset.replace(/^GMT(?:[+-]0)?(?=$|[+-])/, 'UTC');
 }
+
+const agoUnits = [
+  { unit: 'day', seconds: 86_400 },
+  { unit: 'hour', seconds: 3600 },
+  { unit: 'minute', seconds: 60 },
+] as const;
+const maxAgoDays = 30;
+
+/**
+ * How long before or after `now` a moment is, in English like the sentence around it: `3 hours ago`, `yesterday`,
+ * `in 20 days`. Undefined beyond 30 days, when a date says more.
+ */
+export function writeAgo(time: Date, now: Date): string | undefined {
+  const seconds = (time.getTime() - now.getTime()) / 1000;
+  const found = agoUnits.find((one) => Math.abs(seconds) >= one.seconds);
+  if (found === undefined) return seconds <= 0 ? 'just now' : 'in a moment';
+  const number = Math.trunc(seconds / found.seconds);
+  if (found.unit === 'day' && Math.abs(number) > maxAgoDays) return undefined;
+  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(number, found.unit);
+}

@@ -73,6 +73,10 @@ export const requiringCookies = async <T>(work: () => Promise<T>): Promise<Resul
 export const requestMagicLink = (email: string) =>
   requiringCookies(() => api.call('requestMagicLink', { body: { email } }));
 
+/** Tells whether a link still works. Spends nothing. */
+export const previewMagicLink = (token: string) =>
+  resultOf(api.call('previewMagicLink', { body: { token } }));
+
 /** Signs in with the link, or with the code and its request. */
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
   requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));

@@ -3,6 +3,7 @@ import {
   type TimeFormat,
   type TimePreferences,
   timeFormatOf,
+  writeAgo,
   writeTime,
 } from '@latchkey/contract/time-format';
 import { signal } from '@preact/signals';
@@ -37,3 +38,13 @@ export const clock = (time: Date): string => write(time, { timeStyle: 'short' })
 
 /** Date and time. */
 export const dateTime = (time: Date): string => write(time, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** How long before or after `now`, such as `3 hours ago`. Further away than a month: the date. */
+export const timeAgo = (time: Date, now: Date): string =>
+  writeAgo(time, now) ?? write(time, { dateStyle: 'medium' });
+
+/** Minutes and seconds, such as `9:32`. */
+export function remaining(milliseconds: number): string {
+  const seconds = Math.ceil(milliseconds / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}

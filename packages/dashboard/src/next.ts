@@ -1,6 +1,12 @@
 /** Where a person continues when no page was asked for. */
 export const home = '/account';
 
+/** Where a person sees what is signed in to their account. */
+export const sessionsPath = `${home}#sessions`;
+
+/** Where a person adds a passkey. */
+export const securityPath = `${home}#security`;
+
 const maxNextLength = 2048;
 
 /**

@@ -76,7 +76,36 @@ export const accountStates = (url: string): PageState[] => [
       await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Change email');
       await pressed(page, 'Delete account');
+      await page.getByRole('dialog', { name: 'Delete account?' }).waitFor();
+    },
+  },
+  {
+    name: 'account-sign-out-everywhere',
+    open: async (page) => {
+      await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Sign out everywhere');
+      await page.getByRole('dialog', { name: 'Sign out everywhere?' }).waitFor();
+    },
+  },
+  {
+    name: 'account-editing',
+    open: async (page) => {
+      await seeAccount(page, url, 'new@example.com');
+      await pressed(page, 'Edit profile');
+      await page.getByLabel('Time zone').fill('Atlantis/Port');
+      await pressed(page, 'Save');
+      await page.getByText("That isn't a valid time zone").waitFor();
+    },
+  },
+  {
+    name: 'account-toast',
+    open: async (page) => {
+      await seeAccount(page, url, 'toast@example.com');
+      await page.goto(`${url}/account#sessions`);
+      await pressed(page, 'Edit profile');
+      await page.getByLabel('Name').fill('Ada Lovelace');
+      await pressed(page, 'Save');
+      await page.getByText('Profile saved.').waitFor();
     },
   },
   {
@@ -103,7 +132,7 @@ export const accountStates = (url: string): PageState[] => [
       const tab = await page.context().newPage();
       await signIn(tab, url, 'someone.else@example.com');
       await tab.close();
-      await pressed(page, 'Sign out here');
+      await pressed(page, 'Sign out');
       await page.getByRole('dialog', { name: "You're signed in to a different account" }).waitFor();
     },
   },

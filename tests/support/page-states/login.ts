@@ -1,8 +1,15 @@
 // The sign-in page and the page behind a magic link.
 
-import { linkTokenIn, mailTo } from '../http.ts';
+import { linkTokenIn, mailTo, request } from '../http.ts';
 import { emailsSoFar, headed, pressed, requestEmail, signIn } from '../people.ts';
 import type { PageState } from './page-state.ts';
+
+/** A link that nobody has used, requested by another browser. */
+async function newLinkTo(url: string, email: string): Promise<string> {
+  const seen = await emailsSoFar(url, email);
+  await request(url, 'POST', '/magic_link', { json: { email } });
+  return `${url}/magic-link#token=${linkTokenIn(await mailTo(url, email, seen))}`;
+}
 
 export const loginStates = (url: string): PageState[] => [
   {
@@ -24,6 +31,31 @@ export const loginStates = (url: string): PageState[] => [
   {
     name: 'login-mail-sent',
     open: (page) => requestEmail(page, url, 'sent@example.com'),
+  },
+  {
+    name: 'login-mail-sent-webmail',
+    open: async (page) => {
+      await requestEmail(page, url, 'ada.lovelace@gmail.com');
+      await pressed(page, 'Send a new email');
+      await page.getByText('We sent a new email').waitFor();
+    },
+  },
+  {
+    name: 'login-mail-expired',
+    open: async (page) => {
+      await page.clock.install();
+      await requestEmail(page, url, 'sent@example.com');
+      await page.clock.fastForward('15:01');
+      await page.getByText('has expired').waitFor();
+    },
+  },
+  {
+    name: 'login-no-passkeys',
+    open: async (page) => {
+      await page.addInitScript(() => Reflect.deleteProperty(window, 'PublicKeyCredential'));
+      await page.goto(`${url}/login`);
+      await headed(page, 'Sign in');
+    },
   },
   {
     name: 'login-reloaded',
@@ -91,17 +123,32 @@ export const loginStates = (url: string): PageState[] => [
   {
     name: 'magic-link-elsewhere',
     open: async (page) => {
-      await page.goto(`${url}/magic-link#token=lk_ml_elsewhere`);
-      await headed(page, 'Confirm your email');
+      await page.goto(await newLinkTo(url, 'elsewhere@example.com'));
+      await headed(page, 'Where do you want to sign in?');
     },
   },
   {
-    name: 'magic-link-expired',
+    name: 'magic-link-wrong-address',
+    open: async (page) => {
+      await page.goto(await newLinkTo(url, 'mistyped@example.com'));
+      await page.getByLabel('Email address').fill('mistypde@example.com');
+      await pressed(page, 'Sign in');
+      await page.getByText('This link was not sent to').waitFor();
+    },
+  },
+  {
+    name: 'magic-link-dead',
     open: async (page) => {
       await page.goto(`${url}/magic-link#token=lk_ml_expired`);
-      await page.getByLabel('Email address').fill('late@example.com');
-      await pressed(page, 'Sign in');
-      await page.getByText("This link didn't work").waitFor();
+      await headed(page, 'This link no longer works');
+    },
+  },
+  {
+    name: 'magic-link-checking',
+    open: async (page) => {
+      await page.route('**/magic_link/preview', () => {});
+      await page.goto(`${url}/magic-link#token=lk_ml_slow`);
+      await page.getByRole('status').getByText('Loading…').waitFor();
     },
   },
   {

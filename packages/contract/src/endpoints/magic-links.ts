@@ -1,5 +1,11 @@
 import { auth, define } from '../endpoint.ts';
-import { magicLinkRequest, magicLinkSent, magicLinkVerification } from '../magic-links.ts';
+import {
+  magicLinkPreview,
+  magicLinkRequest,
+  magicLinkSent,
+  magicLinkToken,
+  magicLinkVerification,
+} from '../magic-links.ts';
 import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
 
 export const magicLinkEndpoints = {
@@ -14,6 +20,18 @@ export const magicLinkEndpoints = {
     status: 202,
     response: magicLinkSent,
     errors: ['invalid_request', 'rate_limited'],
+  }),
+  previewMagicLink: define({
+    id: 'previewMagicLink',
+    method: 'post',
+    path: `${auth}/magic_link/preview`,
+    summary: 'Tells whether an emailed link still works',
+    notes: 'Spends nothing, and says nothing about the address that the link was sent to.',
+    access: 'anyone',
+    body: magicLinkToken,
+    status: 200,
+    response: magicLinkPreview,
+    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
   }),
   verifyMagicLink: define({
     id: 'verifyMagicLink',

@@ -10,10 +10,13 @@ import { Heading } from '../ui/heading.tsx';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
+import { Toast } from '../ui/toast.tsx';
 import { detectSignOut, SignedOutDialog } from './actions.tsx';
 import { Activity, activityData } from './activity.tsx';
-import { DeleteAccount } from './delete-account.tsx';
+import { DangerZone } from './danger-zone.tsx';
+import { AccountHead } from './head.tsx';
 import { Keys, keysData } from './keys.tsx';
+import { goToSection, Navigation } from './navigation.tsx';
 import { isRequested as isKeyRequested } from './new-key.tsx';
 import { Organizations, organizationsData } from './organizations.tsx';
 import { afterRecentSignIn, Passkeys, passkeysData } from './passkeys.tsx';
@@ -50,7 +53,8 @@ const load = () =>
     }
     if (problem.code === 'invalid_token') {
       // A link that asks for a key does so again after the sign-in.
-      location.replace(loginPath(isKeyRequested ? location.pathname + location.search : home));
+      const address = isKeyRequested ? location.pathname + location.search : home;
+      location.replace(loginPath(address + location.hash));
       return 'leaving';
     }
     error.value = explain(problem, { unreachable });
@@ -80,40 +84,63 @@ const isLoading = computed(
     (view.value === 'account' && sections.some(({ state }) => state.value === 'loading')),
 );
 
+// The section of the address can be found once all above it have their height.
+effect(() => {
+  if (view.value === 'account' && !isLoading.value) requestAnimationFrame(goToSection);
+});
+
+const LoadingView = () => (
+  <Delayed>
+    <div class="card">
+      <Heading key="account">Your account</Heading>
+      <Placeholder entries={3} />
+    </div>
+  </Delayed>
+);
+
+const UnavailableView = () => (
+  <div class="card">
+    <Heading key="unavailable">Your account</Heading>
+    <ErrorMessage text={error.value} />
+    <button type="button" class="primary" disabled={busy.now.value} onClick={() => void load()}>
+      Try again
+    </button>
+  </div>
+);
+
+const Security = () => (
+  <section class="card" aria-labelledby="security-heading">
+    <div class="section-head">
+      <h2 id="security-heading" tabIndex={-1}>
+        Security
+      </h2>
+    </div>
+    <p class="quiet">You can always sign in with a link or a code that we email to you.</p>
+    <Passkeys />
+  </section>
+);
+
 function AccountView() {
-  if (view.value === 'loading') {
-    return (
-      <Delayed>
-        <Heading key="account">Your account</Heading>
-        <Placeholder entries={3} />
-      </Delayed>
-    );
-  }
-  if (view.value === 'unavailable') {
-    return (
-      <>
-        <Heading key="unavailable">Your account</Heading>
-        <ErrorMessage text={error.value} />
-        <button type="button" class="primary" disabled={busy.now.value} onClick={() => void load()}>
-          Try again
-        </button>
-      </>
-    );
-  }
+  if (view.value === 'loading') return <LoadingView />;
+  if (view.value === 'unavailable') return <UnavailableView />;
   return (
     <>
-      <Heading key="account" takesFocus={isRetried}>
-        Your account
-      </Heading>
-      <ProfileSection />
-      <Passkeys />
-      <Sessions />
-      <Keys />
-      <Organizations />
-      <Activity sessions={sessions.value} />
-      <DeleteAccount />
+      <AccountHead takesFocus={isRetried} />
+      <div class="account">
+        <Navigation />
+        <div class="cards">
+          <ProfileSection />
+          <Security />
+          <Sessions />
+          <Keys />
+          <Organizations />
+          <Activity sessions={sessions.value} />
+          <DangerZone />
+        </div>
+      </div>
       <ConfirmDialog />
       <SignedOutDialog />
+      <Toast />
     </>
   );
 }

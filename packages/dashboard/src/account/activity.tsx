@@ -1,14 +1,18 @@
+import { browserName } from '@latchkey/contract/browser-name';
 import type { Event } from '@latchkey/contract/events';
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal, untracked } from '@preact/signals';
 import { listEvents, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
+import { Details } from '../ui/details.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { Row } from '../ui/row.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
-import { Timestamp } from '../ui/timestamp.tsx';
+import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted } from '../ui/untrusted.tsx';
 import { changeCount, detectSignOut } from './actions.tsx';
+import { eventIcon } from './event-icon.ts';
 import { eventText, isSuspicious } from './event-text.ts';
 import { Section, SectionContent, sectionData } from './section.tsx';
 
@@ -80,50 +84,59 @@ function InSession({ id, sessions }: { id: string | null; sessions: LoadedSessio
   );
 }
 
-function Details({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
+function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
+  const { created_at, ip_address, user_agent, session_id } = event;
   const summary = (
     <>
-      <Timestamp at={event.created_at} /> · {event.ip_address ?? 'Unknown IP address'}
-      <InSession id={event.session_id} sessions={sessions} />
+      <RelativeTime at={created_at} /> · {ip_address ?? 'Unknown IP address'}
+      <InSession id={session_id} sessions={sessions} />
     </>
   );
-  if (event.user_agent === null) return <p class="quiet">{summary}</p>;
+  if (user_agent === null) return <p>{summary}</p>;
+  const name = browserName(user_agent);
   return (
-    <details class="quiet">
-      <summary>{summary}</summary>
+    <Details summary={summary}>
       <p>
-        User agent: <Untrusted text={event.user_agent} />
+        <Timestamp at={created_at} />
       </p>
-    </details>
+      {name === undefined ? null : <p>{name}</p>}
+      <p>
+        User agent: <Untrusted text={user_agent} />
+      </p>
+    </Details>
+  );
+}
+
+function EventItem({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
+  const titleId = `event-${event.id}`;
+  return (
+    <li>
+      <Row titleId={titleId} icon={eventIcon(event)} isCaution={isSuspicious(event)} title={eventText(event)}>
+        <When event={event} sessions={sessions} />
+      </Row>
+    </li>
   );
 }
 
 /** The user's security log, newest first. */
-export function Activity({ sessions }: { sessions: LoadedSessions }) {
-  return (
-    <Section data={activityData} title="Activity">
-      <p class="quiet">
-        Recent security events in your account. If you don't recognize a session, sign it out above.
-      </p>
-      <SectionContent data={activityData} entries={4}>
-        <ul id="events" class="plain-list">
-          {events.value.map((event) => (
-            <li key={event.id}>
-              <p class={isSuspicious(event) ? 'caution' : ''}>
-                <strong>{eventText(event)}</strong>
-              </p>
-              <Details event={event} sessions={sessions} />
-            </li>
-          ))}
-        </ul>
-        <ErrorMessage id="events-error" text={error.value} />
-        <ShowMore
-          id="more-events"
-          cursor={cursor.value}
-          isBusy={busy.now.value}
-          onMore={(next) => void showMore(next)}
-        />
-      </SectionContent>
-    </Section>
-  );
-}
+export const Activity = ({ sessions }: { sessions: LoadedSessions }) => (
+  <Section data={activityData} title="Activity">
+    <p class="quiet">
+      Recent security events in your account. If you don't recognize a session, end it above.
+    </p>
+    <SectionContent data={activityData} entries={4}>
+      <ul id="events" class="plain-list">
+        {events.value.map((event) => (
+          <EventItem key={event.id} event={event} sessions={sessions} />
+        ))}
+      </ul>
+      <ErrorMessage id="events-error" text={error.value} />
+      <ShowMore
+        id="more-events"
+        cursor={cursor.value}
+        isBusy={busy.now.value}
+        onMore={(next) => void showMore(next)}
+      />
+    </SectionContent>
+  </Section>
+);

@@ -76,7 +76,6 @@ export function ChangeEmail() {
         <button
           type="button"
           id="change-email"
-          class="plain"
           onClick={() => {
             error.value = '';
             status.value = '';

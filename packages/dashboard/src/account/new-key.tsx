@@ -11,7 +11,9 @@ import { productName } from '../product.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { copyIcon } from '../ui/icons.ts';
+import { ErrorMessage, StatusMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 import {
   emptyRequest,
@@ -312,10 +314,10 @@ export function CreatedKeyView() {
       <h3 id="created-key-heading" ref={heading} tabIndex={-1}>
         Key created: <bdi>{escapeInvisible(key.name)}</bdi>
       </h3>
-      <p class="warning">
+      <Warning>
         Copy the key now: you won't see it again. Anyone who has it can use it until it expires or you remove
         it. Keep it like a password.
-      </p>
+      </Warning>
       <label for="created-key">Your new key</label>
       <input
         ref={field}
@@ -331,6 +333,7 @@ export function CreatedKeyView() {
       <StatusMessage>{copied.value}</StatusMessage>
       <div class="row">
         <button type="button" class="primary" onClick={() => void copy(key.key, field.current)}>
+          <Icon path={copyIcon} />
           Copy key
         </button>
         <button

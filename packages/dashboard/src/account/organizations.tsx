@@ -4,9 +4,11 @@ import { signal } from '@preact/signals';
 import { listOrganizations, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { busyState } from '../ui/busy.ts';
+import { organizationIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { Empty, Row } from '../ui/row.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
-import { Timestamp } from '../ui/timestamp.tsx';
+import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut } from './actions.tsx';
 import { Section, SectionContent, sectionData } from './section.tsx';
 
@@ -43,36 +45,51 @@ const showMore = (next: string) =>
     return undefined;
   });
 
-/** The organizations the user belongs to, with their role in each. */
-export function Organizations() {
+const OrganizationItem = ({ organization }: { organization: Organization }) => {
+  const { id, name, slug, role, personal, joined_at } = organization;
+  const titleId = `organization-${id}`;
   return (
-    <Section data={organizationsData} title="Organizations">
-      <SectionContent data={organizationsData} entries={1}>
-        {organizations.value.length === 0 ? <p class="quiet">You aren't in any organizations.</p> : null}
+    <li>
+      <Row
+        titleId={titleId}
+        icon={organizationIcon}
+        title={
+          <>
+            <bdi>{escapeInvisible(name)}</bdi> <span class="badge">{roles[role]}</span>{' '}
+            {personal ? <span class="badge">Personal</span> : null}
+          </>
+        }
+      >
+        <p>
+          <bdi>{slug}</bdi> · Joined <RelativeTime at={joined_at} />
+        </p>
+      </Row>
+    </li>
+  );
+};
+
+/** The organizations the user belongs to, with their role in each. */
+export const Organizations = () => (
+  <Section data={organizationsData} title="Organizations">
+    <SectionContent data={organizationsData} entries={1}>
+      {organizations.value.length === 0 ? (
+        <Empty icon={organizationIcon}>
+          <p>You aren't in any organizations.</p>
+        </Empty>
+      ) : (
         <ul id="organizations" class="plain-list">
-          {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
-            <li key={id}>
-              <p>
-                <strong>
-                  <bdi>{escapeInvisible(name)}</bdi>
-                </strong>{' '}
-                <span class="badge">{roles[role]}</span>{' '}
-                {personal ? <span class="badge">Personal</span> : null}
-              </p>
-              <p class="quiet">
-                <bdi>{slug}</bdi> · Joined <Timestamp at={joined_at} />
-              </p>
-            </li>
+          {organizations.value.map((organization) => (
+            <OrganizationItem key={organization.id} organization={organization} />
           ))}
         </ul>
-        <ErrorMessage id="organizations-error" text={error.value} />
-        <ShowMore
-          id="more-organizations"
-          cursor={cursor.value}
-          isBusy={busy.now.value}
-          onMore={(next) => void showMore(next)}
-        />
-      </SectionContent>
-    </Section>
-  );
-}
+      )}
+      <ErrorMessage id="organizations-error" text={error.value} />
+      <ShowMore
+        id="more-organizations"
+        cursor={cursor.value}
+        isBusy={busy.now.value}
+        onMore={(next) => void showMore(next)}
+      />
+    </SectionContent>
+  </Section>
+);

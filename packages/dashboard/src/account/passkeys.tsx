@@ -5,15 +5,19 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import { api, listPasskeys, type Problem, removePasskey, renamePasskey, resultOf } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Timestamp } from '../ui/timestamp.tsx';
+import { IconBox } from '../ui/icon.tsx';
+import { passkeyIcon } from '../ui/icons.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { Question } from '../ui/question.tsx';
+import { Empty, Row } from '../ui/row.tsx';
+import { RelativeTime } from '../ui/timestamp.tsx';
+import { hideToast, showToast } from '../ui/toast.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { describeStorage } from './passkey-storage.ts';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
@@ -29,7 +33,6 @@ const nameError = signal('');
 /** Decided before the list loads, so that no button moves under the pointer. */
 const isOffered = signal(passkeysSupported && signedInByEmail());
 const error = signal('');
-const status = signal('');
 const busy = busyState<'add'>();
 
 const messages = {
@@ -47,7 +50,7 @@ function report(problem: Problem): undefined {
 const run = (action: () => Promise<'leaving' | undefined>, progress?: 'add') =>
   busy.run(() => {
     error.value = '';
-    status.value = '';
+    hideToast();
     nameError.value = '';
     return action();
   }, progress);
@@ -92,7 +95,7 @@ const add = () =>
     }
     passkeys.value = [added.value, ...passkeys.value.filter(({ id }) => id !== added.value.id)];
     isOffered.value = false;
-    status.value = `Passkey added: ${added.value.name}. You can now sign in with it.`;
+    showToast(`Passkey added: ${added.value.name}. You can now sign in with it.`);
     focusHeading('passkeys');
     return undefined;
   }, 'add');
@@ -112,7 +115,7 @@ const rename = ({ id }: Passkey) =>
     }
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
     open.value = undefined;
-    status.value = `Passkey renamed to ${renamed.value.name}.`;
+    showToast(`Passkey renamed to ${renamed.value.name}.`);
     focusHeading('passkeys');
     return undefined;
   });
@@ -124,7 +127,7 @@ const remove = (removed: Passkey) =>
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
     open.value = undefined;
-    status.value = `Passkey removed: ${removed.name}. You can no longer sign in with it.`;
+    showToast(`Passkey removed: ${removed.name}. You can no longer sign in with it.`);
     focusHeading('passkeys');
     await inTurn(() => signalAccount(api));
     return undefined;
@@ -168,72 +171,83 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
   );
 }
 
-function RemoveQuestion({ passkey, now }: { passkey: Passkey; now: Open }) {
-  const question = useRef<HTMLParagraphElement>(null);
-  useEffect(() => question.current?.focus(), []);
-  return (
-    <>
-      <p ref={question} tabIndex={-1} class="warning">
-        Remove <bdi>{escapeInvisible(passkey.name)}</bdi>? You'll no longer be able to sign in with it. You
-        can still sign in by email.
-      </p>
-      <div class="row">
-        <button type="button" disabled={busy.now.value} onClick={() => void remove(passkey)}>
-          Remove passkey
-        </button>
-        <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
-          Cancel
-        </button>
-      </div>
-    </>
-  );
-}
-
-function Actions({ passkey, title }: { passkey: Passkey; title: string }) {
-  return (
+const RemoveQuestion = ({ passkey, now }: { passkey: Passkey; now: Open }) => (
+  <div class="question">
+    <Question>
+      Remove <bdi>{escapeInvisible(passkey.name)}</bdi>? You'll no longer be able to sign in with it. You can
+      still sign in by email.
+    </Question>
     <div class="row">
-      {(['rename', 'remove'] as const).map((to) => (
-        <button
-          key={to}
-          type="button"
-          id={`${to}-${passkey.id}`}
-          class="plain"
-          disabled={busy.now.value}
-          aria-describedby={title}
-          onClick={() => show(passkey, to)}
-        >
-          {to === 'rename' ? 'Rename' : 'Remove'}
-        </button>
-      ))}
+      <button type="button" class="danger" disabled={busy.now.value} onClick={() => void remove(passkey)}>
+        Remove passkey
+      </button>
+      <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
+        Cancel
+      </button>
     </div>
+  </div>
+);
+
+const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) => (
+  <div class="row">
+    {(['rename', 'remove'] as const).map((to) => (
+      <button
+        key={to}
+        type="button"
+        id={`${to}-${passkey.id}`}
+        class={to === 'rename' ? 'plain' : ''}
+        disabled={busy.now.value}
+        aria-describedby={titleId}
+        onClick={() => show(passkey, to)}
+      >
+        {to === 'rename' ? 'Rename' : 'Remove'}
+      </button>
+    ))}
+  </div>
+);
+
+const LastUse = ({ passkey: { created_at, last_used_at } }: { passkey: Passkey }) => (
+  <p>
+    {last_used_at === null ? (
+      'Never used'
+    ) : (
+      <>
+        Last used <RelativeTime at={last_used_at} />
+      </>
+    )}{' '}
+    · Added <RelativeTime at={created_at} />
+  </p>
+);
+
+function Below({ passkey, now }: { passkey: Passkey; now: Open | undefined }) {
+  if (now === undefined) return null;
+  return now.to === 'rename' ? (
+    <RenameForm passkey={passkey} now={now} />
+  ) : (
+    <RemoveQuestion passkey={passkey} now={now} />
   );
 }
 
 function Item({ passkey }: { passkey: Passkey }) {
-  const title = `passkey-${passkey.id}`;
+  const titleId = `passkey-${passkey.id}`;
   const now = open.value?.id === passkey.id ? open.value : undefined;
   const storage = describeStorage(passkey);
   return (
-    <li class="passkey" data-passkey={passkey.id} aria-labelledby={title}>
-      <p id={title}>
-        <strong>
-          <bdi>{escapeInvisible(passkey.name)}</bdi>
-        </strong>{' '}
-        <span class="badge">{storage.badge}</span>
-      </p>
-      <p class="quiet">
-        {storage.description} Added <Timestamp at={passkey.created_at} /> ·{' '}
-        {passkey.last_used_at === null ? (
-          'Never used'
-        ) : (
+    <li data-passkey={passkey.id} aria-labelledby={titleId}>
+      <Row
+        titleId={titleId}
+        icon={passkeyIcon}
+        title={
           <>
-            Last used <Timestamp at={passkey.last_used_at} />
+            <bdi>{escapeInvisible(passkey.name)}</bdi> <span class="badge">{storage.badge}</span>
           </>
-        )}
-      </p>
-      {now === undefined ? <Actions passkey={passkey} title={title} /> : null}
-      {now?.to === 'rename' ? <RenameForm passkey={passkey} now={now} /> : null}
-      {now?.to === 'remove' ? <RemoveQuestion passkey={passkey} now={now} /> : null}
+        }
+        action={now === undefined ? <Actions passkey={passkey} titleId={titleId} /> : null}
+        below={<Below passkey={passkey} now={now} />}
+      >
+        <LastUse passkey={passkey} />
+        <p>{storage.description}</p>
+      </Row>
     </li>
   );
 }
@@ -250,52 +264,54 @@ const AddButton = ({ primary = false }: { primary?: boolean }) => (
   </button>
 );
 
-function Offer() {
-  return (
-    <section class="offer" aria-labelledby="offer-text">
-      <p id="offer-text">
-        <strong>Skip the email next time.</strong> With a passkey, you sign in with your fingerprint, face, or
-        screen lock.
-      </p>
-      <div class="row">
-        <AddButton primary />
-        <button
-          type="button"
-          class="plain"
-          disabled={busy.now.value}
-          onClick={() => {
-            isOffered.value = false;
-            focusHeading('passkeys');
-          }}
-        >
-          Not now
-        </button>
-      </div>
-    </section>
-  );
-}
+const Offer = () => (
+  <section class="offer" aria-labelledby="offer-text">
+    <IconBox path={passkeyIcon} />
+    <p id="offer-text">
+      <strong>Skip the email next time.</strong> With a passkey, you sign in with your fingerprint, face, or
+      screen lock.
+    </p>
+    <div class="row">
+      <AddButton primary />
+      <button
+        type="button"
+        class="plain"
+        disabled={busy.now.value}
+        onClick={() => {
+          isOffered.value = false;
+          focusHeading('passkeys');
+        }}
+      >
+        Not now
+      </button>
+    </div>
+  </section>
+);
 
 /** Lists, adds, renames and removes the account's passkeys. */
-export function Passkeys() {
-  return (
-    <Section data={passkeysData} title="Passkeys">
-      <ErrorMessage id="passkeys-error" text={error.value} />
-      <StatusMessage id="passkeys-status">{status.value}</StatusMessage>
-      <SectionContent data={passkeysData} entries={2}>
-        {isOffered.value ? <Offer /> : null}
-        {passkeys.value.length === 0 && !isOffered.value ? (
-          <p class="quiet">No passkeys yet. With a passkey, you can sign in without waiting for an email.</p>
-        ) : null}
-        {passkeys.value.length === 0 ? null : (
-          <ul id="passkeys" class="plain-list" aria-labelledby="passkeys-heading">
-            {passkeys.value.map((passkey) => (
-              <Item key={passkey.id} passkey={passkey} />
-            ))}
-          </ul>
-        )}
-        {passkeysSupported ? null : <p class="quiet">This browser doesn't support passkeys.</p>}
-        {passkeysSupported && !isOffered.value ? <AddButton /> : null}
-      </SectionContent>
-    </Section>
-  );
-}
+export const Passkeys = () => (
+  <Section
+    data={passkeysData}
+    title="Passkeys"
+    isPart
+    action={passkeysSupported && !isOffered.value ? <AddButton /> : null}
+  >
+    <ErrorMessage id="passkeys-error" text={error.value} />
+    <SectionContent data={passkeysData} entries={2}>
+      {isOffered.value ? <Offer /> : null}
+      {passkeys.value.length === 0 && !isOffered.value ? (
+        <Empty icon={passkeyIcon}>
+          <p>No passkeys yet. With a passkey, you can sign in without waiting for an email.</p>
+        </Empty>
+      ) : null}
+      {passkeys.value.length === 0 ? null : (
+        <ul id="passkeys" class="plain-list" aria-labelledby="passkeys-heading">
+          {passkeys.value.map((passkey) => (
+            <Item key={passkey.id} passkey={passkey} />
+          ))}
+        </ul>
+      )}
+      {passkeysSupported ? null : <p class="quiet">This browser doesn't support passkeys.</p>}
+    </SectionContent>
+  </Section>
+);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { mergeEdits, patchOf } from './profile-edits.ts';
 
-const base = { name: 'Ada', locale: 'en', time_zone: '', avatar_url: '' };
+const base = { name: 'Ada', locale: 'en', time_zone: '' };
 
 test('a patch holds only the changed fields, and null for cleared ones', () => {
   expect(patchOf({ ...base, name: 'Ada L.', locale: '' }, base)).toEqual({ name: 'Ada L.', locale: null });

@@ -1,7 +1,7 @@
 import type { Profile, ProfilePatch } from '@latchkey/contract/account';
 
-/** The editable fields of a profile, in display order. */
-export const fields = ['name', 'locale', 'time_zone', 'avatar_url'] as const;
+/** The fields of a profile that the page edits, in display order. */
+export const fields = ['name', 'locale', 'time_zone'] as const;
 
 /** The form's values. A field that is not set is an empty string. */
 export type Texts = Record<(typeof fields)[number], string>;
@@ -10,7 +10,6 @@ export const textsOf = (profile: Profile): Texts => ({
   name: profile.name,
   locale: profile.locale ?? '',
   time_zone: profile.time_zone ?? '',
-  avatar_url: profile.avatar_url ?? '',
 });
 
 /** The merge patch that turns `base` into `texts`: only changed fields, with null for cleared ones. */

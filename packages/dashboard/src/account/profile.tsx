@@ -8,7 +8,8 @@ import { setPageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField, PlainField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { hideToast, showToast } from '../ui/toast.tsx';
 import { runAction } from './actions.tsx';
 import { ChangeEmail } from './change-email.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
@@ -27,8 +28,10 @@ let base: Texts;
 const conflicts = signal<Partial<Texts>>({});
 const error = signal('');
 const wrongField = signal<keyof Texts | undefined>(undefined);
-const status = signal('');
 const busy = busyState();
+
+/** The profile as it is stored, once loaded. */
+export const shownProfile = (): Profile | undefined => profile.value;
 
 const messages = {
   precondition_failed:
@@ -36,7 +39,6 @@ const messages = {
 };
 const fieldErrors: Texts = {
   name: "That name can't be used. Use at least one visible character.",
-  avatar_url: "That isn't a valid picture URL. It must start with https://.",
   locale: "That isn't a valid language tag. Use a tag like en or de-CH.",
   time_zone: "That isn't a valid time zone. Use a name like Europe/Zurich.",
 };
@@ -56,7 +58,6 @@ function show(stored: { readonly profile: Profile; readonly tag: string }): void
 
 const currentTexts = (): Texts => ({
   name: typed.name.value.trim(),
-  avatar_url: typed.avatar_url.value.trim(),
   locale: typed.locale.value.trim(),
   time_zone: typed.time_zone.value.trim(),
 });
@@ -67,13 +68,13 @@ function open(stored: Profile): void {
   conflicts.value = {};
   error.value = '';
   wrongField.value = undefined;
-  status.value = '';
+  hideToast();
   isOpen.value = true;
 }
 
 function close(message: string): void {
   isOpen.value = false;
-  status.value = message;
+  if (message !== '') showToast(message);
   requestAnimationFrame(() => document.getElementById('edit-profile')?.focus());
 }
 
@@ -125,7 +126,6 @@ async function mergeStored(texts: Texts): Promise<void> {
 }
 
 const hints: Partial<Texts> = {
-  avatar_url: 'An https URL. Leave blank for none.',
   locale:
     'A language tag, such as en or de-CH. Decides how dates and times are written. Leave blank for none.',
   time_zone: 'Such as Europe/Zurich. Decides the times you see here and in emails. Leave blank for none.',
@@ -170,8 +170,6 @@ function EditForm() {
         ))}
       </datalist>
       <StoredValue field="time_zone" />
-      <PlainField {...propsOf('avatar_url')} isOptional maxLength={fieldLimits.avatarUrl} />
-      <StoredValue field="avatar_url" />
       <div class="row">
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? 'One moment…' : 'Save'}
@@ -186,7 +184,6 @@ function EditForm() {
 
 const labels: Texts = {
   name: 'Name',
-  avatar_url: 'Picture URL',
   locale: 'Language',
   time_zone: 'Time zone',
 };
@@ -194,36 +191,41 @@ const labels: Texts = {
 const Text = ({ value }: { value: string | null }) =>
   value === null ? <span class="missing">Not set</span> : <bdi>{escapeInvisible(value)}</bdi>;
 
+const Values = ({ shown }: { shown: Profile }) => (
+  <dl class="values">
+    <dt>Email</dt>
+    <dd id="profile-email">
+      <bdi>{shown.email}</bdi>
+    </dd>
+    {isOpen.value
+      ? null
+      : fields.map((field) => [
+          <dt key={`${field}-label`}>{labels[field]}</dt>,
+          <dd key={field} id={`profile-${field}`}>
+            <Text value={shown[field]} />
+          </dd>,
+        ])}
+  </dl>
+);
+
 /** Shows and edits the profile. */
 export function ProfileSection() {
   const shown = profile.value;
   if (shown === undefined) return null;
   return (
-    <section aria-label="Profile">
-      <dl>
-        <dt>Email</dt>
-        <dd id="profile-email">
-          <bdi>{shown.email}</bdi>
-        </dd>
-        {isOpen.value
-          ? null
-          : fields.map((field) => [
-              <dt key={`${field}-label`}>{labels[field]}</dt>,
-              <dd key={field} id={`profile-${field}`}>
-                <Text value={shown[field]} />
-              </dd>,
-            ])}
-      </dl>
-      <StatusMessage id="profile-status">{status.value}</StatusMessage>
-      {isOpen.value ? (
-        <EditForm />
-      ) : (
-        <div class="row">
-          <button type="button" id="edit-profile" class="plain" onClick={() => open(shown)}>
+    <section class="card" aria-labelledby="profile-heading">
+      <div class="section-head">
+        <h2 id="profile-heading" tabIndex={-1}>
+          Profile
+        </h2>
+        {isOpen.value ? null : (
+          <button type="button" id="edit-profile" onClick={() => open(shown)}>
             Edit profile
           </button>
-        </div>
-      )}
+        )}
+      </div>
+      <Values shown={shown} />
+      {isOpen.value ? <EditForm /> : null}
       <ChangeEmail />
     </section>
   );

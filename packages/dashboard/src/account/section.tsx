@@ -55,18 +55,30 @@ export const focusHeading = (id: string): void => document.getElementById(`${id}
 interface SectionProps {
   readonly data: SectionData;
   readonly title: string;
+  /** A part of another section has a heading of the next level. */
+  readonly isPart?: boolean;
+  /** A button about the whole list, shown once it is loaded. */
+  readonly action?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A titled section. */
-export const Section = ({ data: { id, state }, title, children }: SectionProps) => (
-  <section aria-labelledby={`${id}-heading`} aria-busy={state.value === 'loading'}>
-    <h2 id={`${id}-heading`} tabIndex={-1}>
-      {title}
-    </h2>
-    {children}
-  </section>
-);
+/** A titled section, or a part of one. */
+export function Section({ data: { id, state }, title, isPart = false, action, children }: SectionProps) {
+  const heading = { id: `${id}-heading`, tabIndex: -1, children: title };
+  return (
+    <section
+      class={isPart ? 'part' : 'card'}
+      aria-labelledby={`${id}-heading`}
+      aria-busy={state.value === 'loading'}
+    >
+      <div class="section-head">
+        {isPart ? <h3 {...heading} /> : <h2 {...heading} />}
+        {state.value === 'loaded' ? (action ?? null) : null}
+      </div>
+      {children}
+    </section>
+  );
+}
 
 interface SectionContentProps {
   readonly data: SectionData;

@@ -1,17 +1,19 @@
+import { browserName } from '@latchkey/contract/browser-name';
 import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { listSessions, logout, type Problem, revokeSession } from '../api.ts';
+import { listSessions, type Problem, revokeSession } from '../api.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { productName } from '../product.ts';
-import { noteSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Timestamp } from '../ui/timestamp.tsx';
+import { Details } from '../ui/details.tsx';
+import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { Row } from '../ui/row.tsx';
+import { RelativeTime } from '../ui/timestamp.tsx';
+import { hideToast, showToast } from '../ui/toast.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
-import { UserAgent } from '../ui/user-agent.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { everything, sentencesOf } from './key-request.ts';
 import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
@@ -22,16 +24,11 @@ import { signInMethods } from './sign-in-methods.ts';
 export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const error = signal('');
-const status = signal('');
-const busy = busyState<'everywhere'>();
-/** Signing out everywhere needs a second click. */
-const isConfirmingEverywhere = signal(false);
+const busy = busyState();
 
 /** Further sessions are shown on request. */
 const initiallyShown = 10;
 const showsAll = signal(false);
-
-const kinds = { browser: 'Browser', device: 'Device', run: 'Run' } satisfies Record<Session['kind'], string>;
 
 async function loadSessions(): Promise<Problem | undefined> {
   const list = detectSignOut(await listSessions());
@@ -53,172 +50,201 @@ effect(() => {
   if (reauthentications.value > 0) void loadSessions();
 });
 
-const run = (action: () => Promise<'leaving' | undefined>, progress?: 'everywhere') =>
+const run = (action: () => Promise<'leaving' | undefined>) =>
   busy.run(() => {
     error.value = '';
-    status.value = '';
+    hideToast();
     return action();
-  }, progress);
-
-const signOut = (scope: 'session' | 'everywhere') =>
-  run(
-    async () => {
-      const result = await runAction(() => logout(scope));
-      if (!result.ok) {
-        error.value = explain(result.problem);
-        return undefined;
-      }
-      noteSignOut(scope);
-      location.replace('/login');
-      return 'leaving';
-    },
-    scope === 'everywhere' ? scope : undefined,
-  );
+  });
 
 /** Ends a session. One that has already ended counts as success. */
 async function end(ended: Session): Promise<Problem | undefined> {
   const result = await runAction(() => revokeSession(ended.id));
   if (!result.ok && result.problem.code !== 'not_found') return result.problem;
-  sessions.value = sessions.value?.filter(({ id }) => id !== ended.id);
+  sessions.value = sessions.value?.filter(({ id, within }) => id !== ended.id && !within?.includes(ended.id));
   return undefined;
 }
 
-const endOneSession = (session: Session) =>
+/** Ends some sessions, one after the other. */
+const endEach = (ended: readonly Session[], done: string) =>
   run(async () => {
-    const problem = await end(session);
-    if (problem) {
+    for (const session of ended) {
+      const problem = await end(session);
+      if (problem === undefined) continue;
       error.value = explain(problem);
       return undefined;
     }
-    status.value = 'Session signed out.';
+    showToast(done);
     focusHeading('sessions');
     return undefined;
   });
+
+const isRun = ({ kind }: Session): boolean => kind === 'run';
+
+/** Runs end with the session that they are within. */
+const isOther = (session: Session): boolean => !session.current && !isRun(session);
 
 /** Ends all sessions but this one, including those started since the page was opened. */
 const endOtherSessions = () =>
   run(async () => {
     let problem = await loadSessions();
-    for (const session of sessions.value?.filter(({ current }) => !current) ?? []) {
+    for (const session of sessions.value?.filter(isOther) ?? []) {
       problem ??= await end(session);
     }
     if (problem) {
       error.value = explain(problem, {
-        unreachable: `Couldn't reach ${productName}. Some sessions are still signed in. Try again.`,
+        unreachable: `Couldn't reach ${productName}. Some sessions are still active. Try again.`,
         somebody_else:
           'Some sessions are still signed in, because this browser is now signed in to a different account.',
       });
       return undefined;
     }
-    status.value = 'All other sessions signed out.';
+    showToast('All other sessions ended.');
     focusHeading('sessions');
     return undefined;
   });
+
+const iconOf = ({ kind, user_agent }: Session): string => {
+  if (kind === 'run') return runIcon;
+  if (kind === 'device') return terminalIcon;
+  return /Mobile|Android/.test(user_agent ?? '') ? phoneIcon : browserIcon;
+};
+
+/** A browser is named in words, a device as it names itself, and a run by the service that acts in it. */
+function Name({ session: { kind, user_agent, device_name, client_name } }: { session: Session }) {
+  if (kind === 'browser') return <>{browserName(user_agent ?? '') ?? 'Browser'}</>;
+  if (kind === 'run') return client_name === null ? <>Run</> : <bdi>{escapeInvisible(client_name)}</bdi>;
+  const name = device_name ?? client_name;
+  return name === null ? <>Device</> : <Untrusted text={name} />;
+}
 
 /** What a narrow session may do. */
 const accessOf = ({ scope }: Session): string =>
   sentencesOf(scope, known.value).map(escapeInvisible).join(' · ') || 'Nothing in your account';
 
-function SessionItem({ session }: { session: Session }) {
-  const title = `session-${session.id}`;
+const Title = ({ session }: { session: Session }) => (
+  <>
+    <Name session={session} /> {session.current ? <span class="badge current">This session</span> : null}
+    {session.resource ? (
+      <span class="badge">
+        Only <bdi>{escapeInvisible(serviceOf(session.resource))}</bdi>
+      </span>
+    ) : null}
+  </>
+);
+
+function RunItem({ session }: { session: Session }) {
+  const titleId = `session-${session.id}`;
   return (
-    <li class="session" data-session={session.id} aria-labelledby={title}>
-      <div>
-        <p id={title}>
-          <strong>{kinds[session.kind]}</strong>{' '}
-          {session.device_name === null ? null : <Untrusted text={session.device_name} />}{' '}
-          {session.client_name === null ? null : <Untrusted text={session.client_name} />}{' '}
-          {session.current ? <span class="badge">This session</span> : null}
-          {session.resource ? (
-            <span class="badge">
-              Only <bdi>{escapeInvisible(serviceOf(session.resource))}</bdi>
-            </span>
-          ) : null}
+    <li data-session={session.id} aria-labelledby={titleId}>
+      <Row
+        titleId={titleId}
+        icon={runIcon}
+        title={<Title session={session} />}
+        action={
+          <button
+            type="button"
+            disabled={busy.now.value}
+            aria-describedby={titleId}
+            onClick={() => void endEach([session], 'Run stopped.')}
+          >
+            Stop
+          </button>
+        }
+      >
+        <p>{accessOf(session)}</p>
+        <p>
+          Started <RelativeTime at={session.created_at} /> · Last used{' '}
+          <RelativeTime at={session.last_used_at} />
         </p>
-        {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
-        <p class="quiet">
-          Signed in {signInMethods[session.method]} on <Timestamp at={session.created_at} /> ·{' '}
-          {session.ip_address ?? 'Unknown IP address'} · Last used <Timestamp at={session.last_used_at} />
-        </p>
-        {session.user_agent === null ? null : <UserAgent text={session.user_agent} />}
-      </div>
-      {session.current ? null : (
-        <button
-          type="button"
-          disabled={busy.now.value}
-          aria-describedby={title}
-          onClick={() => void endOneSession(session)}
-        >
-          Sign out
-        </button>
-      )}
+      </Row>
     </li>
   );
 }
 
-function SignOutEverywhereQuestion() {
-  const question = useRef<HTMLParagraphElement>(null);
-  useEffect(() => question.current?.focus(), []);
+/** The runs within a login, with a button for each and for all of them. */
+function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) {
   return (
-    <>
-      <p ref={question} tabIndex={-1} class="warning">
-        Sign out everywhere? This ends all your sessions, including this one and those on your devices.
-        Approvals for devices that haven't finished signing in are withdrawn.
-      </p>
-      <div class="row">
-        <button
-          type="button"
-          id="confirm-sign-out-everywhere"
-          disabled={busy.now.value}
-          onClick={() => void signOut('everywhere')}
-        >
-          {busy.label('everywhere', 'Yes, sign out everywhere')}
-        </button>
+    <div class="runs">
+      <ul class="plain-list" aria-labelledby={titleId}>
+        {runs.map((session) => (
+          <RunItem key={session.id} session={session} />
+        ))}
+      </ul>
+      {runs.length < 2 ? null : (
         <button
           type="button"
           disabled={busy.now.value}
-          onClick={() => {
-            isConfirmingEverywhere.value = false;
-            requestAnimationFrame(() => document.getElementById('sign-out-everywhere')?.focus());
-          }}
+          aria-describedby={titleId}
+          onClick={() => void endEach(runs, 'All runs stopped.')}
         >
-          Cancel
+          Stop all runs
         </button>
-      </div>
-    </>
+      )}
+    </div>
   );
 }
 
-function SignOutButtons() {
-  if (isConfirmingEverywhere.value) return <SignOutEverywhereQuestion />;
-  const hasOthers = sessions.value?.some(({ current }) => !current);
+const EndSession = ({ session, titleId }: { session: Session; titleId: string }) => (
+  <button
+    type="button"
+    disabled={busy.now.value}
+    aria-describedby={titleId}
+    onClick={() => void endEach([session], 'Session ended.')}
+  >
+    End session
+  </button>
+);
+
+function SessionItem({ session, runs }: { session: Session; runs: readonly Session[] }) {
+  const titleId = `session-${session.id}`;
+  const { device_name, client_name, user_agent } = session;
   return (
-    <div class="row">
-      <button type="button" id="sign-out" disabled={busy.now.value} onClick={() => void signOut('session')}>
-        Sign out here
-      </button>
-      {hasOthers ? (
-        <button
-          type="button"
-          id="sign-out-others"
-          disabled={busy.now.value}
-          onClick={() => void endOtherSessions()}
-        >
-          Sign out other sessions
-        </button>
-      ) : null}
-      <button
-        type="button"
-        id="sign-out-everywhere"
-        disabled={busy.now.value}
-        onClick={() => {
-          isConfirmingEverywhere.value = true;
-        }}
+    <li data-session={session.id} aria-labelledby={titleId}>
+      <Row
+        titleId={titleId}
+        icon={iconOf(session)}
+        title={<Title session={session} />}
+        below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
+        action={session.current ? null : <EndSession session={session} titleId={titleId} />}
       >
-        Sign out everywhere
-      </button>
-    </div>
+        {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
+        <p>
+          Last used <RelativeTime at={session.last_used_at} /> · {session.ip_address ?? 'Unknown IP address'}
+        </p>
+        <Details
+          summary={
+            <>
+              Signed in {signInMethods[session.method]} <RelativeTime at={session.created_at} />
+            </>
+          }
+        >
+          {device_name === null || client_name === null ? null : (
+            <p>
+              Program: <Untrusted text={client_name} />
+            </p>
+          )}
+          <p>
+            User agent: <Untrusted text={user_agent} />
+          </p>
+        </Details>
+      </Row>
+    </li>
   );
+}
+
+function EndOthers() {
+  const hasOthers = sessions.value?.some(isOther);
+  return hasOthers ? (
+    <button
+      type="button"
+      id="sign-out-others"
+      disabled={busy.now.value}
+      onClick={() => void endOtherSessions()}
+    >
+      End other sessions
+    </button>
+  ) : null;
 }
 
 /** Shows all sessions and moves the focus to the first new one, since the button is gone. */
@@ -229,20 +255,32 @@ function showAll(): void {
   );
 }
 
-/** The current session, then the newest others. */
+/** The current session, then the newest others, each with the runs within it. Runs within a key come by themselves. */
 function List({ all }: { all: readonly Session[] }) {
-  const ordered = [...all].sort((one, other) => Number(other.current) - Number(one.current));
+  const logins = new Set(all.filter((session) => !isRun(session)).map(({ id }) => id));
+  const isBelow = (session: Session) => session.within?.some((id) => logins.has(id)) ?? false;
+  const ordered = all
+    .filter((session) => !isBelow(session))
+    .sort((one, other) => Number(other.current) - Number(one.current));
   const shown = showsAll.value ? ordered : ordered.slice(0, initiallyShown);
   return (
     <>
       <ul id="sessions" class="plain-list" aria-labelledby="sessions-heading">
-        {shown.map((session) => (
-          <SessionItem key={session.id} session={session} />
-        ))}
+        {shown.map((session) =>
+          isRun(session) ? (
+            <RunItem key={session.id} session={session} />
+          ) : (
+            <SessionItem
+              key={session.id}
+              session={session}
+              runs={all.filter(({ within }) => within?.includes(session.id))}
+            />
+          ),
+        )}
       </ul>
-      {shown.length < all.length ? (
+      {shown.length < ordered.length ? (
         <button type="button" id="all-sessions" class="plain" onClick={showAll}>
-          Show all {all.length} sessions
+          Show all {ordered.length} sessions
         </button>
       ) : null}
       <UntrustedHint />
@@ -250,16 +288,12 @@ function List({ all }: { all: readonly Session[] }) {
   );
 }
 
-/** The user's sessions, and signing out of one, all others or all. */
-export function Sessions() {
-  return (
-    <Section data={sessionsData} title="Sessions">
-      <ErrorMessage text={error.value} />
-      <StatusMessage>{status.value}</StatusMessage>
-      <SectionContent data={sessionsData} entries={2}>
-        <List all={sessions.value ?? []} />
-      </SectionContent>
-      <SignOutButtons />
-    </Section>
-  );
-}
+/** The user's sessions, and ending one or all others. */
+export const Sessions = () => (
+  <Section data={sessionsData} title="Sessions" action={<EndOthers />}>
+    <ErrorMessage id="sessions-error" text={error.value} />
+    <SectionContent data={sessionsData} entries={2}>
+      <List all={sessions.value ?? []} />
+    </SectionContent>
+  </Section>
+);

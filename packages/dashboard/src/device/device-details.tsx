@@ -1,34 +1,26 @@
 import type { PendingDevice } from '@latchkey/contract/device';
-import { clock } from '../format.ts';
+import { Details } from '../ui/details.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { cautionIcon } from '../ui/icons.ts';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
-/** What is known about the device, for the user to compare with their own. */
-export const DeviceDetails = ({ device, expiresAt }: { device: PendingDevice; expiresAt: Date }) => (
+/** What is known about the device, for the user to compare with their own: a line each. The rest is folded. */
+export const DeviceDetails = ({ device }: { device: PendingDevice }) => (
   <>
-    <dl id="device-details">
+    <dl id="device-details" class="facts">
       <dt>Network</dt>
       <dd id="network">
         {device.same_network ? (
           'Same as yours'
         ) : (
           <strong class="caution">
-            Different from yours. Only expect this if the device is somewhere else, such as a remote server.
+            <Icon path={cautionIcon} /> Different from yours
           </strong>
         )}
       </dd>
       <dt>IP address</dt>
       <dd id="ip-address">{device.ip_address ?? <span class="missing">Unknown</span>}</dd>
-      <dt>Requested</dt>
-      <dd id="requested-at">
-        <Timestamp at={device.requested_at} />
-      </dd>
-      <dt>Expires</dt>
-      <dd id="expires">
-        <time dir="auto" dateTime={expiresAt.toISOString()}>
-          {clock(expiresAt)}
-        </time>
-      </dd>
       <dt>Program</dt>
       <dd id="client-name">
         <Untrusted text={device.client_name} />
@@ -37,11 +29,19 @@ export const DeviceDetails = ({ device, expiresAt }: { device: PendingDevice; ex
       <dd id="device-name">
         <Untrusted text={device.device_name} />
       </dd>
-      <dt>User agent</dt>
-      <dd id="user-agent">
-        <Untrusted text={device.user_agent} />
-      </dd>
     </dl>
-    <UntrustedHint />
+    <Details summary="Details">
+      <dl>
+        <dt>Requested</dt>
+        <dd id="requested-at">
+          <Timestamp at={device.requested_at} />
+        </dd>
+        <dt>User agent</dt>
+        <dd id="user-agent">
+          <Untrusted text={device.user_agent} />
+        </dd>
+      </dl>
+      <UntrustedHint />
+    </Details>
   </>
 );

@@ -5,13 +5,15 @@ import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
 import { emailCodeErrors, explain, unreachable } from '../error-messages.ts';
-import { loginPath, switchAccountPath } from '../next.ts';
+import { loginPath, sessionsPath, switchAccountPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { busyState } from '../ui/busy.ts';
+import { Countdown } from '../ui/countdown.tsx';
 import { CodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
+import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { type Decision, recallDecision, saveDecision } from './decision.ts';
@@ -194,7 +196,7 @@ async function start(): Promise<void> {
 }
 
 const SignedInAs = () => (
-  <p class="quiet">
+  <p class="quiet signed-in-as">
     Signed in as <bdi>{account.value}</bdi>. <a href={switchAccountPath(here())}>Use a different account</a>
   </p>
 );
@@ -202,8 +204,12 @@ const SignedInAs = () => (
 function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefined }) {
   return (
     <>
-      <Heading key="code">Device sign-in</Heading>
-      <p>Enter the code shown on your device. You can review the request before you approve it.</p>
+      <div class="intro">
+        <Heading key="code">Device sign-in</Heading>
+        <p class="quiet">
+          Enter the code shown on your device. You can review the request before you approve it.
+        </p>
+      </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>
         <CodeField
@@ -220,8 +226,8 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
         </button>
       </Form>
       {isUnknownCode ? (
-        <p>
-          <a href="/account">View your sessions</a>
+        <p class="links">
+          <a href={sessionsPath}>View your sessions</a>
         </p>
       ) : null}
       <SignedInAs />
@@ -231,23 +237,30 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
 }
 
 function ReviewStep({ review }: { review: Review }) {
+  const { device, expiresAt } = review;
   return (
     <>
       <Heading key="review" takesFocus>
         Let this device sign in as you?
       </Heading>
-      <p>Check that this code matches the one on your device:</p>
-      <p>
+      <p class="quiet">Check that this code matches the one on your device:</p>
+      <p class="code-box">
         <output id="shown-code" class="big-code">
-          {review.device.user_code}
+          {device.user_code}
         </output>
+        <span id="expires" class="quiet">
+          Expires in <Countdown until={expiresAt.getTime()} />
+        </span>
       </p>
-      <p class="warning">
+      <Warning>
         <strong>Only approve if you started this sign-in yourself, just now.</strong> If someone sent you a
-        code or a link to this page, approving would sign them in as you. If the codes don't match, deny.
-      </p>
-      <RequestedAccess access={review.device} />
-      <DeviceDetails device={review.device} expiresAt={review.expiresAt} />
+        code or a link, approving would sign them in as you.
+        {device.same_network
+          ? null
+          : " The request comes from a different network: expect that only if the device isn't with you, such as a remote server."}
+      </Warning>
+      <DeviceDetails device={device} />
+      <RequestedAccess access={device} />
       <ErrorMessage text={error.value} />
       <Choice review={review} />
       <SignedInAs />
@@ -264,10 +277,11 @@ function Choice({ review }: { review: Review }) {
     else timer.start();
   };
   return (
-    <div class="choice">
+    <div class="choice always-seen">
       <button
         type="button"
         id="approve"
+        class="primary"
         disabled={busy.now.value}
         aria-disabled={!timer.isReady.value}
         onClick={approve}
@@ -281,17 +295,22 @@ function Choice({ review }: { review: Review }) {
   );
 }
 
-function DevicePage() {
+function CurrentStep() {
   const now = step.value;
   switch (now.at) {
     case 'loading':
-      return <StatusMessage>Loading…</StatusMessage>;
+      return (
+        <Delayed>
+          <Heading key="loading">Device sign-in</Heading>
+          <Placeholder entries={3} />
+        </Delayed>
+      );
     case 'unavailable':
       return (
         <>
           <Heading key="unavailable">Device sign-in</Heading>
           <ErrorMessage text={error.value} />
-          <button type="button" class="primary" onClick={() => void start()}>
+          <button type="button" class="primary wide-button" onClick={() => void start()}>
             Try again
           </button>
         </>
@@ -313,6 +332,13 @@ function DevicePage() {
       return <Denied />;
   }
 }
+
+const DevicePage = () => (
+  <>
+    <LoadingMessage isLoading={step.value.at === 'loading'} />
+    <CurrentStep />
+  </>
+);
 
 mount(DevicePage);
 void start();

@@ -1,8 +1,10 @@
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
+import { securityPath, sessionsPath } from '../next.ts';
 import { signedInByEmail } from '../passkey-offer.ts';
 import { productName } from '../product.ts';
-import { Heading } from '../ui/heading.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { Outcome } from '../ui/outcome.tsx';
 import type { ApprovalStatus } from './approval-status.ts';
 
 const checkDevice = "Check your device: if it isn't signed in, start again there.";
@@ -28,20 +30,35 @@ interface ApprovedProps {
 
 const canBeWithdrawn = (status: ApprovalStatus) => status === 'waiting' || status === 'unreachable';
 
-const isExpected = (status: ApprovalStatus) =>
-  ['waiting', 'unreachable', 'deviceSignedIn', 'withdrawn'].includes(status);
+interface Look {
+  readonly tone: 'success' | 'caution' | 'waiting' | 'neutral';
+  readonly icon: string;
+}
+
+const isUnclear: Look = { tone: 'caution', icon: cautionIcon };
+const looks: Record<ApprovalStatus, Look> = {
+  waiting: { tone: 'waiting', icon: waitingIcon },
+  unreachable: { tone: 'waiting', icon: waitingIcon },
+  deviceSignedIn: { tone: 'success', icon: approvedIcon },
+  sessionEnded: isUnclear,
+  withdrawn: { tone: 'neutral', icon: withdrawnIcon },
+  expired: { tone: 'caution', icon: clockIcon },
+  signedOut: isUnclear,
+  differentUser: isUnclear,
+  unknown: isUnclear,
+};
 
 /** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
 export function Approved({ status, error, isBusy, onWithdraw }: ApprovedProps) {
+  const heading = status === 'withdrawn' ? 'Approval withdrawn' : 'Approved';
   return (
-    <>
-      <Heading key={status === 'withdrawn' ? 'withdrawn' : 'approved'} takesFocus>
-        {status === 'withdrawn' ? 'Approval withdrawn' : 'Approved'}
-      </Heading>
-      <StatusMessage isCaution={!isExpected(status)}>{statusText[status]}</StatusMessage>
+    <Outcome key={heading} {...looks[status]} heading={heading} takesFocus>
+      <p id="status" role="status">
+        {statusText[status]}
+      </p>
       <ErrorMessage text={error} />
       {canBeWithdrawn(status) ? (
-        <p>
+        <p class="quiet">
           Approved by mistake?{' '}
           <button type="button" id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
             Withdraw approval
@@ -49,27 +66,24 @@ export function Approved({ status, error, isBusy, onWithdraw }: ApprovedProps) {
         </p>
       ) : null}
       <p>
-        <a href="/account">View your sessions</a>
+        <a href={sessionsPath}>View your sessions</a>
       </p>
       {signedInByEmail() && passkeysSupported ? (
         <p class="quiet">
-          Skip the email next time: <a href="/account">add a passkey</a>.
+          Skip the email next time: <a href={securityPath}>add a passkey</a>.
         </p>
       ) : null}
-    </>
+    </Outcome>
   );
 }
 
-export function Denied() {
-  return (
-    <>
-      <Heading key="denied" takesFocus>
-        Denied
-      </Heading>
-      <StatusMessage>You denied this request. The device isn't signed in.</StatusMessage>
-      <p class="quiet">
-        You can close this window. If you didn't start this sign-in, there's nothing else to do.
-      </p>
-    </>
-  );
-}
+export const Denied = () => (
+  <Outcome key="denied" tone="danger" icon={deniedIcon} heading="Denied" takesFocus>
+    <p id="status" role="status">
+      You denied this request. The device isn't signed in.
+    </p>
+    <p class="quiet">
+      You can close this window. If you didn't start this sign-in, there's nothing else to do.
+    </p>
+  </Outcome>
+);

@@ -1,5 +1,7 @@
 import type { PendingDevice } from '@latchkey/contract/device';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
+import { Icon } from '../ui/icon.tsx';
+import { scopeIcon } from '../ui/icons.ts';
 
 const everythingText = 'Everything you can do';
 
@@ -12,18 +14,23 @@ export function RequestedAccess({ access }: { access: Access }) {
   const allowed = scopes.filter(({ description }) => description !== '');
   return (
     <section>
-      <h2 id="access-heading">If you approve, this device can</h2>
-      <ul id="requested-access" aria-labelledby="access-heading">
+      <h2 id="access-heading" class="small-heading">
+        If you approve, this device can
+      </h2>
+      <ul id="requested-access" class="scopes" aria-labelledby="access-heading">
         {allowed.length === 0 ? <li>Nothing in your account</li> : null}
         {allowed.map(({ name, description, service }) => (
           <li key={name}>
-            <bdi>{escapeInvisible(description)}</bdi>
-            {service === null ? null : (
-              <span class="hint">
-                {' '}
-                <bdi>{escapeInvisible(service)}</bdi>
-              </span>
-            )}
+            <Icon path={scopeIcon} />
+            <span>
+              <bdi>{escapeInvisible(description)}</bdi>
+              {service === null ? null : (
+                <span class="hint">
+                  {' '}
+                  <bdi>{escapeInvisible(service)}</bdi>
+                </span>
+              )}
+            </span>
           </li>
         ))}
       </ul>
@@ -36,7 +43,7 @@ export function RequestedAccess({ access }: { access: Access }) {
 function RequestedResource({ access: { resource = null, resource_service: service } }: { access: Access }) {
   if (resource === null) return null;
   return (
-    <p id="requested-resource">
+    <p id="requested-resource" class="quiet">
       Only with <strong>{service ? <bdi>{escapeInvisible(service)}</bdi> : 'one service'}</strong>, at{' '}
       <bdi>{escapeInvisible(resource)}</bdi>
     </p>

@@ -1,4 +1,5 @@
 import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
+import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
@@ -12,7 +13,6 @@ import {
   verifyMagicLink,
 } from '../api.ts';
 import { emailCodeErrors, emailErrors, explain, passkeySignInErrors } from '../error-messages.ts';
-import { duration } from '../format.ts';
 import { isSwitchingAccount, safeNext } from '../next.ts';
 import { noteEmailSignIn } from '../passkey-offer.ts';
 import {
@@ -26,17 +26,22 @@ import {
 } from '../sign-in-emails.ts';
 import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { busyState } from '../ui/busy.ts';
+import { Countdown, useRemaining } from '../ui/countdown.tsx';
 import { CodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { approvedIcon, emailIcon, externalIcon, passkeyIcon } from '../ui/icons.ts';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
+import { Outcome } from '../ui/outcome.tsx';
+import { webmailOf } from './webmail.ts';
 
 type Step =
   | { at: 'loading' }
   | { at: 'address' }
-  | { at: 'sent'; email: string; request: string; expiresInSeconds: number }
+  | { at: 'sent'; email: string; request: string; until: number }
   | { at: 'signedIn'; as: string; inAnotherTab: boolean };
 
 const query = new URLSearchParams(location.search);
@@ -50,7 +55,7 @@ const sentStep = ({ email, request, until }: PendingSignIn): Step => ({
   at: 'sent',
   email,
   request,
-  expiresInSeconds: Math.ceil((until - Date.now()) / 1000),
+  until,
 });
 
 const step = signal<Step>(pending === undefined ? { at: 'loading' } : sentStep(pending));
@@ -164,6 +169,37 @@ function showForm(): void {
   autofill.start();
 }
 
+const PasskeyButton = () => (
+  <button
+    type="button"
+    id="use-passkey"
+    class="primary wide-button"
+    disabled={busy.now.value}
+    onClick={() => void usePasskey()}
+  >
+    <Icon path={passkeyIcon} />
+    {busy.label('passkey', 'Sign in with a passkey')}
+  </button>
+);
+
+const EmailForm = () => (
+  <Form onSubmit={() => requestEmail(email.value.trim())}>
+    <EmailField
+      id="email"
+      label="Email address"
+      {...(earlier === undefined ? {} : { hint: alreadySent(earlier.email) })}
+      value={email}
+      error={isFieldError.value ? error.value : ''}
+      takesFocus
+      autoComplete="username webauthn"
+    />
+    <button type="submit" class={passkeysSupported ? 'wide-button' : 'primary'} disabled={busy.now.value}>
+      <Icon path={emailIcon} />
+      {busy.label('email', 'Email me a link')}
+    </button>
+  </Form>
+);
+
 function AddressStep() {
   // Live regions only announce changes, so the text is set after mounting.
   useEffect(() => {
@@ -172,68 +208,89 @@ function AddressStep() {
   }, []);
   return (
     <>
-      <Heading key="address">Sign in</Heading>
+      <div class="intro">
+        <Heading key="address">Sign in</Heading>
+        <p class="quiet">No password needed.</p>
+      </div>
       <StatusMessage id="notice">{notice.value}</StatusMessage>
-      <p>Use a passkey, or get an email with a sign-in link and code. No password needed.</p>
       <ErrorMessage text={error.value} />
-      <Form onSubmit={() => requestEmail(email.value.trim())}>
-        <EmailField
-          id="email"
-          label="Email address"
-          {...(earlier === undefined ? {} : { hint: alreadySent(earlier.email) })}
-          value={email}
-          error={isFieldError.value ? error.value : ''}
-          takesFocus
-          autoComplete="username webauthn"
-        />
-        <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.label('email', 'Email me a link')}
-        </button>
-      </Form>
-      <p class="or">or</p>
-      <button
-        type="button"
-        id="use-passkey"
-        class="wide"
-        disabled={busy.now.value}
-        onClick={() => void usePasskey()}
-      >
-        {busy.label('passkey', 'Sign in with a passkey')}
-      </button>
+      {passkeysSupported ? (
+        <>
+          <PasskeyButton />
+          <p class="or">or</p>
+        </>
+      ) : null}
+      <EmailForm />
       <StatusMessage>{status.value}</StatusMessage>
     </>
   );
 }
 
-function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
+type Sent = Extract<Step, { at: 'sent' }>;
+
+const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent }) => (
+  <>
+    <p id="sent-to">
+      We sent an email to <strong>{address}</strong>. Open the link in it, or enter the code here. Both expire
+      in <Countdown until={until} />.
+    </p>
+    <OpenWebmail email={address} />
+    <ErrorMessage text={error.value} />
+    <Form onSubmit={() => enterCode(request)}>
+      <CodeField
+        id="code"
+        label="Code from the email"
+        value={code}
+        error={isFieldError.value ? error.value : ''}
+        autoComplete="one-time-code"
+        maxLength={fieldLimits.emailCode}
+      />
+      <button type="submit" class="primary" disabled={busy.now.value}>
+        {busy.label('code', 'Sign in')}
+      </button>
+    </Form>
+  </>
+);
+
+const Expired = ({ email: address }: { email: string }) => (
+  <>
+    <p id="sent-to">
+      The email we sent to <strong>{address}</strong> has expired. Its link and its code no longer work.
+    </p>
+    <ErrorMessage text={error.value} />
+  </>
+);
+
+function OpenWebmail({ email: address }: { email: string }) {
+  const webmail = webmailOf(address);
+  if (webmail === undefined) return null;
+  return (
+    <p>
+      <a id="webmail" href={webmail.url} target="_blank" rel="noreferrer">
+        Open {webmail.name} <Icon path={externalIcon} />
+      </a>
+    </p>
+  );
+}
+
+function SentStep({ sent }: { sent: Sent }) {
+  const isExpired = useRemaining(sent.until) === 0;
   return (
     <>
+      <div class="outcome">
+        <span class="sign waiting-for-email">
+          <Icon path={emailIcon} />
+        </span>
+      </div>
       <Heading key="sent" takesFocus>
         Check your email
       </Heading>
-      <p>
-        We sent an email to <strong>{sent.email}</strong>. Open the link in it, or enter the code here. Both
-        expire in {duration(sent.expiresInSeconds)}.
-      </p>
-      <ErrorMessage text={error.value} />
-      <Form onSubmit={() => enterCode(sent.request)}>
-        <CodeField
-          id="code"
-          label="Code from the email"
-          value={code}
-          error={isFieldError.value ? error.value : ''}
-          autoComplete="one-time-code"
-          maxLength={fieldLimits.emailCode}
-        />
-        <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.label('code', 'Sign in')}
-        </button>
-      </Form>
+      {isExpired ? <Expired email={sent.email} /> : <EnterCode sent={sent} />}
       <StatusMessage>{status.value}</StatusMessage>
-      <p class="row">
+      <div class="links">
         <button
           type="button"
-          class="plain"
+          class={isExpired ? 'primary wide-button' : 'plain'}
           disabled={busy.now.value}
           onClick={() => void requestEmail(sent.email)}
         >
@@ -252,7 +309,7 @@ function SentStep({ sent }: { sent: Extract<Step, { at: 'sent' }> }) {
         >
           Use a different email address
         </button>
-      </p>
+      </div>
     </>
   );
 }
@@ -264,24 +321,21 @@ function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
     </strong>
   );
   return (
-    <>
-      <Heading key="signedIn" takesFocus>
-        You're signed in
-      </Heading>
+    <Outcome key="signedIn" tone="success" icon={approvedIcon} heading="You're signed in" takesFocus>
       {inAnotherTab ? (
         <p>You signed in as {who} in another tab. Close this one, or continue here.</p>
       ) : (
         <p>You're signed in as {who}.</p>
       )}
-      <p class="row">
-        <a class="button" href={next}>
-          Continue
-        </a>
+      <a class="button wide-button" href={next}>
+        Continue
+      </a>
+      <div class="links">
         <button type="button" class="plain" onClick={showForm}>
           Use a different account
         </button>
-      </p>
-    </>
+      </div>
+    </Outcome>
   );
 }
 

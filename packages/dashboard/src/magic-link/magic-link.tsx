@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { type Problem, verifyMagicLink } from '../api.ts';
+import { type Problem, previewMagicLink, verifyMagicLink } from '../api.ts';
 import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
 import { emailErrors, explain } from '../error-messages.ts';
 import { home, loginPath, safeNext } from '../next.ts';
@@ -9,33 +9,42 @@ import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { approvedIcon, browserIcon, emailIcon, linkIcon } from '../ui/icons.ts';
+import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
+import { Outcome } from '../ui/outcome.tsx';
 
 /**
  * In the browser that requested the link, one click signs in. Anywhere else, the user must enter the address it was
- * sent to. Opening the page spends nothing, even with scripts running: the token is only sent on a click.
+ * sent to. Opening the page spends nothing, even with scripts running: the token is only sent on a click, or to learn
+ * whether the link still works.
  */
-type Step = Outcome | { at: 'incomplete' } | { at: 'oneClick'; email: string } | { at: 'address' };
-type Outcome = { at: 'used'; next: string };
+type Question = { at: 'oneClick'; email: string } | { at: 'address' };
+type Step = Ended | Question | { at: 'incomplete' } | { at: 'checking' } | { at: 'dead' };
+type Ended = { at: 'used'; next: string };
 
 const token = tokenFromLink('lk_ml_') ?? '';
 const sent = recallSentEmail(Date.now());
 const next = sent?.next ?? home;
 
-const step = signal<Step>(firstStep());
+const step = signal<Step>(token === '' ? (restoredOutcome() ?? { at: 'incomplete' }) : { at: 'checking' });
 const email = signal('');
 const error = signal('');
-const failureCode = signal<Problem['code'] | undefined>(undefined);
 const status = signal('');
 const busy = busyState();
 
-function firstStep(): Step {
-  if (token === '') return restoredOutcome() ?? { at: 'incomplete' };
-  return sent === undefined ? { at: 'address' } : { at: 'oneClick', email: sent.email };
+const question = (): Question =>
+  sent === undefined ? { at: 'address' } : { at: 'oneClick', email: sent.email };
+
+/** Without an answer the page asks all the same, and the answer to the question says what is wrong. */
+async function check(): Promise<void> {
+  const result = await previewMagicLink(token);
+  step.value = !result.ok && result.problem.code === 'invalid_grant' ? { at: 'dead' } : question();
 }
 
-function restoredOutcome(): Outcome | undefined {
+function restoredOutcome(): Ended | undefined {
   const stored = linkOutcome();
   if (stored['at'] !== 'used' || typeof stored['next'] !== 'string') return undefined;
   return { at: 'used', next: safeNext(stored['next'], location.origin) };
@@ -44,25 +53,13 @@ function restoredOutcome(): Outcome | undefined {
 const signIn = (address: string) =>
   busy.run(async () => {
     error.value = '';
-    failureCode.value = undefined;
     if (address === '') {
       error.value = 'Enter your email address.';
       return undefined;
     }
     const result = await verifyMagicLink({ token, email: address });
-    if (!result.ok) {
-      const oneClick = step.value.at === 'oneClick';
-      failureCode.value = result.problem.code;
-      error.value = explain(result.problem, {
-        invalid_request: emailErrors.invalid_request,
-        invalid_grant: oneClick
-          ? `This link didn't work for ${address}. It may have been used or have expired. If it was sent to another address, enter that one.`
-          : "This link didn't work. It was sent to a different address, it has been used, or it has expired. Check the address, or request a new link.",
-      });
-      if (oneClick && result.problem.code === 'invalid_grant') step.value = { at: 'address' };
-      return undefined;
-    }
-    closeLink({ at: 'used', next } satisfies Outcome);
+    if (!result.ok) return refused(result.problem, address);
+    closeLink({ at: 'used', next } satisfies Ended);
     forgetSentEmail();
     noteEmailSignIn();
     status.value = 'Signed in.';
@@ -70,10 +67,22 @@ const signIn = (address: string) =>
     return 'leaving';
   });
 
+/** Tells a link that has ended since the page was opened from an address that is not the link's. */
+async function refused(problem: Problem, address: string): Promise<undefined> {
+  if (problem.code !== 'invalid_grant') {
+    error.value = explain(problem, { invalid_request: emailErrors.invalid_request });
+    return;
+  }
+  await check();
+  if (step.value.at === 'dead') return;
+  step.value = { at: 'address' };
+  error.value = `This link was not sent to ${address}. Check the address, or request a new link.`;
+}
+
 /** Requests a new link. A primary button unless a form above it may still help. */
 const RequestNewLink = ({ isPrimary = false }: { isPrimary?: boolean }) => (
-  <p>
-    <a class={isPrimary ? 'button' : ''} href={loginPath(next)}>
+  <p class={isPrimary ? '' : 'links'}>
+    <a class={isPrimary ? 'button wide-button' : ''} href={loginPath(next)}>
       Request a new link
     </a>
   </p>
@@ -82,21 +91,23 @@ const RequestNewLink = ({ isPrimary = false }: { isPrimary?: boolean }) => (
 function OneClickStep({ address }: { address: string }) {
   return (
     <>
-      <Heading key="oneClick">Sign in</Heading>
-      <p>You requested this link in this browser.</p>
+      <div class="intro">
+        <Heading key="oneClick">Sign in</Heading>
+        <p class="quiet">You requested this link in this browser.</p>
+      </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(address)}>
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? (
             'One moment…'
           ) : (
-            <>
+            <span>
               Sign in as <bdi>{address}</bdi>
-            </>
+            </span>
           )}
         </button>
       </Form>
-      <p>
+      <div class="links">
         <button
           type="button"
           class="plain"
@@ -108,19 +119,21 @@ function OneClickStep({ address }: { address: string }) {
         >
           Use a different email address
         </button>
-      </p>
+      </div>
     </>
   );
 }
 
-function AddressStep() {
-  return (
-    <>
-      <Heading key="address">Confirm your email</Heading>
-      <p>
-        To sign in <strong>here</strong>, enter the email address the link was sent to. To sign in where you
-        requested it, enter the code from the email there instead. You can then close this page.
-      </p>
+/** Two ways to go on: type the address here, or go back to where the link was requested. */
+const AddressStep = () => (
+  <>
+    <Heading key="address">Where do you want to sign in?</Heading>
+    <section class="way" aria-labelledby="here-heading">
+      <h2 id="here-heading">
+        <Icon path={browserIcon} />
+        In this browser
+      </h2>
+      <p class="quiet">Enter the email address that the link was sent to.</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(email.value.trim())}>
         <EmailField
@@ -135,44 +148,80 @@ function AddressStep() {
           {busy.now.value ? 'One moment…' : 'Sign in'}
         </button>
       </Form>
-    </>
-  );
+    </section>
+    <section class="way" aria-labelledby="there-heading">
+      <h2 id="there-heading">
+        <Icon path={emailIcon} />
+        Where you requested it
+      </h2>
+      <p class="quiet">
+        Go back to that page and enter the code from the same email there. You can then close this page.
+      </p>
+    </section>
+  </>
+);
+
+const Incomplete = () => (
+  <Outcome key="incomplete" tone="caution" icon={linkIcon} heading="This link is incomplete">
+    <p>
+      Part of the link is missing. Open it from the email again, or copy the whole link. Each link works only
+      once.
+    </p>
+    <RequestNewLink isPrimary />
+  </Outcome>
+);
+
+const Dead = () => (
+  <Outcome key="dead" tone="caution" icon={linkIcon} heading="This link no longer works" takesFocus>
+    <p>It has expired, it has been used, or you signed in another way since. Each link works only once.</p>
+    <RequestNewLink isPrimary />
+  </Outcome>
+);
+
+const Used = ({ to }: { to: string }) => (
+  <Outcome key="used" tone="success" icon={approvedIcon} heading="You've already used this link">
+    <p>It signed you in to this browser.</p>
+    <a class="button wide-button" href={to}>
+      Continue
+    </a>
+  </Outcome>
+);
+
+function CurrentStep() {
+  const now = step.value;
+  switch (now.at) {
+    case 'checking':
+      return (
+        <Delayed>
+          <Heading key="checking">Sign in</Heading>
+          <Placeholder entries={1} />
+        </Delayed>
+      );
+    case 'incomplete':
+      return <Incomplete />;
+    case 'dead':
+      return <Dead />;
+    case 'used':
+      return <Used to={now.next} />;
+    case 'oneClick':
+      return <OneClickStep address={now.email} />;
+    case 'address':
+      return (
+        <>
+          <AddressStep />
+          {error.value === '' ? null : <RequestNewLink />}
+        </>
+      );
+  }
 }
 
-function MagicLinkPage() {
-  const now = step.value;
-  if (now.at === 'incomplete') {
-    return (
-      <>
-        <Heading key="incomplete">This link is incomplete</Heading>
-        <p>
-          Part of the link is missing. Open it from the email again, or copy the whole link. Each link works
-          only once.
-        </p>
-        <RequestNewLink isPrimary />
-      </>
-    );
-  }
-  if (now.at === 'used') {
-    return (
-      <>
-        <Heading key="used">You've already used this link</Heading>
-        <p>It signed you in to this browser.</p>
-        <p>
-          <a class="button" href={now.next}>
-            Continue
-          </a>
-        </p>
-      </>
-    );
-  }
-  return (
-    <>
-      {now.at === 'oneClick' ? <OneClickStep address={now.email} /> : <AddressStep />}
-      <StatusMessage>{status.value}</StatusMessage>
-      {failureCode.value === 'invalid_grant' ? <RequestNewLink /> : null}
-    </>
-  );
-}
+const MagicLinkPage = () => (
+  <>
+    <LoadingMessage isLoading={step.value.at === 'checking'} />
+    <CurrentStep />
+    <StatusMessage>{status.value}</StatusMessage>
+  </>
+);
 
 mount(MagicLinkPage);
+if (step.value.at === 'checking') void check();

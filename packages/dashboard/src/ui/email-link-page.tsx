@@ -6,9 +6,11 @@ import { type ErrorMessages, explain } from '../error-messages.ts';
 import { busyState } from './busy.ts';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
-import { Delayed } from './loading.tsx';
-import { ErrorMessage, StatusMessage } from './messages.tsx';
+import { approvedIcon, linkIcon } from './icons.ts';
+import { LoadingMessage, Placeholder } from './loading.tsx';
+import { ErrorMessage } from './messages.tsx';
 import { mount } from './mount.tsx';
+import { Outcome as OutcomeView } from './outcome.tsx';
 
 type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
 type Step<T> =
@@ -94,31 +96,26 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
 }
 
 const Incomplete = () => (
-  <>
-    <Heading key="incomplete">This link is incomplete</Heading>
+  <OutcomeView key="incomplete" tone="caution" icon={linkIcon} heading="This link is incomplete">
     <p>
       Part of the link is missing. Open it from the email again, or copy the whole link. If you've already
       answered, there's nothing else to do.
     </p>
-  </>
+  </OutcomeView>
 );
 
 const LoadingQuestion = ({ heading }: { heading: string }) => (
   <>
     <Heading key="question">{heading}</Heading>
-    <StatusMessage>
-      <Delayed>Loading…</Delayed>
-    </StatusMessage>
+    <LoadingMessage isLoading />
+    <Placeholder entries={1} />
   </>
 );
 
 const Declined = ({ text }: { text: string }) => (
-  <>
-    <Heading key="kept" takesFocus>
-      Nothing was changed
-    </Heading>
+  <OutcomeView key="kept" tone="neutral" icon={approvedIcon} heading="Nothing was changed" takesFocus>
     <p>{text}</p>
-  </>
+  </OutcomeView>
 );
 
 /** The step that asks the question, with its own error and progress. */

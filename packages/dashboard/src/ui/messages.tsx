@@ -1,16 +1,24 @@
 import type { ComponentChildren } from 'preact';
+import { Icon } from './icon.tsx';
+import { approvedIcon, cautionIcon, errorIcon } from './icons.ts';
+
+const isEmpty = (children: ComponentChildren) =>
+  children === undefined || children === null || children === '' || children === false;
 
 /** An error, announced immediately. Stays mounted while empty, as live regions must. */
-export function ErrorMessage({ text, id = 'error' }: { text: string; id?: string }) {
-  return (
-    <p id={id} class="message error" role="alert">
-      {text}
-    </p>
-  );
-}
+export const ErrorMessage = ({ text, id = 'error' }: { text: string; id?: string }) => (
+  <p id={id} class="message error" role="alert">
+    {text === '' ? null : (
+      <>
+        <Icon path={errorIcon} />
+        <span>{text}</span>
+      </>
+    )}
+  </p>
+);
 
 /** A status, announced when the screen reader pauses. `isCaution` styles it as a warning. */
-export function StatusMessage({
+export const StatusMessage = ({
   children,
   id = 'status',
   isCaution = false,
@@ -18,10 +26,21 @@ export function StatusMessage({
   children?: ComponentChildren;
   id?: string;
   isCaution?: boolean;
-}) {
-  return (
-    <p id={id} class={`message ${isCaution ? 'warning' : 'status'}`} role="status">
-      {children}
-    </p>
-  );
-}
+}) => (
+  <p id={id} class={`message ${isCaution ? 'warning' : 'status'}`} role="status">
+    {isEmpty(children) ? null : (
+      <>
+        <Icon path={isCaution ? cautionIcon : approvedIcon} />
+        <span>{children}</span>
+      </>
+    )}
+  </p>
+);
+
+/** A warning that is part of the page from the start. */
+export const Warning = ({ children, id }: { children: ComponentChildren; id?: string }) => (
+  <div class="warning" {...(id === undefined ? {} : { id })}>
+    <Icon path={cautionIcon} />
+    <span>{children}</span>
+  </div>
+);

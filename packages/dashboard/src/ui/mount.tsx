@@ -8,11 +8,25 @@ export function mount(Page: ComponentType): void {
   render(<Page />, root);
 }
 
-// Ignore the second click of a double click: it would hit whatever the first click put under the pointer.
+/** Whether something was typed since the last single click. */
+let hasTyped = false;
+document.addEventListener(
+  'input',
+  () => {
+    hasTyped = true;
+  },
+  { capture: true },
+);
+
+// Ignore the second click of a double click: it would hit whatever the first click put under the pointer. After typing,
+// the next click is meant.
 document.addEventListener(
   'click',
   (event) => {
-    if (event.detail < 2) return;
+    if (event.detail < 2 || hasTyped) {
+      hasTyped = false;
+      return;
+    }
     event.preventDefault();
     event.stopPropagation();
   },

@@ -9,7 +9,7 @@ interface ShowMoreProps {
 /** Loads the next page of a list, while there is one. */
 export const ShowMore = ({ id, cursor, isBusy, onMore }: ShowMoreProps) =>
   cursor === null ? null : (
-    <button type="button" id={id} disabled={isBusy} onClick={() => onMore(cursor)}>
+    <button type="button" id={id} class="show-more" disabled={isBusy} onClick={() => onMore(cursor)}>
       Show more
     </button>
   );

@@ -1,4 +1,5 @@
-import { browserName } from './browser-name.ts';
+import { browserName } from '@latchkey/contract/browser-name';
+import { Details } from './details.tsx';
 import { Untrusted } from './untrusted.tsx';
 
 /** A user agent: for browsers a short name that expands to the full string, otherwise the string itself. */
@@ -12,13 +13,10 @@ export function UserAgent({ text }: { text: string }) {
     );
   }
   return (
-    <details class="quiet">
-      <summary>
-        <Untrusted text={name} />
-      </summary>
+    <Details summary={<Untrusted text={name} />}>
       <p>
         <Untrusted text={text} />
       </p>
-    </details>
+    </Details>
   );
 }

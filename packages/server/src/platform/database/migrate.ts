@@ -16,6 +16,7 @@ import { up as trace } from './migrations/0014-trace.ts';
 import { up as internationalDomains } from './migrations/0015-international-domains.ts';
 import { up as runs } from './migrations/0016-runs.ts';
 import { up as feed } from './migrations/0017-feed.ts';
+import { up as linkOrigin } from './migrations/0018-link-origin.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -36,6 +37,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0015-international-domains': { up: internationalDomains },
   '0016-runs': { up: runs },
   '0017-feed': { up: feed },
+  '0018-link-origin': { up: linkOrigin },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -88,6 +88,8 @@ export interface Tables {
     expires_at: number;
     code_tries: number;
     spent_at: number | null;
+    ip_address: string | null;
+    user_agent: string | null;
   };
   passkeys: {
     id: string;

@@ -8,7 +8,7 @@ export const logoPath = '/logo';
 
 /** The icon of a product without a logo. `.mark` in the style sheet draws the same. */
 const defaultIcon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='5.5' r='4' fill='%230b57b4'/%3E%3Cpath d='M6.5 8h3l1.5 7H5z' fill='%230b57b4'/%3E%3C/svg%3E";
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%233e63dd' fill-rule='evenodd' d='M9 0h14a9 9 0 0 1 9 9v14a9 9 0 0 1-9 9H9a9 9 0 0 1-9-9V9a9 9 0 0 1 9-9zm7 7.2a5.4 5.4 0 0 0-2.7 10.1l-1.5 7.1h8.4l-1.5-7.1A5.4 5.4 0 0 0 16 7.2z'/%3E%3C/svg%3E";
 
 const places = /\{\{(name|icon|logo|footer)\}\}/g;
 

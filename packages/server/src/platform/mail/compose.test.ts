@@ -23,7 +23,7 @@ test('text and HTML have the same content, and the HTML escapes it', () => {
   ]);
   expect(subject).toBe('A & B');
   expect(text).toBe('one <b>two</b>\n\nName: "</td><script>"\n\nhttps://a.example/x#token=1&2\n');
-  expect(html).toContain('<p>one &#60;b&#62;two&#60;/b&#62;</p>');
+  expect(html).toMatch(/<p style="[^"]*">one &#60;b&#62;two&#60;\/b&#62;<\/p>/);
   expect(html).not.toContain('<script>');
   expect(html).toContain('href="https://a.example/x#token=1&#38;2" style="');
   expect(html).toContain('<title>A &#38; B</title>');
@@ -52,22 +52,40 @@ test('the links of the product follow their words, so that they never have a lin
   };
   const { text, html } = composeMessage(acme, 'A', ['one']);
   expect(text).toBe('one\n\nAcme <b>: https://acme.example/?a=1&b=2\nHelp: https://help.acme.example/\n');
-  expect(html).toContain(
-    '<a href="https://acme.example/?a=1&#38;b=2">Acme &#60;b&#62;</a> · <a href="https://help',
+  expect(html).toMatch(
+    /href="https:\/\/acme\.example\/\?a=1&#38;b=2"[^>]*>Acme &#60;b&#62;<\/a> · <a [^>]*href="https:\/\/help/,
   );
   const onlyHelp = composeMessage({ ...acme, url: undefined }, 'A', ['one']);
   expect(onlyHelp.text).toBe('one\n\nHelp: https://help.acme.example/\n');
   expect(composeMessage(latchkey, 'A', ['one']).html).not.toMatch(/<a|<img/);
 });
 
-test('a PNG logo stands above the HTML with the name, an SVG one does not', () => {
+test('the name of the product is above the HTML, with a PNG logo and without an SVG one', () => {
   const bytes = pngLogo(1, 1);
   const png: Product = { ...latchkey, name: 'A & B', logo: { type: 'image/png', bytes, size: undefined } };
   expect(composeMessage(png, 'A', ['one']).html).toMatch(
-    /<body [^>]*>\n<p><img src="cid:logo@product" alt="" [^>]*> <strong>A &#38; B<\/strong><\/p>\n<p>one/,
+    /<p [^>]*><img src="cid:logo@product" alt="" [^>]*> A &#38; B<\/p>\n<p [^>]*>one/,
   );
   const svg: Product = { ...png, logo: { type: 'image/svg+xml', bytes, size: undefined } };
   expect(composeMessage(svg, 'A', ['one']).html).not.toContain('<img');
+  expect(composeMessage(svg, 'A', ['one']).html).toMatch(/<p [^>]*>A &#38; B<\/p>/);
+});
+
+test('the preheader is the first paragraph unless another is given, and only in the HTML', () => {
+  const preheaderOf = (html: string) => /<div style="display: none[^>]*>([^<]*)</.exec(html)?.[1];
+  const parts = [{ code: 'BCDF-GHJK' }, 'one & two', 'three'];
+  expect(preheaderOf(composeMessage(latchkey, 'A', parts).html)).toBe('one &#38; two');
+  const given = composeMessage(latchkey, 'A', parts, 'At a glance');
+  expect(preheaderOf(given.html)).toBe('At a glance');
+  expect(given.text).not.toContain('At a glance');
+});
+
+test('the HTML follows the dark mode of the mail program', () => {
+  const { html } = composeMessage(latchkey, 'A', ['one']);
+  expect(html).toContain('<meta name="color-scheme" content="light dark">');
+  expect(html).toMatch(
+    /@media \(prefers-color-scheme: dark\) \{ \.page \{ background: #[0-9a-f]{6} !important/,
+  );
 });
 
 test('only paragraphs of the plain text are wrapped, at 76 columns', () => {

@@ -2,6 +2,7 @@ import { offsetName, type TimePreferences, timeFormatOf, writeTime } from '@latc
 import { untrustedText } from '@latchkey/contract/untrusted-text';
 import type { Product } from '../config/product.ts';
 import { escapeHtml } from '../values/html.ts';
+import { htmlDocument, styles } from './layout.ts';
 import type { Message } from './message.ts';
 
 /** A labelled line of a mail. `claimed` text comes from an unverified client and is shown in quotes. */
@@ -48,41 +49,19 @@ const htmlOfFact = (fact: Fact): string =>
     ? `&#34;<bdi>${escapeHtml(quotedClaim(fact.claimed))}</bdi>&#34;`
     : `<bdi>${escapeHtml(fact.value)}</bdi>`;
 
-/** Styles are inline because mail programs drop style sheets. Text and background colors are theirs, for dark mode. */
-const styles = {
-  body: 'max-width: 36em; margin: 0 auto; padding: 1em; font: 16px/1.5 system-ui, sans-serif',
-  link: 'display: inline-block; padding: 0.6em 1.1em; border-radius: 0.5em; background: #0b57b4; color: #ffffff; font-weight: 600; text-decoration: none',
-  code: 'font: 700 1.75em/1.5 ui-monospace, monospace; letter-spacing: 0.06em',
-  logo: 'height: 32px; max-width: 12em; vertical-align: middle',
-  footer: 'margin-top: 2em; font-size: 0.9em',
-};
-
 const htmlOf = (part: Part): string => {
-  if (typeof part === 'string') return `<p>${escapeHtml(part)}</p>`;
+  if (typeof part === 'string') return `<p style="${styles.paragraph}">${escapeHtml(part)}</p>`;
   if ('link' in part) {
-    return `<p><a href="${escapeHtml(part.link)}" style="${styles.link}">${escapeHtml(part.words)}</a></p>`;
+    return `<p style="${styles.paragraph}"><a href="${escapeHtml(part.link)}" style="${styles.link}">${escapeHtml(part.words)}</a></p>`;
   }
-  if ('code' in part) return `<p style="${styles.code}">${escapeHtml(part.code)}</p>`;
+  if ('code' in part) return `<p class="code" style="${styles.code}">${escapeHtml(part.code)}</p>`;
   const rows = part.facts.map(
     (fact) =>
-      `<tr><td style="padding-right: 1em; vertical-align: top; white-space: nowrap">${escapeHtml(fact.label)}</td>` +
-      `<td style="overflow-wrap: anywhere">${htmlOfFact(fact)}</td></tr>`,
+      `<tr><td class="muted" style="${styles.label}">${escapeHtml(fact.label)}</td>` +
+      `<td style="${styles.value}">${htmlOfFact(fact)}</td></tr>`,
   );
-  return `<table style="border-spacing: 0">\n${rows.join('\n')}\n</table>`;
+  return `<table style="${styles.facts}">\n${rows.join('\n')}\n</table>`;
 };
-
-/** The Content-ID of the logo, which the transport attaches to every mail. @see RFC 2392 */
-export const logoContentId = 'logo@product';
-
-/** The logo as a mail can carry it: mail programs show PNG images, but hardly any shows SVG. */
-export const mailLogo = ({ logo }: Product) => (logo?.type === 'image/png' ? logo : undefined);
-
-const htmlHeader = (product: Product): string[] =>
-  mailLogo(product) === undefined
-    ? []
-    : [
-        `<p><img src="cid:${logoContentId}" alt="" height="32" style="${styles.logo}"> <strong>${escapeHtml(product.name)}</strong></p>`,
-      ];
 
 /** The links of the product, with their words. */
 const footerOf = ({ name, url, supportUrl }: Product): { words: string; url: string }[] => [
@@ -98,23 +77,30 @@ const textFooter = (product: Product): string[] => {
 
 const htmlFooter = (product: Product): string[] => {
   const links = footerOf(product).map(
-    ({ words, url }) => `<a href="${escapeHtml(url)}">${escapeHtml(words)}</a>`,
+    ({ words, url }) =>
+      `<a class="muted" href="${escapeHtml(url)}" style="${styles.footerLink}">${escapeHtml(words)}</a>`,
   );
-  return links.length === 0 ? [] : [`<p style="${styles.footer}">${links.join(' · ')}</p>`];
+  return links.length === 0 ? [] : [`<p class="muted" style="${styles.footer}">${links.join(' · ')}</p>`];
 };
 
-/** Composes a mail from its parts, with the same content as plain text and HTML. The subject must not contain untrusted text. */
-export const composeMessage = (product: Product, subject: string, parts: readonly Part[]): Message => ({
+/**
+ * Composes a mail from its parts, with the same content as plain text and HTML. The subject must not contain untrusted
+ * text, and neither must the preheader, which is the first paragraph unless a better one is given.
+ */
+export const composeMessage = (
+  product: Product,
+  subject: string,
+  parts: readonly Part[],
+  preheader: string = parts.find((part) => typeof part === 'string') ?? '',
+): Message => ({
   subject,
   text: `${[...parts.map(textOf), ...textFooter(product)].join('\n\n')}\n`,
-  html: [
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeHtml(subject)}</title>`,
-    `<meta name="color-scheme" content="light dark"><body style="${styles.body}">`,
-    ...htmlHeader(product),
-    ...parts.map(htmlOf),
-    ...htmlFooter(product),
-    '</body></html>',
-  ].join('\n'),
+  html: htmlDocument(product, {
+    subject,
+    preheader,
+    body: parts.map(htmlOf),
+    footer: htmlFooter(product),
+  }),
 });
 
 /** Unambiguous, unlike the American one: the name of the month, and 24 hours. */

@@ -45,6 +45,24 @@ test('/dev/mailbox shows mails with clickable links and escapes their text', asy
   await t.close();
 });
 
+test('/dev/mailbox shows the HTML of each mail in a frame that runs nothing and opens links outside', async () => {
+  const t = await openApp('sqlite');
+  await request(t, 'ada@example.com');
+  const [mail] = await t.mails();
+  const { text: page } = await t.ask('GET', 'dev/mailbox');
+  const [, path = ''] = /<iframe src="\/(dev\/mailbox\/[^"]+)"/.exec(page) ?? [];
+  const { status, text, headers } = await t.ask('GET', path);
+  expect(status).toBe(200);
+  expect(text).toBe(mail!.html.replace('<head>', '<head><base target="_blank">'));
+  const policy = headers.get('Content-Security-Policy')!.split('; ');
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("frame-ancestors 'self'");
+  expect(policy).toContain('sandbox allow-popups allow-popups-to-escape-sandbox');
+  expect((await t.ask('GET', 'dev/mailbox/none')).status).toBe(404);
+  expect((await t.ask('GET', path, { headers: { Forwarded: 'for=198.51.100.1' } })).status).toBe(404);
+  await t.close();
+});
+
 test('the mailbox answers GET and HEAD and refuses other methods', async () => {
   const t = await openApp('sqlite');
   for (const path of paths) {

@@ -2,12 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { pathNotFound } from '../errors.ts';
 import { isForThisMachine } from '../http/local-request.ts';
+import { logoPath } from '../http/product-pages.ts';
 import type { Routes } from '../http/routing.ts';
 import { escapeHtml } from '../values/html.ts';
+import { logoContentId } from './layout.ts';
 import type { Templates } from './message.ts';
 import * as store from './outbox-store.ts';
+import { palette } from './palette.ts';
 
 const maxMessages = 100;
+const pagePath = '/dev/mailbox';
 
 interface MailboxMessage {
   to: string;
@@ -17,35 +21,84 @@ interface MailboxMessage {
   sent_at: string;
 }
 
-/** The mails that would have been sent, newest first. They are rendered on each call, so no link or code is stored. */
-export async function readMailbox(ctx: Context, templates: Templates): Promise<MailboxMessage[]> {
+interface StoredMessage {
+  readonly id: string;
+  readonly message: MailboxMessage;
+}
+
+/** They are rendered on each call, so no link or code is stored. */
+async function renderSent(ctx: Context, templates: Templates): Promise<StoredMessage[]> {
   const mails = await store.listSent(ctx.db.read, { limit: maxMessages });
-  const messages = await Promise.all(
+  const stored = await Promise.all(
     mails.map(async (mail) => {
       const message = await templates[mail.template]?.(ctx, mail);
-      return message && { to: mail.recipient, ...message, sent_at: new Date(mail.sent_at!).toISOString() };
+      const sent_at = new Date(mail.sent_at!).toISOString();
+      return message && { id: mail.id, message: { to: mail.recipient, ...message, sent_at } };
     }),
   );
-  return messages.filter((message) => message !== undefined);
+  return stored.filter((one) => one !== undefined);
+}
+
+/** The mails that would have been sent, newest first. */
+export const readMailbox = async (ctx: Context, templates: Templates): Promise<MailboxMessage[]> =>
+  (await renderSent(ctx, templates)).map(({ message }) => message);
+
+/** The HTML form of one mail; undefined without such a mail. */
+async function readHtml(ctx: Context, templates: Templates, id: string): Promise<string | undefined> {
+  const [mail] = await store.findSent(ctx.db.read, { id });
+  const message = mail && (await templates[mail.template]?.(ctx, mail));
+  // A mail carries its logo. Links open beside the mailbox, as they do in mail programs.
+  return message?.html
+    .replaceAll(`cid:${logoContentId}`, logoPath)
+    .replace('<head>', '<head><base target="_blank">');
 }
 
 /** HTML of a plain text with clickable links. */
 const withLinks = (text: string): string =>
   escapeHtml(text).replace(/https?:\/\/\S+/g, (url) => `<a href="${url}" rel="noreferrer">${url}</a>`);
 
+const { light, dark } = palette;
 const style = `
-:root { color-scheme: light dark; }
-body { background: Canvas; color: CanvasText; }
-main { max-width: 44rem; margin: 0 auto; font: 1rem/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; }
+:root { color-scheme: light dark; --background: ${light.background}; --surface: ${light.surface}; --line: ${light.line};
+  --text: ${light.text}; --muted: ${light.muted}; --link: ${light.link}; }
+@media (prefers-color-scheme: dark) {
+  :root { --background: ${dark.background}; --surface: ${dark.surface}; --line: ${dark.line}; --text: ${dark.text};
+    --muted: ${dark.muted}; --link: ${dark.link}; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; padding: 1.5rem 1rem; background: var(--background); color: var(--text);
+  font: 1rem/1.5 system-ui, sans-serif; }
+main { max-width: 72rem; margin: 0 auto; }
+h1 { margin: 0; font-size: 1.5rem; }
 h2 { margin: 0; font-size: 1.125rem; }
+h3 { margin: 0 0 0.5rem; color: var(--muted); font-size: 0.875rem; }
 p, pre { overflow-wrap: anywhere; }
-article { margin: 1rem 0; padding: 1rem; border: 1px solid GrayText; border-radius: 0.5rem; }
-pre { margin: 0; font: inherit; white-space: pre-wrap; }
+p { margin: 0.25rem 0 0; color: var(--muted); font-size: 0.875rem; }
+a { color: var(--link); }
+article { margin: 1.5rem 0; padding: 1.5rem; background: var(--surface); border: 1px solid var(--line); border-radius: 1rem; }
+.forms { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1.5rem; margin-top: 1.25rem; }
+iframe { width: 100%; height: 36rem; border: 1px solid var(--line); border-radius: 0.5rem; }
+pre { margin: 0; font: 0.875rem/1.5 ui-monospace, monospace; white-space: pre-wrap; }
+@media (max-width: 52rem) { .forms { grid-template-columns: minmax(0, 1fr); } }
 `;
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-const page = (messages: readonly MailboxMessage[]): string => `<!doctype html>
+const article = ({ id, message }: StoredMessage): string => `<article>
+<h2>${escapeHtml(message.subject)}</h2>
+<p>To ${escapeHtml(message.to)}, ${escapeHtml(message.sent_at)}</p>
+<div class="forms">
+<section>
+<h3>HTML</h3>
+<iframe src="${pagePath}/${encodeURIComponent(id)}" title="${escapeHtml(message.subject)}" loading="lazy"></iframe>
+</section>
+<section>
+<h3>Plain text</h3>
+<pre>${withLinks(message.text)}</pre>
+</section>
+</div>
+</article>`;
+
+const page = (messages: readonly StoredMessage[]): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -57,22 +110,27 @@ const page = (messages: readonly MailboxMessage[]): string => `<!doctype html>
 <body>
 <main>
 <h1>Development mailbox</h1>
-<p>Mails that would have been sent, newest first. Reload to see new ones. This page exists only while the service listens
+<p>Emails that would have been sent, newest first. Reload to see new ones. This page exists only while the service listens
 on a loopback address, the host of its base URL is a loopback address, and LATCHKEY_SMTP_URL is not set.</p>
-${messages
-  .map(
-    (message) => `<article>
-<h2>${escapeHtml(message.subject)}</h2>
-<p>To ${escapeHtml(message.to)}, ${escapeHtml(message.sent_at)}</p>
-<pre>${withLinks(message.text)}</pre>
-</article>`,
-  )
-  .join('\n')}
+${messages.length === 0 ? '<p>No emails yet.</p>' : messages.map(article).join('\n')}
 </main>
 </body>
 </html>`;
 
-const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
+const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
+
+/** A mail runs nothing and loads only its logo, as in a mail program. Its links open outside of the sandbox. */
+const mailContentSecurityPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox";
+
+const htmlResponse = (html: string, policy: string): Response =>
+  new Response(html, {
+    headers: {
+      'Content-Type': 'text/html; charset=UTF-8',
+      'Content-Security-Policy': policy,
+      'Referrer-Policy': 'no-referrer',
+    },
+  });
 
 /** @throws {AuthError} `not_found` unless the request comes from this machine */
 function requireLocal(request: Request): void {
@@ -81,17 +139,17 @@ function requireLocal(request: Request): void {
 
 /** Adds the development mailbox, as a web page and as JSON. */
 export function mailboxRoutes(routes: Routes, ctx: Context, templates: Templates): void {
-  routes.get('/dev/mailbox', async ({ request }) => {
+  routes.get(pagePath, async ({ request }) => {
     requireLocal(request);
-    return new Response(page(await readMailbox(ctx, templates)), {
-      headers: {
-        'Content-Type': 'text/html; charset=UTF-8',
-        'Content-Security-Policy': contentSecurityPolicy,
-        'Referrer-Policy': 'no-referrer',
-      },
-    });
+    return htmlResponse(page(await renderSent(ctx, templates)), contentSecurityPolicy);
   });
-  routes.get('/dev/mailbox.json', async (exchange) => {
+  routes.get(`${pagePath}/:id`, async ({ request, params }) => {
+    requireLocal(request);
+    const html = await readHtml(ctx, templates, params['id']!);
+    if (html === undefined) throw pathNotFound();
+    return htmlResponse(html, mailContentSecurityPolicy);
+  });
+  routes.get(`${pagePath}.json`, async (exchange) => {
     requireLocal(exchange.request);
     return exchange.json({ messages: await readMailbox(ctx, templates) });
   });

@@ -161,6 +161,11 @@ export const listSent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
+/** One delivered mail. */
+export const findSent = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('outbox').selectAll().where('id', '=', p.id).where('sent_at', 'is not', null),
+);
+
 /** Lists waiting mails and dead letters, newest first. */
 export const listUnsent = statement<{ limit: number }>()((db, p) =>
   db

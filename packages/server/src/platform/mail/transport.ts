@@ -1,7 +1,7 @@
 import nodemailer from 'nodemailer';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
-import { logoContentId, mailLogo } from './compose.ts';
+import { logoContentId, mailLogo } from './layout.ts';
 import type { Message } from './message.ts';
 
 const connectionTimeoutMs = 5_000;

@@ -74,7 +74,7 @@ onBothDatabases('form requests to the OAuth endpoints', (open) => {
 
   test.each([
     'password',
-    'client_credentials',
+    'Client_Credentials',
     'authorization_code',
     'Refresh_Token',
     'device_code',

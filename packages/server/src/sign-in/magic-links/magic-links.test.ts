@@ -180,6 +180,21 @@ onBothDatabases('magic links', (open, dialect) => {
     await t.close();
   });
 
+  test('a preview tells how long a link still works, spends nothing, and refuses a link that is used or has expired', async () => {
+    const t = await open();
+    const [used, expiring] = [await linkFor(t), await linkFor(t, 'late@example.com')];
+    const preview = (token: string) => t.ask('POST', '/magic_link/preview', { json: { token } });
+    for (let count = 0; count < 3; count++) expect((await preview(used)).body).toEqual({ expires_in: 900 });
+    t.pass(600);
+    expect((await preview(expiring)).body).toEqual({ expires_in: 300 });
+    expect((await verify(t, used)).status).toBe(200);
+    expect((await preview(used)).body.error).toBe('invalid_grant');
+    t.pass(300);
+    expect((await preview(expiring)).body.error).toBe('invalid_grant');
+    expect((await preview(`${expiring}x`)).body.error).toBe('invalid_grant');
+    await t.close();
+  });
+
   test('a wrong address beside the token does not spend the link; the correct one signs in in any letter case', async () => {
     const t = await open();
     const token = await linkFor(t);

@@ -44,6 +44,8 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
         email_key: emailKey,
         now,
         expires_at: expiresAt,
+        ip_address: origin.client.ipAddress,
+        user_agent: origin.client.userAgent,
       });
       await enqueueMail(ctx, tx, {
         template: signInTemplate,
@@ -75,6 +77,22 @@ const refused = (reason: ErrorDetail | 'ended') =>
 type MagicLink = Awaited<ReturnType<typeof store.findMagicLink>>[number];
 
 /**
+ * Says how long a link still works, so that a page need not ask a person for their address in vain. Changes nothing.
+ * @throws {AuthError} `invalid_grant`, `rate_limited`
+ */
+export async function previewMagicLink(ctx: Context, token: string, client: ClientInfo) {
+  const handle = readHandle(ctx.keys, 'magicLink', token);
+  if (!handle) throw refused('malformed');
+  const { headers } = await ctx.limiter.take(byClient('link_logins', client));
+  const [link] = await store.findMagicLink(ctx.db.read, { id: handle.subject.toString('base64url') });
+  const now = ctx.clock();
+  if (!link || !isUsable(link, now)) throw refused('ended');
+  return { preview: { expires_in: Math.ceil((link.expires_at - now) / 1000) }, headers };
+}
+
+const isUsable = (link: MagicLink, now: number): boolean => link.spent_at === null && link.expires_at > now;
+
+/**
  * Signs a user in with the token of a link. With `email`, the link must have been sent to that address; a mismatch does
  * not spend it.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
@@ -90,7 +108,7 @@ export async function signInWithLink(
   await ctx.limiter.take(byClient('link_logins', origin.client));
   const session = await ctx.db.transaction(async (tx) => {
     const [link] = await store.lockMagicLink(tx, { id: handle.subject.toString('base64url') });
-    if (!link || link.spent_at !== null || link.expires_at <= ctx.clock()) return undefined;
+    if (!link || !isUsable(link, ctx.clock())) return undefined;
     if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
     return completeSignIn(ctx, tx, link, 'magic_link', origin);
   });

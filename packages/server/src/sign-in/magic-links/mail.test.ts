@@ -69,7 +69,11 @@ test.each([
   [900, '15 minutes'],
   [86_400, '1440 minutes'],
 ])('a lifetime of %i s reads as %s', (seconds, words) => {
-  const { text, html } = signInMessage(readConfig({}).product, 'https://a.example/x', 'BCDF-GHJK', seconds);
+  const { text, html } = signInMessage(readConfig({}).product, 'https://a.example/x', 'BCDF-GHJK', seconds, {
+    time: 0,
+    ipAddress: null,
+    userAgent: null,
+  });
   expect(text).toContain(`within ${words}.`);
   expect(html).toContain(`within ${words}.`);
 });
@@ -77,4 +81,34 @@ test.each([
 test('the mail states the configured lifetime of its link', async () => {
   const { mail } = await signInMail({ LATCHKEY_MAGIC_LINK_TTL: '300' });
   expect(mail.text).toContain('within 5 minutes.');
+});
+
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
+
+test.each([
+  [firefox, 'Firefox on Linux'],
+  ['Visit https://evil.example', undefined],
+  [`Mozilla/5.0 (evil.example) ${firefox}`, 'Firefox on Linux'],
+])(
+  'the mail says when and where it was requested, and nothing in the words of %p',
+  async (userAgent, browser) => {
+    const t = await openApp('sqlite');
+    const headers = { 'User-Agent': userAgent };
+    await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' }, headers, peer: '203.0.113.7' });
+    const [mail] = await t.mails();
+    for (const form of [mail!.text, mail!.html]) {
+      expect(form).toContain('203.0.113.7');
+      expect(form).toMatch(/Requested.*\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC/);
+      expect(form).not.toContain('evil');
+      expect(form.includes('Browser')).toBe(browser !== undefined);
+      if (browser !== undefined) expect(form).toContain(browser);
+    }
+    await t.close();
+  },
+);
+
+test('a list of mails shows how long the link works, and no code', async () => {
+  const { mail } = await signInMail();
+  const preheader = /<div style="display: none[^>]*>([^<]*)</.exec(mail.html)?.[1];
+  expect(preheader).toBe('Your link and code work once, within 15 minutes.');
 });

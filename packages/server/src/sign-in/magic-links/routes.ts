@@ -2,12 +2,17 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { signInResponse } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { requestMagicLink, signInWithCode, signInWithLink } from './magic-links.ts';
+import { previewMagicLink, requestMagicLink, signInWithCode, signInWithLink } from './magic-links.ts';
 
 export function magicLinkRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.requestMagicLink, async ({ body, client, knownBrowserCookie }) => {
     const { sent, headers } = await requestMagicLink(ctx, body.email, { client, knownBrowserCookie });
     return { body: sent, headers };
+  });
+
+  api.on(endpoints.previewMagicLink, async ({ body, client }) => {
+    const { preview, headers } = await previewMagicLink(ctx, body.token, client);
+    return { body: preview, headers };
   });
 
   api.on(endpoints.verifyMagicLink, async ({ body, query, client, sessionCookie, knownBrowserCookie }) => {

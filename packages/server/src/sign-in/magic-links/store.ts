@@ -11,6 +11,8 @@ export const insertMagicLink = statement<{
   email_key: string;
   now: number;
   expires_at: number;
+  ip_address: string | null;
+  user_agent: string | null;
 }>()((db, p) =>
   db.insertInto('magic_links').values({
     id: p.id,
@@ -19,6 +21,8 @@ export const insertMagicLink = statement<{
     created_at: p.now,
     expires_at: p.expires_at,
     code_tries: 0,
+    ip_address: p.ip_address,
+    user_agent: p.user_agent,
   }),
 );
 
@@ -79,7 +83,7 @@ export const deleteMagicLinks = statement<{ email_key: string }>()((db, p) =>
 export const exportMagicLinks = statement<{ email_key: string }>()((db, p) =>
   db
     .selectFrom('magic_links')
-    .select(['email', 'created_at', 'expires_at', 'code_tries', 'spent_at'])
+    .select(['email', 'created_at', 'expires_at', 'code_tries', 'spent_at', 'ip_address', 'user_agent'])
     .where('email_key', '=', p.email_key)
     .orderBy('created_at'),
 );

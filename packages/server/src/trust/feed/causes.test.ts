@@ -210,6 +210,7 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
     },
   ],
   requestMagicLink: nothing,
+  previewMagicLink: nothing,
   verifyMagicLink: [
     async ({ t, email }) =>
       () =>

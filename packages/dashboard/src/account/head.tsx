@@ -1,0 +1,42 @@
+import { Heading } from '../ui/heading.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { signOutIcon } from '../ui/icons.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { shownProfile } from './profile.tsx';
+import { signingOut, signOut, signOutError } from './sign-out.ts';
+
+/** The first letter as a reader sees it, with the marks that belong to it. */
+const initialOf = (name: string): string => [...new Intl.Segmenter().segment(name)][0]?.segment ?? '';
+
+/** Who is signed in, and the way out. The picture of a profile is not shown: its host would learn who looks, and when. */
+export function AccountHead({ takesFocus }: { takesFocus: boolean }) {
+  const profile = shownProfile();
+  if (profile === undefined) return null;
+  return (
+    <>
+      <div class="account-head">
+        <span class="initial" aria-hidden="true">
+          {initialOf(profile.name)}
+        </span>
+        <div>
+          <Heading key="account" takesFocus={takesFocus}>
+            Your account
+          </Heading>
+          <p id="signed-in-as" class="quiet">
+            Signed in as <bdi>{profile.email}</bdi>
+          </p>
+        </div>
+        <button
+          type="button"
+          id="sign-out"
+          disabled={signingOut.now.value}
+          onClick={() => void signOut('session')}
+        >
+          <Icon path={signOutIcon} />
+          {signingOut.label('session', 'Sign out')}
+        </button>
+      </div>
+      <ErrorMessage id="sign-out-error" text={signOutError.session.value} />
+    </>
+  );
+}
