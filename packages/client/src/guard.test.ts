@@ -15,7 +15,7 @@ function guardOf(members: Partial<ActiveToken> = {}, options: Partial<GuardOptio
   const verified: string[] = [];
   const session = members.sub?.startsWith('svc_') ? {} : { sid: 'ses_a' };
   const token: ActiveToken = { active: true, sub: 'usr_a', ...session, exp: now + 600, ...members };
-  const verifier: Verifier = {
+  const verifier: Pick<Verifier, 'verify'> = {
     verify: async (accessToken) => {
       verified.push(accessToken);
       return accessToken === 'lk_at_a' ? token : { active: false };

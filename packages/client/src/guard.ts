@@ -6,7 +6,7 @@ import { combine, type Requirements, refusalFor } from './guard/requirements.ts'
 import type { Verifier } from './verify.ts';
 
 export interface GuardOptions extends Requirements {
-  readonly verifier: Verifier;
+  readonly verifier: Pick<Verifier, 'verify'>;
   /**
    * Called with the reason of each 503, for your log. `invalid_client` means that the service key is wrong, and
    * `not_latchkey` that another server responded.

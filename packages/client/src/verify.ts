@@ -1,8 +1,12 @@
 import { inactive, parseVerification, type Verification } from './active-token.ts';
 import { type Api, createApi } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
+import type { LatchkeyError } from './errors.ts';
 import { operations } from './operations.ts';
 import type { Fetch } from './transport.ts';
+import { SecondsCache } from './verify/cache.ts';
+import { Feed } from './verify/feed.ts';
+import { isShareable, KeptAnswers, type Question } from './verify/kept-answers.ts';
 
 export interface VerifierOptions {
   /** The origin of the service, like `https://login.example`. */
@@ -13,11 +17,37 @@ export interface VerifierOptions {
   readonly cacheSeconds?: number;
   /** Maximum number of cached results; the least recently used is dropped first. Default 10,000. */
   readonly maxEntries?: number;
+  /**
+   * Keeps results until the service reports that they ended, for services with the right `feed`. While the last report is
+   * more than 2 s old, every token is introspected. Without the right, `cacheSeconds` applies to all results.
+   */
+  readonly feed?: boolean;
+  /** Called with each failure to read the feed, for your log. It is tried again. */
+  readonly onFeedError?: (error: LatchkeyError) => void;
   readonly timeoutMilliseconds?: number;
   /** Allows plain http to another machine, which exposes tokens and the service key to the network. */
   readonly insecureHttp?: boolean;
   readonly fetch?: Fetch;
   readonly clock?: Clock;
+  /** Milliseconds by a clock that is never set. Default: `performance.now`. */
+  readonly monotonic?: () => number;
+}
+
+/** What a verifier has done so far, for your metrics. */
+export interface VerifierMetrics {
+  /** Tokens that were introspected. */
+  readonly asked: number;
+  /** Results that needed no request. */
+  readonly reused: number;
+  /** `off` unless the verifier was created with `feed`; `refused` if the service may not read it. */
+  readonly feed: 'off' | 'starting' | 'following' | 'refused';
+  /** The time since the last moment of which every event is known, in milliseconds. Undefined unless following. */
+  readonly feedAgeMilliseconds: number | undefined;
+  /** Results that were kept until the feed ends them, and how many of them it ended. */
+  readonly kept: number;
+  readonly dropped: number;
+  /** Kept results at the moment. */
+  readonly size: number;
 }
 
 /** For services that accept Latchkey's access tokens and keys: tells whether one is active and whose it is. */
@@ -28,6 +58,9 @@ export interface Verifier {
    * @throws {LatchkeyError} `invalid_client` for a wrong service key; `unreachable`, `timeout` and the like
    */
   verify(accessToken: string, options?: { readonly signal?: AbortSignal }): Promise<Verification>;
+  metrics(): VerifierMetrics;
+  /** Stops reading the feed. From then on every token is introspected. */
+  close(): void;
 }
 
 const defaultCacheSeconds = 5;
@@ -36,93 +69,148 @@ const defaultMaxEntries = 10_000;
 const defaultTimeoutMilliseconds = 5_000;
 const maxTokenLength = 1024;
 
-/** A verifier with a cache and connection settings of its own: create one per process. */
-export function createVerifier({
-  server,
-  serviceKey,
-  cacheSeconds = defaultCacheSeconds,
-  maxEntries = defaultMaxEntries,
-  timeoutMilliseconds = defaultTimeoutMilliseconds,
-  insecureHttp = false,
-  fetch,
-  clock = systemClock,
-}: VerifierOptions): Verifier {
+/**
+ * A verifier with a cache and connection settings of its own: create one per process. With `feed` it reads the feed from
+ * the first token on, until nothing was verified for a minute.
+ */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const {
+    server,
+    serviceKey,
+    cacheSeconds = defaultCacheSeconds,
+    maxEntries = defaultMaxEntries,
+    timeoutMilliseconds = defaultTimeoutMilliseconds,
+    insecureHttp = false,
+    fetch,
+    clock = systemClock,
+    monotonic = () => performance.now(),
+    onFeedError = () => {},
+  } = options;
   if (!(cacheSeconds >= 0 && cacheSeconds <= maxCacheSeconds))
     throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
   if (!/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(serviceKey))
     throw new TypeError('A service key looks like id:secret.');
   const api = createApi({ server, timeoutMilliseconds, insecureHttp, ...(fetch ? { fetch } : {}) });
-  const cache = createCache({ cacheSeconds, maxEntries, clock });
-  const pending = new Map<string, Promise<Verification>>();
-
-  const introspectAndCache = async (token: string, key: string): Promise<Verification> => {
-    const result = await introspect(api, serviceKey, token);
-    cache.set(key, result);
-    return result;
-  };
-
+  const authorization = `Basic ${btoa(serviceKey)}`;
+  const forSeconds = new SecondsCache({ seconds: cacheSeconds, maxEntries, clock });
+  const kept = new KeptAnswers({ maxEntries, clock, monotonic });
+  const feed = options.feed
+    ? new Feed({
+        api,
+        authorization,
+        timeoutMilliseconds,
+        clock,
+        monotonic,
+        onEvent: (event) => kept.apply(event),
+        onGap: () => kept.dropAll(),
+        onError: onFeedError,
+      })
+    : undefined;
+  const ask = (token: string) => introspect(api, authorization, token);
+  const verifier = new CachingVerifier({ ask, forSeconds, kept, feed });
+  // Functions on their own, which may be passed on.
   return {
-    verify: async (accessToken, { signal } = {}) => {
-      // Another service's secret that was sent here by mistake must not be forwarded.
-      if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
-      const key = await hashOf(accessToken);
-      const cached = cache.get(key);
-      if (cached) return cached;
-      let result = pending.get(key);
-      if (!result) {
-        result = introspectAndCache(accessToken, key).finally(() => pending.delete(key));
-        pending.set(key, result);
-      }
-      return unlessAborted(result, signal);
-    },
+    verify: (accessToken, more) => verifier.verify(accessToken, more),
+    metrics: () => verifier.metrics(),
+    close: () => verifier.close(),
   };
 }
 
-async function introspect(api: Api, serviceKey: string, token: string): Promise<Verification> {
+interface VerifierParts {
+  readonly ask: (token: string) => Promise<Verification>;
+  readonly forSeconds: SecondsCache;
+  readonly kept: KeptAnswers;
+  readonly feed: Feed | undefined;
+}
+
+interface Pending {
+  readonly result: Promise<Verification>;
+  readonly question: Question;
+}
+
+class CachingVerifier implements Verifier {
+  readonly #parts: VerifierParts;
+  readonly #pending = new Map<string, Pending>();
+  #asked = 0;
+  #reused = 0;
+
+  constructor(parts: VerifierParts) {
+    this.#parts = parts;
+  }
+
+  async verify(
+    accessToken: string,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<Verification> {
+    // Another service's secret that was sent here by mistake must not be forwarded.
+    if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
+    this.#parts.feed?.use();
+    const key = await hashOf(accessToken);
+    const known = this.#known(key);
+    if (known) {
+      this.#reused++;
+      return known;
+    }
+    const pending = this.#pending.get(key);
+    const { result } = pending && isShareable(pending.question) ? pending : this.#ask(accessToken, key);
+    return unlessAborted(result, signal);
+  }
+
+  metrics(): VerifierMetrics {
+    const { feed, kept } = this.#parts;
+    return {
+      asked: this.#asked,
+      reused: this.#reused,
+      feed: feed?.state ?? 'off',
+      feedAgeMilliseconds: feed?.state === 'following' ? feed.ageMilliseconds : undefined,
+      ...kept.counts,
+    };
+  }
+
+  close(): void {
+    this.#parts.feed?.close();
+  }
+
+  /** Whether results are cached for some seconds: with a feed only if the service may not read it. */
+  get #isTimed(): boolean {
+    const { feed } = this.#parts;
+    return feed === undefined || feed.state === 'refused';
+  }
+
+  #known(key: string): Verification | undefined {
+    const { feed, forSeconds, kept } = this.#parts;
+    if (this.#isTimed) return forSeconds.get(key);
+    return feed?.isFresh ? kept.get(key) : undefined;
+  }
+
+  #ask(accessToken: string, key: string): Pending {
+    const { ask, feed, forSeconds, kept } = this.#parts;
+    this.#asked++;
+    const question = kept.ask(feed?.state === 'following');
+    const run = async () => {
+      let answer: Verification | undefined;
+      try {
+        answer = await ask(accessToken);
+        if (this.#isTimed) forSeconds.set(key, answer);
+        return answer;
+      } finally {
+        kept.settle(question, key, answer);
+        if (this.#pending.get(key)?.question === question) this.#pending.delete(key);
+      }
+    };
+    const pending = { result: run(), question };
+    this.#pending.set(key, pending);
+    return pending;
+  }
+}
+
+async function introspect(api: Api, authorization: string, token: string): Promise<Verification> {
   const { body } = await api.send(operations.introspect.path, {
     method: 'POST',
-    headers: { Authorization: `Basic ${btoa(serviceKey)}`, Accept: 'application/json' },
+    headers: { Authorization: authorization, Accept: 'application/json' },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
   });
   return parseVerification(body);
-}
-
-interface CacheEntry {
-  readonly result: Verification;
-  readonly from: number;
-  readonly until: number;
-}
-
-/** Results by the hash of the token, so that a memory dump reveals no tokens. Least recently used first. */
-function createCache({
-  cacheSeconds,
-  maxEntries,
-  clock,
-}: Required<Pick<VerifierOptions, 'cacheSeconds' | 'maxEntries' | 'clock'>>) {
-  const entries = new Map<string, CacheEntry>();
-  return {
-    set(key: string, result: Verification): void {
-      const from = clock.now();
-      const lasts = from + cacheSeconds * 1000;
-      const until = result.active ? Math.min(lasts, result.exp * 1000) : lasts;
-      entries.delete(key);
-      if (until <= from) return;
-      entries.set(key, { result, from, until });
-      const oldest = entries.size > maxEntries ? entries.keys().next().value : undefined;
-      if (oldest !== undefined) entries.delete(oldest);
-    },
-    get(key: string): Verification | undefined {
-      const entry = entries.get(key);
-      if (!entry) return undefined;
-      const now = clock.now();
-      // Without `from`, setting the clock back would extend the entry.
-      const isValid = entry.from <= now && now < entry.until;
-      entries.delete(key);
-      if (!isValid) return undefined;
-      entries.set(key, entry);
-      return entry.result;
-    },
-  };
 }
 
 async function hashOf(token: string): Promise<string> {

@@ -148,7 +148,11 @@ export async function announceEnded(
   userId: string,
   ended: readonly EndedSession[],
 ): Promise<void> {
-  for (const session of ended) await announceEnd(ctx, tx, userId, session);
+  const ids = new Set(ended.map(({ id }) => id));
+  for (const session of ended) {
+    // What is within another one that ended needs no announcement of its own.
+    if (!ids.has(session.within_session_id ?? '')) await announceEnd(ctx, tx, userId, session);
+  }
 }
 
 /** Up to `limit` accounts with active sessions and keys that have this access. */

@@ -308,11 +308,12 @@ export const endSession = statement<{
 export const listActive = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select(['id', 'kind'])
+    .select(['id', 'kind', 'within_session_id'])
     .where('user_id', '=', p.user_id)
     .where('id', 'in', textsOf(p.ids, dialect))
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
+    .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
     .orderBy('created_at'),
 );

@@ -21,7 +21,7 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests
 import { type FeedService, feedService, type ReceivedEvent } from '../../../../../tests/support/feed.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { startedRun } from '../../../../../tests/support/runs.ts';
+import { idOf, startedRun } from '../../../../../tests/support/runs.ts';
 import { changeService, declareService } from '../../../../../tests/support/services.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
@@ -322,6 +322,13 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
       const run = sessions.find(({ kind }) => kind === 'run')!;
       return () => t.ask('DELETE', `/sessions/${run.id}`, { token });
     },
+    // What is within an ended session is not announced.
+    async ({ t, tokens, accessToken: token, service }) => {
+      const { access_token } = await t.deviceLogin(tokens);
+      await startedRun(t, access_token, { scope: 'profile' });
+      const id = await idOf(t, access_token, service);
+      return () => t.ask('DELETE', `/sessions/${id}`, { token });
+    },
     // An approval that no device has redeemed was no session yet.
     async ({ t, accessToken: token }) => {
       const { body } = await t.ask('POST', '/device');
@@ -393,7 +400,7 @@ const withoutEvents = new Set([
   'verifyEmailChange 2',
   'putOrganization 1',
   'putMember 3',
-  'revokeSession 3',
+  'revokeSession 4',
   'updateProfile 2',
 ]);
 

@@ -1,0 +1,302 @@
+// The verifier that keeps answers until the feed ends them, against the service in this process.
+
+import { afterEach, describe, expect, test } from 'bun:test';
+import { openApp, type TestApp } from '../../../tests/support/app.ts';
+import { createdKey } from '../../../tests/support/keys.ts';
+import { addMember, createOrganization } from '../../../tests/support/organizations.ts';
+import { startedRun } from '../../../tests/support/runs.ts';
+import { changeService, declareService } from '../../../tests/support/services.ts';
+import { setDisabled } from '../../server/src/identity/account/account.ts';
+import { systemClock } from './clock.ts';
+import { createVerifier, type Verifier, type VerifierOptions } from './verify.ts';
+
+const email = 'ada@example.com';
+const closing: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+interface Rig {
+  readonly t: TestApp;
+  readonly verifier: Verifier;
+  readonly serviceId: string;
+  /** Requests so far, by the last part of their path. */
+  readonly sent: (path: string) => number;
+  /** Delays the answers to requests of this path until `open` is called. */
+  hold(path: string): { open(): void; reached: Promise<void> };
+  /** Requests of this path fail until it is undefined again. */
+  cut: string | undefined;
+  /** Advances both clocks of the verifier. */
+  pass(milliseconds: number): void;
+  active(token: string): Promise<boolean>;
+  /** Resolves when the verifier has handled what happened so far. */
+  caughtUp(): Promise<void>;
+}
+
+async function rig(
+  options: Partial<VerifierOptions> = {},
+  rights: readonly 'feed'[] = ['feed'],
+): Promise<Rig> {
+  const t = await openApp('sqlite');
+  const { id, key } = await declareService(t.ctx, { name: 'Verifier', rights });
+  const counts = new Map<string, number>();
+  const holds = new Map<string, { gate: Promise<void>; reach: () => void }>();
+  let passed = 0;
+  const made: Rig = {
+    t,
+    serviceId: id,
+    cut: undefined,
+    verifier: createVerifier({
+      server: t.ctx.config.baseUrl,
+      serviceKey: key,
+      feed: true,
+      clock: { ...systemClock, now: () => Date.now() + passed },
+      monotonic: () => performance.now() + passed,
+      fetch: async (url, init) => {
+        const path = new URL(url).pathname.split('/').at(-1)!;
+        counts.set(path, (counts.get(path) ?? 0) + 1);
+        if (made.cut === path) throw new Error('cut');
+        const response = await t.fetch(url, init);
+        const held = holds.get(path);
+        if (held) {
+          held.reach();
+          await held.gate;
+        }
+        return response;
+      },
+      ...options,
+    }),
+    sent: (path) => counts.get(path) ?? 0,
+    hold: (path) => {
+      const gate = Promise.withResolvers<void>();
+      const reached = Promise.withResolvers<void>();
+      holds.set(path, { gate: gate.promise, reach: reached.resolve });
+      const open = () => {
+        holds.delete(path);
+        gate.resolve();
+      };
+      return { open, reached: reached.promise };
+    },
+    pass: (milliseconds) => {
+      passed += milliseconds;
+    },
+    active: async (token) => (await made.verifier.verify(token)).active,
+    caughtUp: async () => {
+      const from = made.sent('feed');
+      while (made.sent('feed') < from + 2) await Bun.sleep(5);
+    },
+  };
+  closing.push(
+    () => t.close(),
+    () => t.stopWaiting(),
+    () => made.verifier.close(),
+  );
+  return made;
+}
+
+/** A verifier that follows the feed, and a signed-in user. */
+async function following(options: Partial<VerifierOptions> = {}) {
+  const r = await rig(options);
+  const tokens = await r.t.login(email);
+  expect(await r.active(tokens.access_token)).toBe(true);
+  while (r.verifier.metrics().feed !== 'following') await Bun.sleep(5);
+  expect(await r.active(tokens.access_token)).toBe(true);
+  return { ...r, r, tokens, token: tokens.access_token };
+}
+
+describe('a verifier with a feed', () => {
+  test('keeps an answer without asking again, and drops it as soon as its session ends', async () => {
+    const { r, token, verifier, t } = await following();
+    const asked = r.sent('introspect');
+    for (let n = 0; n < 10; n++) expect(await r.active(token)).toBe(true);
+    expect(r.sent('introspect')).toBe(asked);
+    await t.api.call('logout', { accessToken: token, query: { scope: 'session' } });
+    const endedAt = performance.now();
+    while (await r.active(token)) await Bun.sleep(1);
+    expect(performance.now() - endedAt).toBeLessThan(250);
+    expect(verifier.metrics()).toMatchObject({ feed: 'following', dropped: 1, size: 0 });
+  });
+
+  test('drops only what an event ends: one session, a key, a run with its parent, or everything of a user', async () => {
+    const { r, t, tokens, token, verifier } = await following();
+    const { access_token: device } = await t.deviceLogin(tokens);
+    const { access_token: run } = await startedRun(t, device, { scope: 'profile' });
+    const { id, key } = await createdKey(t, tokens);
+    const { access_token: other } = await t.login('bob@example.com');
+    const all = [token, device, run, key, other];
+    for (const one of all) expect(await r.active(one)).toBe(true);
+    await r.caughtUp();
+    for (const one of all) expect(await r.active(one)).toBe(true);
+    const ask = async () => {
+      const before = r.sent('introspect');
+      const found = await Promise.all(all.map((one) => r.active(one)));
+      return { found, asked: r.sent('introspect') - before };
+    };
+    expect((await ask()).asked).toBe(0);
+
+    await t.api.call('removeKey', { accessToken: token, params: { id } });
+    await r.caughtUp();
+    expect(await ask()).toEqual({ found: [true, true, true, false, true], asked: 1 });
+    await t.api.call('logout', { accessToken: device, query: { scope: 'session' } });
+    await r.caughtUp();
+    expect(await ask()).toEqual({ found: [true, false, false, false, true], asked: 3 });
+    await t.api.call('updateProfile', { accessToken: token, body: { name: 'Another' } });
+    await r.caughtUp();
+    expect((await ask()).asked).toBe(4);
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    const { id: user } = await t.api.call('getProfile', { accessToken: other });
+    await addMember(t.ctx, 'acme', user, 'member');
+    await setDisabled(t.ctx, email, true);
+    await r.caughtUp();
+    expect((await ask()).found).toEqual([false, false, false, false, true]);
+    expect(verifier.metrics().size).toBe(1);
+  });
+
+  test('does not keep an answer if something of its user came while it was under way, nor share it with later callers', async () => {
+    const { r, t, token } = await following();
+    const { access_token: fresh } = await t.login(email);
+    const held = r.hold('introspect');
+    const early = r.active(fresh);
+    await held.reached;
+    await t.api.call('logout', { accessToken: fresh, query: { scope: 'session' } });
+    await r.caughtUp();
+    const late = r.active(fresh);
+    await Bun.sleep(20);
+    held.open();
+    // It was asked before the end, and answered after it.
+    expect(await early).toBe(true);
+    expect(await late).toBe(false);
+    expect(await r.active(fresh)).toBe(false);
+    expect(await r.active(token)).toBe(true);
+  });
+
+  test('does not keep an answer that was asked for before the first answer of the feed', async () => {
+    const r = await rig();
+    const { access_token: token } = await r.t.login(email);
+    const [held, heldFeed] = [r.hold('introspect'), r.hold('feed')];
+    const early = r.active(token);
+    await held.reached;
+    heldFeed.open();
+    while (r.verifier.metrics().feed !== 'following') await Bun.sleep(5);
+    held.open();
+    expect(await early).toBe(true);
+    expect(r.verifier.metrics().kept).toBe(0);
+    await r.active(token);
+    expect(r.verifier.metrics().kept).toBe(1);
+  });
+
+  test('asks for every token while the feed is more than 2 s old, by either clock', async () => {
+    const { r, token } = await following();
+    r.cut = 'feed';
+    const asked = r.sent('introspect');
+    expect(await r.active(token)).toBe(true);
+    expect(r.sent('introspect')).toBe(asked);
+    r.pass(2_001);
+    for (let n = 1; n <= 3; n++) {
+      expect(await r.active(token)).toBe(true);
+      expect(r.sent('introspect')).toBe(asked + n);
+    }
+    r.cut = undefined;
+    while (r.verifier.metrics().feedAgeMilliseconds! > 2_000) await Bun.sleep(10);
+    const before = r.sent('introspect');
+    expect(await r.active(token)).toBe(true);
+    expect(r.sent('introspect')).toBe(before);
+  });
+
+  test('nobody is let in by what was kept while the feed cannot be read', async () => {
+    const { r, t, token } = await following();
+    r.cut = 'feed';
+    await Bun.sleep(1_200);
+    await t.api.call('revoke', { accessToken: token });
+    const endedAt = performance.now();
+    while (await r.active(token)) await Bun.sleep(5);
+    expect(performance.now() - endedAt).toBeLessThan(2_100);
+  });
+
+  test('drops everything when its reader begins anew', async () => {
+    const { r, t, token, verifier } = await following();
+    expect(verifier.metrics().size).toBe(1);
+    // As after 10 minutes without a request.
+    await t.ctx.db.single.run('DELETE FROM feed_readers', []);
+    await r.caughtUp();
+    expect(verifier.metrics()).toMatchObject({ feed: 'following', size: 0, dropped: 1 });
+    expect(await r.active(token)).toBe(true);
+  });
+
+  test('without the right it caches for seconds, and follows the feed once it has the right', async () => {
+    const errors: string[] = [];
+    const slept: number[] = [];
+    const r = await rig(
+      {
+        onFeedError: ({ code }) => void errors.push(code),
+        clock: {
+          ...systemClock,
+          sleep: (ms, signal) => {
+            slept.push(ms);
+            return systemClock.sleep(Math.min(ms, 50), signal);
+          },
+        },
+      },
+      [],
+    );
+    const { access_token: token } = await r.t.login(email);
+    expect(await r.active(token)).toBe(true);
+    while (r.verifier.metrics().feed !== 'refused') await Bun.sleep(5);
+    await r.active(token);
+    const asked = r.sent('introspect');
+    for (let n = 0; n < 5; n++) expect(await r.active(token)).toBe(true);
+    expect(r.sent('introspect')).toBe(asked);
+    expect(errors[0]).toBe('unauthorized_client');
+    expect(slept[0]).toBe(60_000);
+    await changeService(r.t.ctx, r.serviceId, { rights: ['feed'] });
+    while (r.verifier.metrics().feed !== 'following') await Bun.sleep(5);
+    expect(await r.active(token)).toBe(true);
+    expect(r.verifier.metrics().kept).toBe(1);
+  });
+
+  test('never keeps more than maxEntries, and nothing after its token expired', async () => {
+    const { r, t, verifier } = await following({ maxEntries: 3 });
+    const tokens: string[] = [];
+    for (let n = 0; n < 5; n++) tokens.push((await t.login(`p${n}@example.com`)).access_token);
+    for (const token of tokens) expect(await r.active(token)).toBe(true);
+    expect(verifier.metrics().size).toBe(3);
+    r.pass(14_400_000);
+    // Nothing was verified for a minute, so the feed is read again only now.
+    await r.active(tokens[4]!);
+    await r.caughtUp();
+    const asked = r.sent('introspect');
+    await r.active(tokens[4]!);
+    expect(r.sent('introspect')).toBe(asked + 1);
+  });
+
+  test('tokens that services have for themselves are asked for every time', async () => {
+    const { r, t } = await following();
+    const resource = 'https://boards.example';
+    const scopes = [{ name: 'boards:read', sentence: 'See boards' }];
+    await changeService(t.ctx, r.serviceId, { resource, scopes });
+    const { authorization } = await declareService(t.ctx, { name: 'Caller', reach: [resource] });
+    const form = { grant_type: 'client_credentials', resource, scope: 'boards:read' };
+    const { body } = await t.ask('POST', '/token', { form, headers: { Authorization: authorization } });
+    for (let n = 1; n <= 3; n++) {
+      const asked = r.sent('introspect');
+      expect(await r.active(body.access_token)).toBe(true);
+      expect(r.sent('introspect')).toBe(asked + 1);
+    }
+  });
+
+  test('reads nothing before the first token and stops when closed', async () => {
+    const r = await rig();
+    await Bun.sleep(50);
+    expect(r.sent('feed')).toBe(0);
+    const { access_token: token } = await r.t.login(email);
+    await r.active(token);
+    await r.caughtUp();
+    r.verifier.close();
+    await Bun.sleep(50);
+    const read = r.sent('feed');
+    expect(await r.active(token)).toBe(true);
+    await Bun.sleep(1_200);
+    expect(r.sent('feed')).toBe(read);
+    expect(r.verifier.metrics().size).toBe(0);
+  });
+});

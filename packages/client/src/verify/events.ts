@@ -1,0 +1,46 @@
+/** What an event of the feed means for a kept answer. */
+export interface FeedEvent {
+  /** The user that it is about. */
+  readonly user: string;
+  /** The session or key that has ended, and with it what is within it. Undefined if the event says something else. */
+  readonly endedSession: string | undefined;
+  /** Everything that is known about the user may have changed. */
+  readonly isAboutUser: boolean;
+}
+
+const credentialChange = 'https://schemas.openid.net/secevent/caep/event-type/credential-change';
+
+/**
+ * Reads a security event token without verifying its signature: it came from the service itself, over the connection that
+ * authenticates this service. Undefined if it cannot be understood. Unknown types of events count as changes of the user.
+ * @see RFC 8417 section 2.2
+ */
+export function readEvent(token: string): FeedEvent | undefined {
+  const { sub_id, events } = membersOf(payloadOf(token));
+  const subject = membersOf(sub_id);
+  const user = membersOf(subject['format'] === 'complex' ? subject['user'] : subject)['sub'];
+  if (typeof user !== 'string') return undefined;
+  const [[type, detail] = [undefined, undefined], ...others] = Object.entries(membersOf(events));
+  if (type === undefined || others.length > 0) return undefined;
+  const session = membersOf(subject['session'])['id'];
+  if (
+    type === credentialChange &&
+    (typeof session !== 'string' || membersOf(detail)['change_type'] !== 'delete')
+  )
+    return { user, endedSession: undefined, isAboutUser: false };
+  return typeof session === 'string'
+    ? { user, endedSession: session, isAboutUser: false }
+    : { user, endedSession: undefined, isAboutUser: true };
+}
+
+const membersOf = (value: unknown) => Object(value) as Record<string, unknown>;
+
+function payloadOf(token: string): unknown {
+  try {
+    const encoded = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+    const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,192 @@
+import type { FeedAnswer } from '@latchkey/contract/feed';
+import type { Api } from '../api.ts';
+import type { Clock } from '../clock.ts';
+import { LatchkeyError } from '../errors.ts';
+import { operations } from '../operations.ts';
+import { type FeedEvent, readEvent } from './events.ts';
+
+/** With an older feed nothing that was kept is used. */
+const maxFeedAgeMilliseconds = 2_000;
+
+/** The feed is no longer read when nothing was verified for so long, so that an idle process can end. */
+const idleMilliseconds = 60_000;
+
+/** The longest wait that a service can be set to. */
+const maxServerWaitMilliseconds = 20_000;
+const maxEvents = 500;
+const minPauseMilliseconds = 100;
+const maxPauseMilliseconds = 2_000;
+
+/** How long after a refusal the right to read the feed is tried again. */
+const refusedPauseMilliseconds = 60_000;
+
+interface FeedOptions {
+  readonly api: Api;
+  readonly authorization: string;
+  readonly timeoutMilliseconds: number;
+  readonly clock: Clock;
+  readonly monotonic: () => number;
+  readonly onEvent: (event: FeedEvent) => void;
+  /** Events may have been missed. */
+  readonly onGap: () => void;
+  readonly onError: (error: LatchkeyError) => void;
+}
+
+/**
+ * Reads the feed of the service for as long as it is used. `following` after the first answer, so that from then on no
+ * event is missed; `refused` if the service key lacks the right, or the service has no feed.
+ */
+export class Feed {
+  readonly #options: FeedOptions;
+  /** Each process reads for itself. */
+  readonly #reader = crypto.randomUUID();
+  #state: 'starting' | 'following' | 'refused' = 'starting';
+  #acknowledged: string[] = [];
+  #unreadable: string[] = [];
+  /** Every event committed before these moments has been applied, by the monotonic and by the machine's clock. */
+  #completeUntil = { monotonic: Number.NEGATIVE_INFINITY, clock: Number.NEGATIVE_INFINITY };
+  #usedAt = 0;
+  #isReading = false;
+  readonly #closed = new AbortController();
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  get state(): 'starting' | 'following' | 'refused' {
+    return this.#state;
+  }
+
+  /** How old what was kept may be: the time since the last moment of which every event is known. */
+  get ageMilliseconds(): number {
+    const { clock, monotonic } = this.#options;
+    // The monotonic clock may stop while the machine sleeps, and the other one may be set back.
+    return Math.max(monotonic() - this.#completeUntil.monotonic, clock.now() - this.#completeUntil.clock);
+  }
+
+  get isFresh(): boolean {
+    return this.#state === 'following' && this.ageMilliseconds <= maxFeedAgeMilliseconds;
+  }
+
+  /** Reads the feed from now on, if it is not being read already. */
+  use(): void {
+    this.#usedAt = this.#options.monotonic();
+    if (this.#isReading || this.#closed.signal.aborted) return;
+    this.#isReading = true;
+    void this.#read().finally(() => {
+      this.#isReading = false;
+    });
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#interrupt();
+    this.#state = 'starting';
+  }
+
+  async #read(): Promise<void> {
+    const { clock, monotonic, onError } = this.#options;
+    const { signal } = this.#closed;
+    const pause = (ms: number) => clock.sleep(Math.max(ms, 0), signal).catch(() => undefined);
+    for (let failures = 0; !signal.aborted && monotonic() - this.#usedAt < idleMilliseconds; ) {
+      try {
+        const startedAt = monotonic();
+        const events = await this.#readOnce(signal);
+        failures = 0;
+        // A service may be set not to wait.
+        if (events === 0) await pause(minPauseMilliseconds - (monotonic() - startedAt));
+      } catch (error) {
+        if (signal.aborted) return;
+        failures++;
+        const failure = asLatchkeyError(error);
+        onError(failure);
+        await pause(this.#pauseAfter(failure, failures));
+      }
+    }
+  }
+
+  /** Returns how many events came. */
+  async #readOnce(signal: AbortSignal): Promise<number> {
+    const { api, authorization, clock, monotonic, timeoutMilliseconds } = this.#options;
+    const sent = { monotonic: monotonic(), clock: clock.now() };
+    const [ack, unreadable] = [this.#acknowledged, this.#unreadable];
+    const request = {
+      reader: this.#reader,
+      maxEvents,
+      // Until the first answer nothing is kept.
+      returnImmediately: this.#state !== 'following',
+      ack,
+      setErrs: Object.fromEntries(unreadable.map((jti) => [jti, { err: 'invalid_request' }])),
+    };
+    const { body } = await api.send(
+      operations.readFeed.path,
+      {
+        method: 'POST',
+        headers: { Authorization: authorization, 'Content-Type': 'application/json' },
+        body: JSON.stringify(request),
+        signal,
+      },
+      timeoutMilliseconds + maxServerWaitMilliseconds,
+    );
+    const answer = parseAnswer(body);
+    if (answer.begun || this.#state !== 'following') this.#interrupt();
+    [this.#acknowledged, this.#unreadable] = [[], []];
+    for (const [jti, token] of Object.entries(answer.sets)) this.#apply(jti, token);
+    this.#completeUntil = {
+      monotonic: sent.monotonic + answer.after,
+      clock: sent.clock + answer.after,
+    };
+    this.#state = 'following';
+    return Object.keys(answer.sets).length;
+  }
+
+  #apply(jti: string, token: string): void {
+    const event = readEvent(token);
+    if (event) {
+      this.#options.onEvent(event);
+      this.#acknowledged.push(jti);
+      return;
+    }
+    // Whatever it says, it may be about any answer.
+    this.#options.onGap();
+    this.#unreadable.push(jti);
+  }
+
+  #interrupt(): void {
+    this.#completeUntil = { monotonic: Number.NEGATIVE_INFINITY, clock: Number.NEGATIVE_INFINITY };
+    this.#options.onGap();
+  }
+
+  #pauseAfter({ code, retryAfterSeconds = 0 }: LatchkeyError, failures: number): number {
+    if (code === 'gone') {
+      this.#interrupt();
+      this.#state = 'starting';
+      return 0;
+    }
+    if (code === 'unauthorized_client' || code === 'not_found') {
+      this.#interrupt();
+      this.#state = 'refused';
+      return refusedPauseMilliseconds;
+    }
+    const pause = Math.min(minPauseMilliseconds * 2 ** failures, maxPauseMilliseconds);
+    return Math.max(pause, retryAfterSeconds * 1000);
+  }
+}
+
+const asLatchkeyError = (error: unknown): LatchkeyError =>
+  error instanceof LatchkeyError
+    ? error
+    : new LatchkeyError('not_latchkey', 'The answer of the feed cannot be read.', { cause: error });
+
+/** @throws {LatchkeyError} `not_latchkey` */
+function parseAnswer(body: unknown): Pick<FeedAnswer, 'sets' | 'after' | 'begun'> {
+  const { sets, after, begun } = Object(body) as Record<string, unknown>;
+  const isWellFormed =
+    typeof sets === 'object' &&
+    sets !== null &&
+    Object.values(sets).every((set) => typeof set === 'string') &&
+    typeof after === 'number' &&
+    Number.isFinite(after);
+  if (!isWellFormed) throw new LatchkeyError('not_latchkey', 'The answer of the feed is incomplete.');
+  return { sets: sets as Record<string, string>, after, ...(begun === true ? { begun } : {}) };
+}
