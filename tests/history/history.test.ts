@@ -1,0 +1,25 @@
+// What clients of three nodes and five services see while nodes and services are killed, connections break and transactions
+// commit late. The long form: npm run test:history.
+
+import { expect, test } from 'bun:test';
+import { endings } from './history.ts';
+import { runHistory } from './run-history.ts';
+
+const seconds = 4;
+
+test('no token of any depth is accepted after its end, and no event of the feed is lost or out of order, whatever fails', async () => {
+  const seed = Date.now() % 2 ** 32;
+  const { violations, operations, faults, feedEvents, delays } = await runHistory(seconds, seed);
+  expect({ seed, violations }).toEqual({ seed, violations: [] });
+  // The run was not an empty one.
+  expect(endings.some((how) => operations[`end: ${how}`])).toBe(true);
+  expect(operations).toMatchObject({
+    'run of depth 3': expect.any(Number),
+    'service: accepted': expect.any(Number),
+    'service: refused': expect.any(Number),
+    'node: refused': expect.any(Number),
+  });
+  expect(faults).toMatchObject({ 'killed node': expect.any(Number), 'killed service': expect.any(Number) });
+  expect(feedEvents).toBeGreaterThan(0);
+  expect(delays.count).toBeGreaterThan(0);
+}, 90_000);

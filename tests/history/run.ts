@@ -1,0 +1,14 @@
+// npm run test:history [-- SECONDS [SEED]]: the long form of history.test.ts.
+
+import { runHistory } from './run-history.ts';
+
+const seconds = Number(process.argv[2] ?? 60);
+const seed = Number(process.argv[3] ?? Date.now() % 2 ** 32);
+
+const { violations, ...result } = await runHistory(seconds, seed);
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+print(JSON.stringify({ seconds, seed, ...result, violations: violations.length }));
+for (const violation of violations) print(violation);
+process.exit(violations.length > 0 ? 1 : 0);
