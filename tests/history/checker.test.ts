@@ -78,7 +78,8 @@ const reading_ = (...readings: Reading[]): History => ({ ...good, readings });
 
 test('a history without violations has none, and its delays are those of its ends', () => {
   expect(violationsIn(good)).toEqual([]);
-  expect(delaysIn(good)).toEqual({ count: 2, p50: 194, p99: 194, max: 194 });
+  expect(delaysIn(good, { from: 0, until: 9_000 })).toEqual({ count: 2, p50: 194, p99: 194, max: 194 });
+  expect(delaysIn(good, { from: 5_000, until: 9_000 })).toEqual({ count: 1, p50: 0, p99: 0, max: 0 });
 });
 
 const planted: Record<string, readonly [History, string]> = {

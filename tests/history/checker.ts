@@ -132,6 +132,11 @@ export function violationsIn(history: History): string[] {
   ];
 }
 
+export interface Period {
+  readonly from: number;
+  readonly until: number;
+}
+
 export interface Delays {
   /** How many ends there were of which a token had been accepted before. */
   readonly count: number;
@@ -140,13 +145,16 @@ export interface Delays {
   readonly max: number;
 }
 
-/** The milliseconds from the answer of each end to the last acceptance of one of its tokens anywhere, 0 if there was none. */
-export function delaysIn(history: History): Delays {
+/**
+ * The milliseconds from the answer of each end to the last acceptance of one of its tokens anywhere, 0 if all were before it.
+ * Of the ends whose answer came after `from` and before `until`.
+ */
+export function delaysIn(history: History, { from, until }: Period): Delays {
   const lives = livesOf(history);
   const last = new Map<string, number>();
   for (const { token, isAccepted, answeredAt } of history.verifications) {
     const { endedBy } = lives.get(token)!;
-    if (!isAccepted || !endedBy) continue;
+    if (!isAccepted || !endedBy || endedBy.answeredAt < from || endedBy.answeredAt >= until) continue;
     const end = `${endedBy.account} ${endedBy.session} ${endedBy.answeredAt}`;
     last.set(end, Math.max(last.get(end) ?? 0, answeredAt - endedBy.answeredAt));
   }

@@ -3,22 +3,21 @@
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import { writeFeedEvent } from '../../packages/server/src/security-log/feed/feed.ts';
-import { type Random, randomFrom } from '../hostile/random.ts';
+import { randomFrom } from '../hostile/random.ts';
 import { basic } from '../support/services.ts';
 import { type Delays, delaysIn, violationsIn } from './checker.ts';
-import { type Cluster, isRefusal, type ServiceProcess, startCluster } from './cluster.ts';
+import { isRefusal, type ServiceProcess, startCluster } from './cluster.ts';
 import { endSomething } from './ends.ts';
 import type { FeedRow } from './history.ts';
 import { Person, type World } from './people.ts';
-import type { LiveToken, Recorder as RecorderType } from './recorder.ts';
-import { Recorder } from './recorder.ts';
+import { type LiveToken, Recorder } from './recorder.ts';
 
 export interface Result {
   readonly operations: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
   readonly feedEvents: number;
-  /** From the answer of a revocation to the last acceptance, in milliseconds. */
-  readonly delays: Delays;
+  /** From the answer of a revocation to the last acceptance, in milliseconds: under faults, and without. */
+  readonly delays: { readonly disturbed: Delays; readonly calm: Delays };
   readonly violations: readonly string[];
 }
 
@@ -27,8 +26,8 @@ const nodeVerifiers = 3;
 const readers = 3;
 /** Longer than a service may accept what it remembers. */
 const settleMs = 2_800;
-/** Of each: so that every run has some. */
-const faultPauseMs = 1_200;
+const faultPauseMs = 1_000;
+const pauseMs = () => 5;
 
 type Loop = () => Promise<void>;
 
@@ -150,63 +149,91 @@ async function readRows({ cluster, sessionIds, userIds }: World): Promise<FeedRo
   }));
 }
 
-async function live(world: World, seconds: number): Promise<FeedRow[]> {
-  const { cluster, random } = world;
+/** How long a run lasts, besides starting and settling. */
+export interface Duration {
+  /** With kills, cut connections and late commits. */
+  readonly disturbedSeconds: number;
+  /** Without, afterwards. */
+  readonly calmSeconds: number;
+}
+
+interface Lived {
+  readonly feed: readonly FeedRow[];
+  readonly calmFrom: number;
+}
+
+/** Until `isOver`: people who end something, and everything that goes wrong until `isCalm`. */
+async function disturb(
+  world: World,
+  persons: readonly Person[],
+  { isCalm, isOver }: Record<'isCalm' | 'isOver', () => boolean>,
+) {
+  const { cluster, recorder, random } = world;
+  const upTo = (ms: number) => () => random.below(ms);
+  const living = persons.flatMap((person) => [
+    repeat(isOver, upTo(30), () => person.work()),
+    repeat(isOver, upTo(1_000), () => endSomething(person)),
+  ]);
+  await Promise.all([
+    repeat(isCalm, upTo(500), () => commitLate(world)),
+    repeat(isCalm, () => faultPauseMs, killer(world)),
+  ]);
+  recorder.faults['cut connection'] = cluster.mend();
+  return living;
+}
+
+async function live(world: World, { disturbedSeconds, calmSeconds }: Duration): Promise<Lived> {
+  const { cluster, random, recorder } = world;
   const feedReaders = Array.from({ length: readers }, (_, n) => new FeedReader(world, `r${n}`));
   for (const reader of feedReaders) await reader.read({ isReliable: true });
   const persons = Array.from({ length: people }, () => new Person(world));
   await Promise.all(persons.map((person) => person.signIn()));
 
-  let phase: 'faults' | 'settling' | 'over' = 'faults';
-  const isCalm = () => phase !== 'faults';
+  let phase: 'disturbed' | 'calm' | 'settling' | 'over' = 'disturbed';
   const isOver = () => phase === 'over';
-  const upTo = (ms: number) => () => random.below(ms);
-  const disturbing = [
-    ...persons.flatMap((person) => [
-      repeat(isCalm, upTo(40), () => person.work()),
-      repeat(isCalm, upTo(400), () => endSomething(person)),
-    ]),
-    repeat(isCalm, upTo(500), () => commitLate(world)),
-    repeat(isCalm, () => faultPauseMs, killer(world)),
-  ];
   const watching = [
-    ...Array.from({ length: nodeVerifiers }, () =>
-      repeat(
-        isOver,
-        () => 5,
-        () => verifyAtNodes(world),
-      ),
-    ),
-    ...cluster.services.map((service) => repeat(isOver, () => 5, serviceVerifier(world, service))),
+    ...Array.from({ length: nodeVerifiers }, () => repeat(isOver, pauseMs, () => verifyAtNodes(world))),
+    ...cluster.services.map((service) => repeat(isOver, pauseMs, serviceVerifier(world, service))),
     ...feedReaders.map((reader) =>
-      repeat(isOver, upTo(20), async () => void (await reader.read({ maxEvents: 1 + random.below(20) }))),
+      repeat(isOver, pauseMs, async () => void (await reader.read({ maxEvents: 1 + random.below(20) }))),
     ),
   ];
-  await Bun.sleep(seconds * 1000);
+  const disturbing = disturb(world, persons, {
+    isCalm: () => phase !== 'disturbed',
+    isOver: () => phase === 'settling',
+  });
+  await Bun.sleep(disturbedSeconds * 1000);
+  phase = 'calm';
+  const living = await disturbing;
+  if (calmSeconds > 0) await Bun.sleep(settleMs);
+  const calmFrom = recorder.now();
+  await Bun.sleep(calmSeconds * 1000);
   phase = 'settling';
-  await Promise.all(disturbing);
-  world.recorder.faults['cut connection'] = cluster.mend();
+  await Promise.all(living);
   await Bun.sleep(settleMs);
   phase = 'over';
   await Promise.all(watching);
   for (const reader of feedReaders) await reader.drain();
-  return readRows(world);
+  return { feed: await readRows(world), calmFrom };
 }
 
-/** Runs for so many seconds under faults, and some more without. */
-export async function runHistory(seconds: number, seed: number): Promise<Result> {
-  const random: Random = randomFrom(seed);
-  const cluster: Cluster = await startCluster(random);
-  const recorder: RecorderType = new Recorder();
+/** Runs for this duration, and then until services remember nothing that has ended. */
+export async function runHistory(duration: Duration, seed: number): Promise<Result> {
+  const random = randomFrom(seed);
+  const cluster = await startCluster(random);
+  const recorder = new Recorder();
   const world: World = { cluster, recorder, random, sessionIds: new Map(), userIds: new Map() };
   try {
-    const feed = await live(world, seconds);
+    const { feed, calmFrom } = await live(world, duration);
     const history = recorder.history(feed);
     return {
       operations: recorder.operations,
       faults: recorder.faults,
       feedEvents: feed.length,
-      delays: delaysIn(history),
+      delays: {
+        disturbed: delaysIn(history, { from: 0, until: calmFrom }),
+        calm: delaysIn(history, { from: calmFrom, until: recorder.now() }),
+      },
       violations: violationsIn(history),
     };
   } finally {

@@ -5,7 +5,11 @@ import { runHistory } from './run-history.ts';
 const seconds = Number(process.argv[2] ?? 60);
 const seed = Number(process.argv[3] ?? Date.now() % 2 ** 32);
 
-const { violations, ...result } = await runHistory(seconds, seed);
+/** The share without faults, for the delays that are promised for it. */
+const calmSeconds = Math.ceil(seconds / 4);
+const duration = { disturbedSeconds: seconds - calmSeconds, calmSeconds };
+
+const { violations, ...result } = await runHistory(duration, seed);
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
