@@ -37,8 +37,8 @@ export interface Cluster {
   api(index: number): Api;
   /** The same through a connection that breaks. */
   unreliableApi(index: number): Api;
-  /** Kills a node with SIGKILL and starts it again on its port. */
-  restartNode(index: number): Promise<void>;
+  /** Kills a node with SIGKILL and starts it again on its port after some time. */
+  restartNode(index: number, afterMs: number): Promise<void>;
   /** No connection breaks from now on; returns how many requests and responses were lost. */
   mend(): number;
   stop(): Promise<void>;
@@ -67,9 +67,10 @@ export async function startCluster(random: Random): Promise<Cluster> {
     serviceKey,
     api: (index) => createApi({ server: nodes[index % nodeCount]!.url, timeoutMilliseconds }),
     unreliableApi: (index) => createApi({ server: proxies[index % nodeCount]!.url, timeoutMilliseconds }),
-    restartNode: async (index) => {
+    restartNode: async (index, afterMs) => {
       const node = nodes[index % nodeCount]!;
       await node.kill();
+      await Bun.sleep(afterMs);
       const PORT = String(portOf(node));
       nodes[index % nodeCount] = await startService({ databaseUrl, env: { ...env, PORT } });
     },

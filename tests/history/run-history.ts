@@ -26,6 +26,8 @@ const nodeVerifiers = 3;
 const readers = 3;
 /** Longer than a service may accept what it remembers. */
 const settleMs = 2_800;
+/** The longest time that a transaction stays open or a node is gone: longer than the feed may be silent. */
+const longMs = 5_000;
 const faultPauseMs = 1_000;
 const pauseMs = () => 5;
 
@@ -113,7 +115,7 @@ class FeedReader {
 /** A transaction that has written an event and commits late, or not at all. */
 async function commitLate({ cluster, random, recorder }: World): Promise<void> {
   const { ctx } = cluster.operator;
-  const ms = random.oneIn(8) ? 1_000 + random.below(1_500) : random.below(200);
+  const ms = random.oneIn(8) ? random.below(longMs) : random.below(200);
   const fails = random.oneIn(4);
   recorder.count('faults', fails ? 'rollback' : 'late commit');
   await ctx.db.transaction(async (tx) => {
@@ -129,7 +131,7 @@ function killer({ cluster, random, recorder }: World): Loop {
   return async () => {
     if (kills++ % 2 === 0) {
       recorder.count('faults', 'killed node');
-      return cluster.restartNode(random.below(3));
+      return cluster.restartNode(random.below(3), random.oneIn(2) ? 0 : random.below(longMs));
     }
     recorder.count('faults', 'killed service');
     return random.pick(cluster.services).restart();

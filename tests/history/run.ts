@@ -2,6 +2,7 @@
 
 import { runHistory } from './run-history.ts';
 
+const maxPrinted = 50;
 const seconds = Number(process.argv[2] ?? 60);
 const seed = Number(process.argv[3] ?? Date.now() % 2 ** 32);
 
@@ -14,5 +15,5 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 print(JSON.stringify({ seconds, seed, ...result, violations: violations.length }));
-for (const violation of violations) print(violation);
+for (const violation of violations.slice(0, maxPrinted)) print(violation);
 process.exit(violations.length > 0 ? 1 : 0);
