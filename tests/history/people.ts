@@ -9,8 +9,7 @@ import type { Random } from '../hostile/random.ts';
 import { linkTokenIn, type MailboxMail } from '../support/http.ts';
 import { accessTokenType } from '../support/runs.ts';
 import { basic } from '../support/services.ts';
-import type { Cluster } from './cluster.ts';
-import { isRefusal } from './cluster.ts';
+import { type Cluster, isRefusal } from './cluster.ts';
 import type { StartedSession } from './history.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -47,7 +46,7 @@ const deviceDeadlineMs = 5_000;
 
 let accounts = 0;
 
-/** One account after the other: a deleted one is followed by a new one. */
+/** The owner of one account after the other: a deleted one is followed by a new one. */
 export class Person {
   readonly world: World;
   account = 0;
@@ -113,7 +112,7 @@ export class Person {
     throw new Error(`no mail to ${this.email}`);
   }
 
-  /** Signs a device in, starts a run or refreshes: whatever comes to mind. */
+  /** Signs a device in, starts a run or refreshes a session, at random. */
   async work(): Promise<void> {
     const { random } = this.world;
     const { browser, held } = this;
@@ -128,6 +127,12 @@ export class Person {
     }
     // The last ones, so that trees become deep.
     await this.#startRun(random.oneIn(2) ? parents.at(-1)! : random.pick(parents));
+  }
+
+  /** Signs a device in and starts runs within each other, as deep as they can be. */
+  async growTree(): Promise<void> {
+    if (this.browser) await this.#signInDevice(this.browser);
+    for (let depth = 1; depth <= maxDepth; depth++) await this.#startRun(this.held.at(-1)!);
   }
 
   async #signInDevice({ token: accessToken }: Held): Promise<void> {

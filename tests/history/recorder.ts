@@ -100,8 +100,8 @@ export class Recorder {
     this.#readings.push(reading);
   }
 
-  /** Tokens that ended lately. */
-  get ended(): readonly LiveToken[] {
+  /** Tokens that ended lately. Forgets those that ended before, and the oldest of the others. */
+  ended(): readonly LiveToken[] {
     const since = this.now() - watchedAfterEndMs;
     this.#watched = this.#watched.filter(({ endedAt }) => (endedAt ?? since) >= since);
     const others = this.#watched.filter(({ endedAt }) => endedAt === undefined);
