@@ -48,6 +48,7 @@ renamePasskey                    token   in      in      in      scope   scope  
 removePasskey                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
 requestMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 verifyMagicLink                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+previewMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 refresh                          in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 refresh form                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 revoke                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
@@ -81,6 +82,7 @@ getUser                          client  client  client  client  client  client 
 lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
 introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
+readFeed                         client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 `;
 
 const columns = [
@@ -139,6 +141,7 @@ const tries: Readonly<Record<string, Try>> = {
   removePasskey: noSuch,
   requestMagicLink: { json: { email: 'grace@example.com' } },
   verifyMagicLink: { json: { token: 'lk_ml_unknown' }, ...noGrant },
+  previewMagicLink: { json: { token: 'lk_ml_unknown' }, ...noGrant },
   refresh: { json: { refresh_token: 'lk_rt_unknown' }, ...noGrant },
   'refresh form': { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_unknown' }, ...noGrant },
   revoke: { ends: true },
@@ -165,6 +168,7 @@ const tries: Readonly<Record<string, Try>> = {
   lookupUser: { json: { email: 'unknown@example.com' }, ...noSuch },
   introspect: { json: { token: 'unknown' } },
   'introspect form': { form: { token: 'unknown' } },
+  readFeed: { json: { returnImmediately: true } },
 };
 
 const endpointOf = (row: string): Endpoint => endpoints[row.split(' ')[0] as keyof typeof endpoints];

@@ -25,12 +25,14 @@ const setError = z.object({
   description: text(fieldLimits.setErrorDescription).optional(),
 });
 
+const maxEventsError = `must be a whole number from 0 to ${fieldLimits.feedEvents}`;
+
 /** @see RFC 8936 section 2.4 */
 export const feedRequest = z.object({
   maxEvents: z
-    .int('must be a whole number')
-    .min(0)
-    .max(fieldLimits.feedEvents)
+    .int(maxEventsError)
+    .min(0, maxEventsError)
+    .max(fieldLimits.feedEvents, maxEventsError)
     .default(fieldLimits.defaultFeedEvents)
     .meta({ description: `Maximum number of events, 0-${fieldLimits.feedEvents}. 0 only acknowledges.` }),
   returnImmediately: z.boolean().default(false).meta({ description: 'Do not wait if there are no events.' }),

@@ -44,10 +44,15 @@ export const emptyObject = z.object({});
 const parseNumber = (value: unknown): number =>
   typeof value === 'string' && /^(0|[1-9]\d{0,2})$/.test(value) ? Number(value) : Number.NaN;
 
+const pageSizeError = `must be a whole number from 1 to ${fieldLimits.pageSize}`;
+
 /** Query parameters of a paginated list. */
 export const pagination = z.object({
   limit: z
-    .preprocess(parseNumber, z.int('must be a whole number').min(1).max(fieldLimits.pageSize))
+    .preprocess(
+      parseNumber,
+      z.int(pageSizeError).min(1, pageSizeError).max(fieldLimits.pageSize, pageSizeError),
+    )
     .default(fieldLimits.defaultPageSize)
     .meta({ description: `Maximum number of entries, 1-${fieldLimits.pageSize}.` }),
   cursor: text(fieldLimits.cursor).optional().meta({ description: 'The next_cursor of the previous page.' }),

@@ -4,17 +4,20 @@ import { fieldLimits } from './field-limits.ts';
 /** The scope of a token that may do everything its user may. */
 export const everything = '*';
 
-/** The service's own scopes, with the sentence that the user approves. An empty sentence means that it allows nothing. */
+/** The service's own scopes, with the sentence that the user approves. */
 export const ownScopes = {
   profile: 'See your name, picture, language and time zone',
   email: 'See your email address',
   organizations: 'See which organizations you belong to, and your role in each',
   /** Sent by every OpenID client. */
-  openid: '',
+  openid: 'Sign you in',
   /** Sent by clients that want a refresh token, which they get anyway. */
-  offline_access: '',
+  offline_access: 'Stay signed in',
 } as const;
 export type OwnScope = keyof typeof ownScopes;
+
+/** Scopes that standard clients send and that allow nothing beyond the sign-in itself. */
+export const emptyScopes: readonly string[] = ['openid', 'offline_access'] satisfies OwnScope[];
 
 /** A scope name. @see RFC 6749 section 3.3 */
 export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;

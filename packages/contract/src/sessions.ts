@@ -31,7 +31,10 @@ export const session = z
       description:
         'For a run, the ids of the sessions and the key that it is within, nearest first. It ends with each of them.',
     }),
-    authorization_details: authorizationDetails.optional(),
+    authorization_details: authorizationDetails
+      .nullable()
+      .optional()
+      .meta({ description: 'For a run, what it allows in detail, if it is limited that way.' }),
   })
   .meta({ id: 'Session', description: "One of the user's sessions." });
 export type Session = z.infer<typeof session>;

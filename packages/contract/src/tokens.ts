@@ -93,6 +93,7 @@ export const grantForm = z.object({
   requested_token_type: text(200)
     .optional()
     .meta({ enum: [accessTokenType] }),
+  client_secret: notSupported,
   actor_token: notSupported,
   actor_token_type: notSupported,
   audience: notSupported,

@@ -14,7 +14,7 @@ const asked = (query: string) => requestedKey(new URLSearchParams(query), limits
 const known: ScopeList = {
   scopes: [
     { name: 'profile', description: 'See your name', service: null },
-    { name: 'openid', description: '', service: null },
+    { name: 'openid', description: 'Sign you in', service: null },
     { name: 'tickets:read', description: 'Read your tickets', service: 'Tickets' },
   ],
   resources: [],

@@ -1,5 +1,5 @@
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
-import type { everything as contractEverything } from '@latchkey/contract/scopes';
+import { type everything as contractEverything, emptyScopes } from '@latchkey/contract/scopes';
 
 /** The scope that allows everything. Only its type is imported, which keeps the contract's schemas off the page. */
 export const everything: typeof contractEverything = '*';
@@ -73,6 +73,6 @@ export const sentencesOf = (scope: string, known: ScopeList): string[] =>
     : scope.split(' ').flatMap((name) => {
         const found = known.scopes.find((one) => one.name === name);
         if (!found) return name;
-        if (found.description === '') return [];
+        if (emptyScopes.includes(name)) return [];
         return found.service === null ? found.description : `${found.description} (${found.service})`;
       });

@@ -1,5 +1,6 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey, ScopeList } from '@latchkey/contract/keys';
+import { emptyScopes } from '@latchkey/contract/scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -148,7 +149,7 @@ function Option({ scope, isDisabled = false, takesFocus = false, children }: Opt
 /** The scopes to tick. Those that allow nothing are left out, unknown ones that were asked for are not. */
 function ScopeOptions({ known }: { known: ScopeList }) {
   const hasEverything = scopes.value.includes(everything);
-  const offered = known.scopes.filter(({ description }) => description !== '');
+  const offered = known.scopes.filter(({ name }) => !emptyScopes.includes(name));
   const unknown = unknownScopes(initial.value?.scopes ?? [], known);
   return (
     <fieldset {...(errorField.value === 'scope' ? { 'aria-describedby': 'new-key-error' } : {})}>

@@ -1,4 +1,5 @@
 import type { PendingDevice } from '@latchkey/contract/device';
+import { emptyScopes } from '@latchkey/contract/scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { Icon } from '../ui/icon.tsx';
 import { scopeIcon } from '../ui/icons.ts';
@@ -11,7 +12,7 @@ type Access = Pick<PendingDevice, 'scopes' | 'resource' | 'resource_service'>;
 export function RequestedAccess({ access }: { access: Access }) {
   // Missing from the response of a node that runs an earlier release, which allows everything.
   const scopes = access.scopes ?? [{ name: '*', description: everythingText, service: null }];
-  const allowed = scopes.filter(({ description }) => description !== '');
+  const allowed = scopes.filter(({ name }) => !emptyScopes.includes(name));
   return (
     <section>
       <h2 id="access-heading" class="small-heading">
@@ -23,7 +24,7 @@ export function RequestedAccess({ access }: { access: Access }) {
           <li key={name}>
             <Icon path={scopeIcon} />
             <span>
-              <bdi>{escapeInvisible(description)}</bdi>
+              <bdi>{escapeInvisible(description || `${name} (no longer offered)`)}</bdi>
               {service === null ? null : (
                 <span class="hint">
                   {' '}

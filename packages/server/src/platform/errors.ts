@@ -163,8 +163,11 @@ export const temporarilyUnavailable = (
  * The token is valid but too narrow for this endpoint.
  * @see RFC 6750 section 3.1
  */
-export const insufficientScope = (needed: string): AuthError => {
-  const description = 'The access token does not allow this.';
+export const insufficientScope = (needed: string, boundTo: string | null = null): AuthError => {
+  const description =
+    boundTo === null
+      ? `This needs an access token with the scope ${needed}.`
+      : 'The access token is bound to another service.';
   return new AuthError('insufficient_scope', description, {
     headers: {
       'WWW-Authenticate': `${bearerChallenge}, error="insufficient_scope", error_description="${description}", scope="${needed}"`,

@@ -36,13 +36,9 @@ export async function listSessions(
     current: row.id === sessionId,
     scope: row.scope ?? everything,
     resource: row.resource,
-    ...(row.path === null ? {} : { within: withinOf(row.path) }),
-    ...detailsOf(row.authorization_details),
+    ...(row.path === null
+      ? {}
+      : { within: withinOf(row.path), authorization_details: parseDetails(row.authorization_details) }),
   }));
   return { sessions, next_cursor };
-}
-
-function detailsOf(stored: string | null): Pick<Session, 'authorization_details'> {
-  const details = parseDetails(stored);
-  return details === null ? {} : { authorization_details: details };
 }

@@ -98,7 +98,11 @@ export async function putOrganization(
       const [existing] = await store.lockOrganizationBySlug(tx, { slug });
       if (existing) {
         requireShared(existing);
-        if (!permitted.rename) throw new AuthError('precondition_failed', `The slug ${slug} is taken.`);
+        if (!permitted.rename)
+          throw new AuthError(
+            'precondition_failed',
+            `There is an organization ${slug}, and the request does not allow renaming it.`,
+          );
         if (existing.name !== name) await store.renameOrganization(tx, { id: existing.id, name });
         return { organization: recordOf({ ...existing, name }), isNew: false };
       }

@@ -90,9 +90,9 @@ export function createApi<Credential>(ctx: Context, routes: Routes, access: Acce
       const caller = credential && (await identifyCaller(access, credential, dialect, request));
       const query = checkQuery(ctx, dialect, request);
       const body = checkBody(dialect, request, received, dialects);
-      requireNames(endpoint, params);
       if (caller && dialect.endpoint.endsOwnSession && !endsOwnSession(caller, params, query, body))
         requireScope(caller, dialect.endpoint);
+      requireNames(endpoint, params);
       const client = dialect.endpoint.method === 'get' ? undefined : readClientInfo(ctx.config, exchange);
       const headers = readCallHeaders(ctx.config, dialect.endpoint, request);
       const { arrivedAt } = exchange;
@@ -194,7 +194,7 @@ const isStaleCookie = ({ access }: Endpoint, headers: Headers, error: unknown): 
  */
 function requireScope({ scope, resource }: Caller, endpoint: Endpoint): void {
   const needed = endpoint.scopes ?? [everything];
-  if (resource !== null || !includesAny(scope, needed)) throw insufficientScope(needed[0]!);
+  if (resource !== null || !includesAny(scope, needed)) throw insufficientScope(needed[0]!, resource);
 }
 
 /** Whether the call ends the caller's own session and nothing else, which no token is too narrow for. */

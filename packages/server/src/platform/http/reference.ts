@@ -194,9 +194,10 @@ function fieldsOf(schema: Schema, resolve: Resolve, prefix = ''): Field[] {
     .filter(([, member]) => !member.not)
     .flatMap(([name, member]) => {
       const own = resolve(member);
-      const path = `${prefix}${name}${own.items ? '[]' : ''}`;
+      const items = own.items ?? own.anyOf?.map(resolve).find((one) => one.items)?.items;
+      const path = `${prefix}${name}${items ? '[]' : ''}`;
       const values = own.properties ? undefined : own.additionalProperties;
-      const inner = objectIn(resolve(own.items ?? values ?? own), resolve);
+      const inner = objectIn(resolve(items ?? values ?? own), resolve);
       const field = { name: path, required: schema.required?.includes(name) ?? false, schema: own };
       return [field, ...fieldsOf(inner, resolve, values ? `${path}.*.` : `${path}.`)];
     });

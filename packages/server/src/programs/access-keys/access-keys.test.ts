@@ -121,7 +121,7 @@ onBothDatabases('keys', (open, dialect) => {
     test('details are kept as they were sent', async () => {
       const owner = await app.login(someone());
       const raw =
-        '[{"type":"deploy","locations":["https://a.example"],"deep":{"a":[1,null,{"__proto__":"\\u0000\\ud800"}]}},{"type":""}]';
+        '[{"type":"deploy","locations":["https://a.example"],"deep":{"a":[1,null,{"__proto__":"\\u0000\\ud800"}]}},{"type":"read"}]';
       const answer = await app.ask('POST', '/keys', {
         token: owner.access_token,
         headers: { 'Content-Type': 'application/json' },

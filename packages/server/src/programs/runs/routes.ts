@@ -33,7 +33,12 @@ export const tokenExchangeGrant: Grant<IssuedToken> = {
 };
 
 /** @throws {AuthError} `invalid_client`, `unauthorized_client` */
-async function readService(ctx: Context, { authorization }: GrantCall): Promise<CallingService | undefined> {
+async function readService(
+  ctx: Context,
+  { authorization, body }: GrantCall,
+): Promise<CallingService | undefined> {
+  // Without this, a service that sends its secret in the body would get a run that it does not act in.
+  if (body.client_secret !== undefined) return identifyService(ctx, null);
   if (authorization === null || !/^basic\b/i.test(authorization)) return undefined;
   const service = await identifyService(ctx, authorization);
   requireDelegation(service);

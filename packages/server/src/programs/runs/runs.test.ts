@@ -298,6 +298,11 @@ onBothDatabases('token exchange', (open) => {
       });
     });
 
+    test('a service that sends its secret in the form is refused, since it would not act in the run', async () => {
+      const wants = { scope, client_secret: 'lk_sk_x' };
+      expect(await refusal(login.access_token, wants)).toBe('401 invalid_client');
+    });
+
     test('must be an array of objects with a string type, of at most 4 KiB', async () => {
       const of = (bytes: number) => [{ type: 'x'.repeat(bytes - JSON.stringify([{ type: '' }]).length) }];
       for (const authorization_details of [
@@ -309,6 +314,9 @@ onBothDatabases('token exchange', (open) => {
         '[[]]',
         '[{}]',
         '[{"type":1}]',
+        '[{"type":""}]',
+        '[{"type":"a","max":1e400}]',
+        '[{"type":"a","deep":[{"id":12345678901234567890}]}]',
         '[{"type":"a","type":"b"}]',
         of(4097),
         of(5 * 1024),

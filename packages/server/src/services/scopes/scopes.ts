@@ -23,7 +23,10 @@ const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name)
 async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const names = parseScope(requested);
   if (!names) {
-    throw new AuthError('invalid_scope', `scope: must be 1-${fieldLimits.scopes} scopes separated by spaces`);
+    throw new AuthError(
+      'invalid_scope',
+      `scope: must be 1-${fieldLimits.scopes} scopes separated by single spaces, each a letter followed by up to 63 of a-z, 0-9 and _.:-`,
+    );
   }
   const foreign = names.filter((name) => name !== everything && !isOwn(name));
   const declared = foreign.length > 0 ? await findScopes(ctx.db.read, foreign) : [];
@@ -145,6 +148,16 @@ export async function listScopes(on: Executor): Promise<ScopeList> {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const isDetail = (detail: unknown): boolean =>
+  isObject(detail) && typeof detail['type'] === 'string' && detail['type'] !== '';
+
+/** Whether every number came through parsing unchanged: an amount or limit must not become another one, or null. */
+function isExact(value: unknown): boolean {
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
+}
+
 /**
  * What a token allows in detail: a JSON array of objects, each with a string `type`, of at most 4 KiB. The types belong to
  * the services that read them, so none is unknown.
@@ -154,11 +167,12 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function checkAuthorizationDetails(requested: unknown): AuthorizationDetails {
   const isWellFormed =
     Array.isArray(requested) &&
-    requested.every((detail) => isObject(detail) && typeof detail['type'] === 'string') &&
+    requested.every(isDetail) &&
+    isExact(requested) &&
     Buffer.byteLength(JSON.stringify(requested)) <= fieldLimits.authorizationDetailsBytes;
   if (isWellFormed) return requested;
   throw new AuthError(
     'invalid_authorization_details',
-    `authorization_details: must be a JSON array of objects with a string type, of at most ${fieldLimits.authorizationDetailsBytes} bytes`,
+    `authorization_details: must be a JSON array of objects with a string type, of at most ${fieldLimits.authorizationDetailsBytes} bytes, without numbers that lose digits`,
   );
 }

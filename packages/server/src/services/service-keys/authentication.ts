@@ -53,7 +53,10 @@ const storedHash = (hash: string | null | undefined): Buffer =>
 /** @throws {AuthError} `unauthorized_client` unless the service has one of these rights */
 export function requireRight(service: CallingService, rights: readonly ServiceRight[]): void {
   if (rights.some((right) => service.rights.includes(right))) return;
-  throw new AuthError('unauthorized_client', `This service does not have the right ${rights.join(' or ')}.`);
+  throw new AuthError(
+    'unauthorized_client',
+    `This service does not have the right "${rights.join('" or "')}".`,
+  );
 }
 
 /** Not awaited: losing one update of `last_used_at` does no harm. */

@@ -90,6 +90,7 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
       [by, { scope: 'tickets:read files:read' }, '400 invalid_scope'],
       [by, { scope: 'tickets:delete' }, '400 invalid_scope'],
       [by, { expires_in: '3601' }, '400 invalid_request'],
+      [by, { authorization_details: '[{"type":"a"}]' }, '400 invalid_request'],
     ];
     for (const [key, parameters, refusal] of refusals)
       expect([parameters, outcome(await ask(key, parameters))]).toEqual([parameters, refusal]);

@@ -75,14 +75,15 @@ export async function requireRoom(ctx: Context, tx: Executor, { parent, path }: 
   const root_session_id = rootOf(path);
   const [counted] = await store.countRuns(tx, { within_session_id: parent.id, root_session_id, now });
   if (counted?.within != null && counted.within >= fieldLimits.runsWithin)
-    throw tooManyRuns(fieldLimits.runsWithin);
+    throw tooManyRuns(fieldLimits.runsWithin, 'directly within this token');
   if (counted?.below == null || counted.below < fieldLimits.runsBelow) return;
   const [exact] = await store.countActiveRunsBelow(tx, { root_session_id, now });
-  if (exact && exact.below >= fieldLimits.runsBelow) throw tooManyRuns(fieldLimits.runsBelow);
+  if (exact && exact.below >= fieldLimits.runsBelow)
+    throw tooManyRuns(fieldLimits.runsBelow, 'below this login or key');
 }
 
-const tooManyRuns = (max: number) =>
-  new AuthError('conflict', `There are already ${max} active runs. End some of them first.`);
+const tooManyRuns = (max: number, where: string) =>
+  new AuthError('conflict', `There are already ${max} active runs ${where}. End some of them first.`);
 
 const rootOf = (path: readonly string[]): string => path.at(-1)!;
 

@@ -266,7 +266,7 @@ function answerPoll(ctx: Context, result: PollResult): RedeemedCode {
         members: { interval: result.intervalSeconds },
       });
     case 'denied':
-      throw new AuthError('access_denied', 'The user denied the request.');
+      throw new AuthError('access_denied', 'The request was denied.');
     case 'expired':
       throw new AuthError('expired_token', 'The device code has expired. Request a new one.');
     case 'spent':

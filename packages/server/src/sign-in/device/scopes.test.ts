@@ -117,7 +117,7 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
       scopes: [
         { name: 'tickets:write', description: 'Change your tickets', service: 'Tickets' },
         { name: 'email', description: 'See your email address', service: null },
-        { name: 'openid', description: '', service: null },
+        { name: 'openid', description: 'Sign you in', service: null },
       ],
       resource: builds,
     });

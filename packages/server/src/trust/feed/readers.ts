@@ -66,10 +66,11 @@ export async function openReader(
           { id, position: found?.feed_from ?? extent.position, settledAt: found?.feed_since ?? now },
           extent,
         )
-      : beginNamed(ctx, service, { id, name }, extent);
+      : beginNamed(ctx, service, { id, name, from }, extent);
   }
-  if (name !== undefined && last_request_at < now - readerTtlMs)
-    return beginNamed(ctx, service, { id, name }, extent);
+  // Events while the service did not have the right were for no reader, so it must drop what it remembers.
+  const isForgotten = last_request_at < now - readerTtlMs || position < from;
+  if (name !== undefined && isForgotten) return beginNamed(ctx, service, { id, name, from }, extent);
   const reader = {
     id,
     position: Math.max(position, from),
@@ -115,14 +116,14 @@ async function beginOwn(
 async function beginNamed(
   ctx: Context,
   service: CallingService,
-  { id, name }: { readonly id: string; readonly name: string },
+  { id, name, from }: { readonly id: string; readonly name: string; readonly from: number },
   extent: FeedExtent,
 ): Promise<Reader> {
   const now = ctx.clock();
   const before = now - readerTtlMs;
   const begun = await ctx.db.transaction(async (tx) => {
     await store.lockService(tx, { id: service.id });
-    await store.forgetReader(tx, { id, before });
+    await store.forgetReader(tx, { id, before, from });
     const [inserted] = await store.insertReader(tx, {
       id,
       service_id: service.id,

@@ -21,9 +21,12 @@ export const lockService = statement<{ id: string }>()((db, p, dialect) =>
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
-/** Deletes a reader that made no request since a moment, with its acknowledgements. */
-export const forgetReader = statement<{ id: string; before: number }>()((db, p) =>
-  db.deleteFrom('feed_readers').where('id', '=', p.id).where('last_request_at', '<', p.before),
+/** Deletes a reader that made no request since a moment, or is before a position, with its acknowledgements. */
+export const forgetReader = statement<{ id: string; before: number; from: number }>()((db, p) =>
+  db
+    .deleteFrom('feed_readers')
+    .where('id', '=', p.id)
+    .where((e) => e.or([e('last_request_at', '<', p.before), e('position', '<', p.from)])),
 );
 
 /** How many named readers of a service have made a request since a moment. */
