@@ -6,7 +6,7 @@ import { newPage } from '../support/browser.ts';
 import { apiAt, request } from '../support/http.ts';
 import { declareTickets } from '../support/keys.ts';
 import { headed, signedIn, startDevice } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
 
 const tickets = 'https://tickets.example/api';
 let service: TestService;
@@ -57,6 +57,22 @@ test('each scope is shown by its sentence and its service, and the resource by i
 test('a device that asks only for scopes without a meaning gets nothing, and the page says so', async () => {
   const { page } = await review('nothing-review@example.com', { scope: 'openid offline_access' });
   expect(await asked(page).allInnerTexts()).toEqual(['Nothing in your account']);
+  await page.context().close();
+});
+
+test('a scope that its service withdraws before the approval is shown as no longer offered', async () => {
+  const { stdout } = await runOperator(
+    service.env,
+    ...['services', 'create', 'Boards', '--scope', 'boards:read=See your boards'],
+  );
+  const [id = ''] = /svc_[\w-]+/.exec(stdout) ?? [];
+  const page = await newPage();
+  await signedIn(page, service.url, 'withdrawn-review@example.com');
+  const { verification_uri_complete } = await startDevice(service.url, { scope: 'boards:read' });
+  expect((await runOperator(service.env, 'services', 'set', id, '--no-scope')).code).toBe(0);
+  await page.goto(verification_uri_complete);
+  await headed(page, 'Let this device sign in as you?');
+  expect(await asked(page).allInnerTexts()).toEqual(['boards:read (no longer offered)']);
   await page.context().close();
 });
 
