@@ -16,9 +16,6 @@ export const ownScopes = {
 } as const;
 export type OwnScope = keyof typeof ownScopes;
 
-/** Scopes that standard clients send and that allow nothing beyond the sign-in itself. */
-export const emptyScopes: readonly string[] = ['openid', 'offline_access'] satisfies OwnScope[];
-
 /** A scope name. @see RFC 6749 section 3.3 */
 export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 

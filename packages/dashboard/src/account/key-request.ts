@@ -1,5 +1,6 @@
+import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
-import { type everything as contractEverything, emptyScopes } from '@latchkey/contract/scopes';
+import type { everything as contractEverything } from '@latchkey/contract/scopes';
 
 /** The scope that allows everything. Only its type is imported, which keeps the contract's schemas off the page. */
 export const everything: typeof contractEverything = '*';

@@ -1,6 +1,6 @@
+import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey, ScopeList } from '@latchkey/contract/keys';
-import { emptyScopes } from '@latchkey/contract/scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

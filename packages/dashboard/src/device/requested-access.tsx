@@ -1,5 +1,5 @@
 import type { PendingDevice } from '@latchkey/contract/device';
-import { emptyScopes } from '@latchkey/contract/scopes';
+import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { Icon } from '../ui/icon.tsx';
 import { scopeIcon } from '../ui/icons.ts';
