@@ -137,7 +137,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           );
         }
         expect(await refused('organizations', 'create', '--slug', 'team', '--name', 'x')).toContain(
-          'is taken',
+          'There already is an organization team',
         );
         expect(await refused('organizations', 'create', '--slug', 'a--b', '--name', 'x')).toContain(
           'slug: must be',

@@ -101,7 +101,7 @@ export async function putOrganization(
         if (!permitted.rename)
           throw new AuthError(
             'precondition_failed',
-            `There is an organization ${slug}, and the request does not allow renaming it.`,
+            `There already is an organization ${slug}, and this request does not rename it.`,
           );
         if (existing.name !== name) await store.renameOrganization(tx, { id: existing.id, name });
         return { organization: recordOf({ ...existing, name }), isNew: false };
