@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { endings } from './history.ts';
 import { runHistory } from './run-history.ts';
 
-const duration = { disturbedSeconds: 3, calmSeconds: 0 };
+const duration = { disturbedSeconds: 5, calmSeconds: 0 };
 
 test('no token of any depth is accepted after its end, and no event of the feed is lost or out of order, whatever fails', async () => {
   const seed = Date.now() % 2 ** 32;
