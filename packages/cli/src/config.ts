@@ -36,7 +36,7 @@ export interface Config {
 
 const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'];
 
-/** Bun follows proxy settings. Node does only if it is told to, from the versions on that have this flag. */
+/** Bun follows proxy settings. Node follows them only with this flag, in versions that support it. */
 const followsProxies = (setting: string | undefined): boolean =>
   process.versions.bun !== undefined ||
   (setting === '1' && process.allowedNodeEnvironmentFlags.has('--use-env-proxy'));

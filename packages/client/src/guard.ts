@@ -16,7 +16,7 @@ export interface GuardOptions extends Requirements {
 }
 
 /**
- * Decides who may proceed. Whatever the guard, a route and a call require adds up: none of them takes away what another
+ * Decides whether a request may proceed. Requirements of the guard, the route and the call add up: none removes what another
  * one requires.
  */
 export interface Guard {

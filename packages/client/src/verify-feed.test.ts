@@ -203,7 +203,7 @@ describe('a verifier with a feed', () => {
     expect(r.sent('introspect')).toBe(before);
   });
 
-  test('nobody is let in by what was kept while the feed cannot be read', async () => {
+  test('a kept answer lets no request in while the feed cannot be read', async () => {
     const { r, t, token } = await following();
     r.cut = 'feed';
     await Bun.sleep(1_200);

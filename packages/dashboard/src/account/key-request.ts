@@ -49,7 +49,7 @@ export function requestedKey(query: URLSearchParams, limits: Limits): KeyRequest
   };
 }
 
-/** The requested scopes that nobody declares. They stay visible until the person removes them. */
+/** The requested scopes that no service declares. They stay visible until the person removes them. */
 export const unknownScopes = (requested: readonly string[], known: ScopeList): string[] =>
   requested.filter((name) => name !== everything && !known.scopes.some((scope) => scope.name === name));
 

@@ -1,4 +1,4 @@
-/** A mail provider whose web page shows the inbox of whoever is signed in there. */
+/** A mail provider whose web page shows the inbox of the person who is signed in. */
 interface Webmail {
   readonly name: string;
   readonly url: string;
