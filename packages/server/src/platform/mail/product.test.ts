@@ -193,6 +193,7 @@ onBothDatabases('the product in mails', (open) => {
     const app = await open({
       settings: { LATCHKEY_PRODUCT_NAME: 'Acme & Co', LATCHKEY_LOGO: logo, LATCHKEY_SMTP_URL: smtp.url },
     });
+    cleanups.push(() => app.close());
     const worker = startMailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
     cleanups.push(() => worker.stop());
     await app.ask('POST', '/magic_link', { json: { email: ada } });
@@ -213,6 +214,5 @@ onBothDatabases('the product in mails', (open) => {
     expect(raw.replace(/=\n/g, '')).toContain('src=3D"cid:logo@product"');
     expect(raw).toContain('\nContent-Disposition: inline; filename=logo.png\n');
     expect(raw.replaceAll('\n', '')).toContain(Buffer.from(bytes).toString('base64'));
-    await app.close();
   });
 });

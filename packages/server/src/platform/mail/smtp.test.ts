@@ -30,6 +30,12 @@ async function smtpServer(options?: { offersTls: boolean }): Promise<TestSmtp> {
   return smtp;
 }
 
+/** Closes the service after its workers have stopped: a query on a closed database may never end. */
+function kept(t: TestApp): TestApp {
+  cleanups.push(() => t.close());
+  return t;
+}
+
 /** Starts a worker as the service does. Tests wake it instead of waiting for it to poll. */
 function work(t: TestApp, url: string): MailWorker {
   const worker = startMailWorker(t.ctx, templates, smtpTransport(t.ctx.config, url));
@@ -43,7 +49,7 @@ const unsent = (t: TestApp) => listUnsent(t.ctx.db.read, { limit: 100 });
 
 /** Waits for a change that the worker makes in the background. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let n = 0; n < 1000; n++) {
+  for (let n = 0; n < 2000; n++) {
     if (await holds()) return;
     await Bun.sleep(10);
   }
@@ -66,7 +72,7 @@ onBothDatabases('mail by SMTP', (open) => {
   test('a sign-in mail has text and HTML and goes from the configured sender to the address as typed', async () => {
     const smtp = await smtpServer();
     const from = 'Latchkey Login <login@id.example.com>';
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url, LATCHKEY_MAIL_FROM: from } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url, LATCHKEY_MAIL_FROM: from } }));
     await request(t, 'Ada.Lovelace+x@example.com');
     work(t, smtp.url);
     const [mail] = await smtp.received(1);
@@ -88,12 +94,11 @@ onBothDatabases('mail by SMTP', (open) => {
     expect(text).toMatch(/^[A-Z]{4}-[A-Z]{4}\r?$/m);
     expect((await t.ask('POST', '/magic_link/verify', { json: { token } })).status).toBe(200);
     await until(async () => (await unsent(t)).length === 0);
-    await t.close();
   });
 
   test('after a 451 the same mail is tried again within 10 s, then with growing pauses', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     smtp.failNext(1, 451, 'refusal 1');
     await request(t);
     const worker = work(t, smtp.url);
@@ -113,12 +118,11 @@ onBothDatabases('mail by SMTP', (open) => {
     await smtp.received(1);
     await until(async () => (await unsent(t)).length === 0);
     expect(smtp.messages).toHaveLength(1);
-    await t.close();
   });
 
   test('a mail is given up after three 550 responses, and a 451 does not count', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     await request(t);
     const answers = [451, 550, 451, 550, 550] as const;
     smtp.failFor('ada@example.com', answers[0]);
@@ -142,12 +146,11 @@ onBothDatabases('mail by SMTP', (open) => {
     expect(smtp.attempts('ada@example.com')).toBe(answers.length);
     expect((await unsent(t))[0]).toMatchObject({ attempts: answers.length });
     expect(await t.ctx.metrics.registry.metrics()).toContain('latchkey_mails_total{outcome="given_up"} 1');
-    await t.close();
   });
 
   test('a hanging recipient does not delay others', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     smtp.failFor('slow@example.com', 'hang');
     await request(t, 'slow@example.com');
     work(t, smtp.url);
@@ -156,12 +159,11 @@ onBothDatabases('mail by SMTP', (open) => {
     // Far less than the socket timeout of 20 s.
     expect(await smtp.received(20, 5_000)).toHaveLength(20);
     smtp.failFor('slow@example.com', 451);
-    await t.close();
   });
 
   test('eight recipients that hang, again and again, do not delay other sign-in mails', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     const slow = Array.from({ length: 8 }, (_, n) => `slow${n}@example.com`);
     for (const email of slow) {
       smtp.failFor(email, 'hang');
@@ -183,15 +185,14 @@ onBothDatabases('mail by SMTP', (open) => {
     await until(async () => attempts() >= slow.length + slowSlots);
     await request(t, 'second@example.com');
     worker.wake();
-    expect((await smtp.received(2, 2_500))[1]!.to).toEqual(['second@example.com']);
+    expect((await smtp.received(2, 8_000))[1]!.to).toEqual(['second@example.com']);
     expect(attempts()).toBe(slow.length + slowSlots);
     for (const email of slow) smtp.failFor(email, 451);
-    await t.close();
   }, 60_000);
 
   test('an attempt that fails slowly is counted, one that fails at once is not', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     smtp.failFor('slow@example.com', 'hang');
     smtp.failFor('quick@example.com', 451);
     for (const name of ['slow', 'quick']) await request(t, `${name}@example.com`);
@@ -203,12 +204,11 @@ onBothDatabases('mail by SMTP', (open) => {
       t.ctx.db.read.run<{ slow_attempts: number }>('SELECT slow_attempts FROM outbox ORDER BY recipient', []);
     await until(async () => (await unsent(t)).every((mail) => mail.last_error !== null));
     expect((await counted()).map((row) => Number(row.slow_attempts))).toEqual([0, 1]);
-    await t.close();
   }, 30_000);
 
   test('a sign-in mail is sent before any number of notices, even if their recipients hang', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     const expiresAt = t.ctx.clock() + 600_000;
     smtp.failFor('slow@example.com', 'hang');
     await t.ctx.db.transaction(async (tx) => {
@@ -227,11 +227,10 @@ onBothDatabases('mail by SMTP', (open) => {
     expect(first!.to).toEqual(['ada@example.com']);
     expect(smtp.attempts('slow@example.com')).toBe(ordinarySlots);
     smtp.failFor('slow@example.com', 451);
-    await t.close();
   });
 
   test('a refused connection and a 451 after DATA are both tried again', async () => {
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' } }));
     await request(t);
     const unconnected = startMailWorker(
       t.ctx,
@@ -248,12 +247,11 @@ onBothDatabases('mail by SMTP', (open) => {
     t.pass(30);
     worker.wake();
     await smtp.received(1);
-    await t.close();
   });
 
   test('an unsent mail becomes a dead letter when its link expires, and stays in the list', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     smtp.failNext(1, 451, 'no room for ada@example.com here');
     await request(t);
     const worker = work(t, smtp.url);
@@ -270,12 +268,11 @@ onBothDatabases('mail by SMTP', (open) => {
     await t.sweep();
     expect(await unsent(t)).toHaveLength(1);
     expect(smtp.messages).toHaveLength(0);
-    await t.close();
   });
 
   test('the outbox never contains a link or code', async () => {
     const smtp = await smtpServer();
-    const t = await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } });
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
     const dump = async () => JSON.stringify(await t.ctx.db.read.run('SELECT * FROM outbox', []));
     await request(t);
     const before = await dump();
@@ -290,7 +287,6 @@ onBothDatabases('mail by SMTP', (open) => {
       for (const secret of [token, token.slice(6), code, code.replace('-', '')])
         expect(stored).not.toContain(secret);
     }
-    await t.close();
   });
 });
 
@@ -300,25 +296,23 @@ const elsewhere = (url: string): string => url.replace('127.0.0.1', '0.0.0.0');
 test('a remote mail server without TLS gets no mail and no credentials', async () => {
   const smtp = await smtpServer();
   const url = elsewhere(smtp.url).replace('//', '//latchkey:secret@');
-  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
+  const t = kept(await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } }));
   await request(t);
   work(t, url);
   await until(failedWith(t, 'STARTTLS'));
   await expect(reachSmtp(url)).rejects.toThrow('STARTTLS');
   expect(smtp.connections()).toBeGreaterThan(0);
   expect(smtp.messages).toEqual([]);
-  await t.close();
 });
 
 test('a remote mail server needs a valid certificate', async () => {
   const smtp = await smtpServer({ offersTls: true });
   const url = elsewhere(smtp.url);
-  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } });
+  const t = kept(await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } }));
   await request(t);
   work(t, url);
   await until(failedWith(t, 'certificate'));
   expect(smtp.messages).toEqual([]);
-  await t.close();
 });
 
 const hostile = [
@@ -354,19 +348,18 @@ const hostile = [
 ];
 
 test('hostile addresses get a 400 that names the field, and nothing is stored or sent', async () => {
-  const t = await openApp('sqlite');
+  const t = kept(await openApp('sqlite'));
   for (const email of hostile) {
     const { status, body } = await request(t, email);
     expect({ email, status, error: body.error }).toEqual({ email, status: 400, error: 'invalid_request' });
     expect(body.error_description).toStartWith('email: ');
   }
   expect(await t.ctx.db.read.run('SELECT id FROM outbox', [])).toEqual([]);
-  await t.close();
 });
 
 test('an accepted address is the only recipient in envelope and header', async () => {
   const smtp = await smtpServer();
-  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
+  const t = kept(await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } }));
   const accepted = [
     "o'brien@example.com",
     'a=b@example.com',
@@ -378,12 +371,11 @@ test('an accepted address is the only recipient in envelope and header', async (
   const mails = await smtp.received(accepted.length);
   expect(mails.map((mail) => mail.to).sort()).toEqual(accepted.map((email) => [email]).sort());
   for (const mail of mails) expect(mail.raw.match(/^To:/gim)).toHaveLength(1);
-  await t.close();
 });
 
 test('an international domain is accepted only as it is looked up, and mail goes to its A-label', async () => {
   const smtp = await smtpServer();
-  const t = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
+  const t = kept(await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } }));
   for (const email of ['c@B\u00dcCHER.example', 'b@bu\u0308cher.example', 'v@\uff47mail.com', 'a@127.0.0.1'])
     expect((await request(t, email)).body.error).toBe('invalid_request');
   for (const email of ['c@xn--bcher-kva.example', 'd@b\u00fccher.example'])
@@ -393,7 +385,6 @@ test('an international domain is accepted only as it is looked up, and mail goes
   // The test's server shows the encoded names of the envelope decoded.
   expect(mails.flatMap((mail) => mail.to).sort()).toEqual(['c@b\u00fccher.example', 'd@b\u00fccher.example']);
   for (const { raw } of mails) expect(raw).toMatch(/^To: [cd]@xn--bcher-kva\.example\r$/m);
-  await t.close();
 });
 
 test('a 5xx response is a permanent refusal, except for failed SMTP authentication', () => {
