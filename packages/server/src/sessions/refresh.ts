@@ -118,7 +118,7 @@ const refused = (detail: ErrorDetail) =>
 export async function refresh(
   ctx: Context,
   refreshToken: string,
-  { authorization, ...call }: RefreshCall,
+  call: RefreshCall,
   repeated: RepeatedAccess = {},
 ): Promise<RefreshResult> {
   const read = readRequest(ctx, refreshToken, call);
@@ -127,7 +127,7 @@ export async function refresh(
     throw refused('malformed');
   }
   await ctx.limiter.take({ limit: 'refreshes', key: read.sessionId });
-  const request = { ...read, service: await readService(ctx, authorization) };
+  const request = { ...read, service: await readService(ctx, call.authorization) };
   await checkRepeatedAccess(ctx, request, repeated);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
   return { tokens: withRequestedScope(tokens, repeated), detail };
@@ -212,7 +212,7 @@ const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refres
 function readRequest(
   ctx: Context,
   refreshToken: string,
-  { idempotencyKey, client }: Omit<RefreshCall, 'authorization'>,
+  { idempotencyKey, client }: RefreshCall,
 ): Omit<RefreshRequest, 'service'> | undefined {
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
   if (!handle) return undefined;
@@ -236,7 +236,8 @@ async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation |
     id: request.sessionId,
     generation: request.generation,
     idempotency_hash: request.idempotencyHash,
-    ...request.origin,
+    network: request.origin.network,
+    program: request.origin.program,
     now: request.now,
     idle_expires_at: request.now + ctx.config.refreshIdleTtlSeconds * 1000,
     run_idle_expires_at: request.now + ctx.config.runIdleTtlSeconds * 1000,

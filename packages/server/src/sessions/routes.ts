@@ -17,9 +17,9 @@ import {
 /** The refresh token grant of the OAuth token endpoint. @see RFC 6749 section 6 */
 export const refreshGrant: Grant<TokenSet> = {
   grantType: refreshGrantType,
-  redeem: async (ctx, { body, ...call }) => {
-    const token = requireParameter(body, 'refresh_token');
-    const { tokens, detail } = await refresh(ctx, token, call, body);
+  redeem: async (ctx, call) => {
+    const token = requireParameter(call.body, 'refresh_token');
+    const { tokens, detail } = await refresh(ctx, token, call, call.body);
     return { body: tokens, detail };
   },
 };

@@ -17,8 +17,10 @@ import { isPathActive, pathEndsAt } from './runs/store.ts';
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
 /** Extends the idle timeout, never shortens it, and never past the absolute lifetime. */
-const extendedIdleExpiry = (idle: Expression<number>) =>
-  sql<number>`case when ${idle} < idle_expires_at then idle_expires_at when expires_at < ${idle} then expires_at else ${idle} end`;
+const extendedIdleExpiry = (idle: Expression<number>, dialect: Dialect) => {
+  const [min, max] = dialect === 'sqlite' ? [sql`min`, sql`max`] : [sql`least`, sql`greatest`];
+  return sql<number>`${max}(idle_expires_at, ${min}(expires_at, ${idle}))`;
+};
 
 /** The account is enabled, and its sessions have not all been revoked since this one started. */
 const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
@@ -115,14 +117,17 @@ export const insertSession = statement<{
 });
 
 /** A run ends some time after its last token was issued, but not before that token. */
-const idleExpiryOf = (p: {
-  readonly now: Expression<number>;
-  readonly idle_expires_at: Expression<number>;
-  readonly run_idle_expires_at: Expression<number>;
-}) => {
-  const [login, run] = [bigint(p.idle_expires_at), bigint(p.run_idle_expires_at)];
-  const token = sql<number>`(${bigint(p.now)} + 1000 * token_ttl_seconds)`;
-  return sql<number>`(case when token_ttl_seconds is null then ${login} when ${token} < ${run} then ${run} else ${token} end)`;
+const idleExpiryOf = (
+  p: {
+    readonly now: Expression<number>;
+    readonly idle_expires_at: Expression<number>;
+    readonly run_idle_expires_at: Expression<number>;
+  },
+  dialect: Dialect,
+) => {
+  const max = dialect === 'sqlite' ? sql`max` : sql`greatest`;
+  const token = sql<number>`${bigint(p.now)} + 1000 * token_ttl_seconds`;
+  return sql<number>`case when token_ttl_seconds is null then ${bigint(p.idle_expires_at)} else ${max}(${bigint(p.run_idle_expires_at)}, ${token}) end`;
 };
 
 /** What the current tokens of a session are derived from. */
@@ -159,7 +164,7 @@ export const rotate = statement<{
       idempotency_hash: p.idempotency_hash,
       rotated_network: p.network,
       rotated_program: p.program,
-      idle_expires_at: extendedIdleExpiry(idleExpiryOf(p)),
+      idle_expires_at: extendedIdleExpiry(idleExpiryOf(p, dialect), dialect),
     }))
     .where('id', '=', p.id)
     .where('generation', '=', p.generation)
@@ -403,10 +408,10 @@ export const touchSession = statement<{
   now: number;
   unless_since: number;
   idle_expires_at: number;
-}>()((db, p) =>
+}>()((db, p, dialect) =>
   db
     .updateTable('sessions')
-    .set({ last_used_at: p.now, idle_expires_at: extendedIdleExpiry(p.idle_expires_at) })
+    .set({ last_used_at: p.now, idle_expires_at: extendedIdleExpiry(p.idle_expires_at, dialect) })
     .where('id', '=', p.id)
     .where('last_used_at', '<', p.unless_since)
     .where('revoked_at', 'is', null),

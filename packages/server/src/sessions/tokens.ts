@@ -32,14 +32,15 @@ export function tokenSetOf(ctx: Context, secret: Buffer, rotation: Rotation): To
   const ttlSeconds = rotation.token_ttl_seconds ?? ctx.config.accessTokenTtlSeconds;
   const expiresAt = Math.min(rotation.rotated_at + ttlSeconds * 1000, rotation.expires_at);
   const details = parseDetails(rotation.authorization_details);
-  return {
+  const tokens: TokenSet = {
     access_token: mintHandle(ctx.keys, 'accessToken', { subject: secret, value: expiresAt }),
     token_type: 'Bearer',
     expires_in: Math.max(0, Math.ceil((expiresAt - ctx.clock()) / 1000)),
     refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: secret, value: rotation.generation }),
-    ...(rotation.scope === null ? {} : { scope: rotation.scope }),
-    ...(details === null ? {} : { authorization_details: details }),
   };
+  if (rotation.scope !== null) tokens.scope = rotation.scope;
+  if (details !== null) tokens.authorization_details = details;
+  return tokens;
 }
 
 /** What a session allows in detail, as its row stores it. */

@@ -55,15 +55,13 @@ const slots = new Proxy({}, { get: (_, name) => sql`${new Slot(String(name))}` }
  */
 export function statement<P extends Record<string, Value>>() {
   return <Row>(build: (db: Kysely<Tables>, p: Slots<P>, dialect: Dialect) => Compilable<Row>) => {
-    const compiled: Partial<Record<Dialect, { text: string; parameters: readonly unknown[] }>> = {};
-    const compile = (dialect: Dialect) => {
-      const query: CompiledQuery<Row> = build(builders[dialect], slots as Slots<P>, dialect).compile();
-      return { text: query.sql, parameters: query.parameters };
-    };
+    const compiled: Partial<Record<Dialect, CompiledQuery<Row>>> = {};
     return (on: Executor, values: P): Promise<Row[]> => {
-      compiled[on.dialect] ??= compile(on.dialect);
-      const { text, parameters } = compiled[on.dialect]!;
-      const bound = parameters.map((p) => (p instanceof Slot ? values[p.name]! : p) as Value);
+      compiled[on.dialect] ??= build(builders[on.dialect], slots as Slots<P>, on.dialect).compile();
+      const { sql: text, parameters } = compiled[on.dialect]!;
+      const bound: Value[] = [];
+      for (const parameter of parameters)
+        bound.push((parameter instanceof Slot ? values[parameter.name]! : parameter) as Value);
       return on.run<Row>(text, bound);
     };
   };

@@ -37,9 +37,8 @@ export interface Call<E extends Endpoint> extends CallHeaders {
 }
 
 export interface CallHeaders {
-  /** Undefined also for an endpoint that does not declare the header. */
+  // The first four are missing also for an endpoint that does not declare them.
   readonly idempotencyKey: string | undefined;
-  /** Undefined also for an endpoint that does not declare the header. */
   readonly wait: WaitPreference | undefined;
   readonly ifMatch: string | null;
   readonly ifNoneMatch: string | null;
@@ -103,26 +102,49 @@ export type CallHandler<E extends Endpoint, Response = E['response']> = (
   call: Call<E>,
 ) => Promise<Reply<OutputOf<Response>>>;
 
-/** @throws {AuthError} `invalid_request` for an `Idempotency-Key` that is empty, too long or not printable */
-export function readCallHeaders(config: Config, endpoint: Endpoint, request: Request): CallHeaders {
+/** The parts of a call that the pipeline reads and checks. */
+type CheckedCall = Omit<Call<Endpoint>, keyof CallHeaders>;
+
+/**
+ * The optional headers are read only for an endpoint that declares them, and what depends on a cookie only if there is
+ * one: most requests have none of them.
+ * @throws {AuthError} `invalid_request` for an `Idempotency-Key` that is empty, too long or not printable
+ */
+export function completeCall(
+  config: Config,
+  endpoint: Endpoint,
+  request: Request,
+  checked: CheckedCall,
+): Call<Endpoint> {
   const { headers } = request;
+  const declared = endpoint.headers ?? noHeaders;
   const cookies = headers.get('Cookie');
+  // Every member by name: a spread of this size is slow, and every request gets one.
   return {
-    idempotencyKey:
-      endpoint.headers && 'Idempotency-Key' in endpoint.headers ? readIdempotencyKey(headers) : undefined,
-    wait: endpoint.headers && 'Prefer' in endpoint.headers ? readWait(request) : undefined,
-    ifMatch: headers.get('If-Match'),
-    ifNoneMatch: headers.get('If-None-Match'),
+    caller: checked.caller,
+    service: checked.service,
+    client: checked.client,
+    params: checked.params,
+    query: checked.query,
+    body: checked.body,
+    arrivedAt: checked.arrivedAt,
+    idempotencyKey: 'Idempotency-Key' in declared ? readIdempotencyKey(headers) : undefined,
+    wait: 'Prefer' in declared ? readWait(request) : undefined,
+    ifMatch: 'If-Match' in declared ? headers.get('If-Match') : null,
+    ifNoneMatch: 'If-None-Match' in declared ? headers.get('If-None-Match') : null,
     accept: headers.get('Accept'),
     authorization: headers.get('Authorization'),
     presentedCredential: () => readPresentedCredential(config, headers),
     requireExpectedUser: (userId) => requireExpectedUser(headers, userId),
-    sessionCookie: readSessionCookie(config, cookies),
-    knownBrowserCookie: isFromForeignPage(config, headers)
-      ? undefined
-      : readKnownBrowserCookie(config, cookies),
+    sessionCookie: cookies === null ? undefined : readSessionCookie(config, cookies),
+    knownBrowserCookie:
+      cookies === null || isFromForeignPage(config, headers)
+        ? undefined
+        : readKnownBrowserCookie(config, cookies),
   };
 }
+
+const noHeaders: Readonly<Record<string, string>> = {};
 
 /** Asks for the signal of the request only where it is needed: the server below then watches the connection. */
 function readWait(request: Request): WaitPreference | undefined {

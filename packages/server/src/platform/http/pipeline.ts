@@ -16,10 +16,10 @@ import {
 import {
   type Call,
   type CallHandler,
+  completeCall,
   type FormOf,
   type FormResponseOf,
   type Reply,
-  readCallHeaders,
 } from './call.ts';
 import { readClientInfo } from './client-info.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
@@ -94,10 +94,9 @@ export function createApi<Credential>(ctx: Context, routes: Routes, access: Acce
         requireScope(caller, dialect.endpoint);
       requireNames(endpoint, params);
       const client = dialect.endpoint.method === 'get' ? undefined : readClientInfo(ctx.config, exchange);
-      const headers = readCallHeaders(ctx.config, dialect.endpoint, request);
       const { arrivedAt } = exchange;
       const checked = { caller, service, client, params, query, body, arrivedAt };
-      const reply = await dialect.handle({ ...checked, ...headers });
+      const reply = await dialect.handle(completeCall(ctx.config, dialect.endpoint, request, checked));
       return respond(ctx, exchange, dialect, reply, caller);
     };
 
