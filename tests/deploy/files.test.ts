@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { readConfig } from '../../packages/server/src/platform/config/config.ts';
 import { settingNames } from '../../packages/server/src/platform/config/settings.ts';
 import { type KubernetesObject, mistakesIn } from './kubernetes.ts';
 
@@ -130,6 +131,21 @@ test('every setting in deploy/ exists', async () => {
   ];
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((name) => !settingNames.has(name))).toEqual([]);
+});
+
+/** Fills in the variables of a compose file. Secrets get a value of the right form. */
+const filled = (text: string): string =>
+  text
+    .replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
+    .replaceAll(/\$\{\w+:\?[^}]*\}/g, Buffer.alloc(32).toString('base64url'));
+
+test('the settings in the compose file and in the ConfigMap are valid together', () => {
+  const environment = Object.entries(compose.services['latchkey']?.environment ?? {});
+  const composed = readConfig(Object.fromEntries(environment.map(([name, text]) => [name, filled(text)])));
+  expect(composed).toMatchObject({ baseUrl: 'https://localhost', devMailbox: false });
+  expect(composed.trustedProxies).toHaveLength(1);
+  const { data } = find<KubernetesObject & { data: Record<string, string> }>('ConfigMap');
+  expect(readConfig(data)).toMatchObject({ https: true, mailFrom: data['LATCHKEY_MAIL_FROM'] });
 });
 
 test('the compose file refers only to what it declares, and trusts the address of its proxy', () => {
