@@ -97,6 +97,16 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       }
     });
 
+    test('a resource that is empty, or named twice, is wrong usage and changes nothing', async () => {
+      const [before] = await listed();
+      for (const options of [
+        ['--resource', ''],
+        ['--resource', 'https://a.example', '--resource', 'https://b.example'],
+      ])
+        expect(await services('set', before.id, ...options)).toMatchObject({ code: 2, stdout: '' });
+      expect(await listed()).toEqual([before]);
+    });
+
     test('rotate adds a second key beside the first, retire ends the older one, revoke ends both', async () => {
       const first = keyFrom(await services('create', 'Rotating'));
       expect(await services('retire', first.id)).toMatchObject({ code: 1 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldLimits } from './field-limits.ts';
-import { opaque, time, visibleText } from './fields.ts';
+import { notSupported, opaque, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const clientText = visibleText(fieldLimits.clientText).optional();
@@ -12,6 +12,7 @@ export const deviceAuthorizationRequest = z.object({
   device_name: clientText,
   scope: scopeText.optional(),
   resource: resourceText.optional(),
+  authorization_details: notSupported,
 });
 export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
 

@@ -32,6 +32,11 @@ export const opaque = (max: number) => z.string().min(1).max(max);
 /** An opaque token, checked by whatever redeems it. */
 export const token = opaque(fieldLimits.token);
 
+/** Refused by whoever knows it, where everything unknown is ignored as RFC 6749 section 3.2 says. */
+export const notSupported = text(fieldLimits.bodyBytes)
+  .optional()
+  .meta({ description: 'Not supported: refused.' });
+
 /** An RFC 3339 timestamp in UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$',

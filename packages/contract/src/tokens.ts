@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { profile } from './account.ts';
 import { authorizationDetails } from './authorization-details.ts';
 import { fieldLimits } from './field-limits.ts';
-import { opaque, text, token } from './fields.ts';
+import { notSupported, opaque, text, token } from './fields.ts';
 import { resourceText, scopeText } from './scopes.ts';
 
 /** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
@@ -47,6 +47,7 @@ export const cookieSignIn = z.object({ user: profile }).meta({ id: 'CookieLogin'
 const unchangedAccess = {
   scope: scopeText.meta({ description: "Must be the login's own scope, in any order." }).optional(),
   resource: resourceText.meta({ description: "Must be the login's own resource." }).optional(),
+  authorization_details: notSupported,
 };
 
 export const deviceTokenRequest = z.object({ device_code: token, ...unchangedAccess });
@@ -73,15 +74,13 @@ export const grantTypes = [
   clientCredentialsGrantType,
 ] as const;
 
-/** Refused by the grant that knows them, so that others ignore them as RFC 6749 section 3.2 says. */
-const notSupported = text(fieldLimits.bodyBytes).optional().meta({ description: 'Not supported: refused.' });
-
 /** The form body of `POST /token`. @see RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1 */
 export const grantForm = z.object({
   grant_type: text(200).meta({
     enum: grantTypes,
     description: `${refreshGrantType} with refresh_token; ${deviceCodeGrantType} with device_code; ${tokenExchangeGrantType} with subject_token, or from a page with the session cookie; ${clientCredentialsGrantType} with a service key.`,
   }),
+  ...unchangedAccess,
   device_code: token.optional(),
   refresh_token: token.optional(),
   subject_token: opaque(fieldLimits.bodyBytes).optional().meta({
@@ -109,7 +108,6 @@ export const grantForm = z.object({
     .meta({
       description: `Lifetime of the access token in seconds: ${fieldLimits.runMinSeconds} to ${fieldLimits.runMaxSeconds}. Default: ${fieldLimits.runDefaultSeconds} for a run, ${fieldLimits.runMaxSeconds} for a service that acts for no user.`,
     }),
-  ...unchangedAccess,
 });
 
 /** The form body of `POST /refresh`. @see RFC 6749 section 6 */

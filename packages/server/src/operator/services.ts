@@ -53,6 +53,12 @@ function parseScope(text: string): DeclaredScope {
   throw new InvalidArgumentError('It must be NAME=SENTENCE.');
 }
 
+function parseResource(text: string, earlier: string | false | undefined): string {
+  if (typeof earlier === 'string') throw new InvalidArgumentError('A service has at most one resource.');
+  if (text === '') throw new InvalidArgumentError('It must be a URI. `set --no-resource` takes one away.');
+  return text;
+}
+
 function parseRight(text: string): ServiceRight {
   const right = serviceRights.find((name) => name === text);
   if (right !== undefined) return right;
@@ -61,7 +67,7 @@ function parseRight(text: string): ServiceRight {
 
 const withOptions = (command: Command): Command =>
   command
-    .option('--resource <uri>', 'the URI that tokens for the service can be bound to')
+    .option('--resource <uri>', 'the URI that tokens for the service can be bound to', parseResource)
     .option(
       '--scope <name=sentence>',
       'a scope of the service, with the sentence that people approve; repeat it for each scope',
@@ -72,11 +78,11 @@ const withOptions = (command: Command): Command =>
       `a right of the service: ${serviceRights.join(', ')}; repeat it for each right`,
       listing(parseRight),
     )
-    .option('--reach <uri...>', 'the resources of other services that it may ask tokens for');
+    .option('--reach <uri...>', 'the resources of other services that it may ask for tokens for');
 
 /** What the options name; undefined members stay as they are. */
 const namedBy = ({ resource, scope, may, reach }: Options): Partial<Registration> => ({
-  ...(resource === undefined ? {} : { resource: resource || null }),
+  ...(resource === undefined ? {} : { resource: resource === false ? null : resource }),
   ...(scope === undefined ? {} : { scopes: scope || [] }),
   ...(may === undefined ? {} : { rights: may || [] }),
   ...(reach === undefined ? {} : { reach: reach || [] }),

@@ -2,7 +2,12 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { refreshGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Call } from '../platform/http/call.ts';
-import { type Grant, redeemFormGrant, requireParameter } from '../platform/http/grants.ts';
+import {
+  type Grant,
+  redeemFormGrant,
+  refuseAuthorizationDetails,
+  requireParameter,
+} from '../platform/http/grants.ts';
 import type { Api } from '../platform/http/pipeline.ts';
 import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
@@ -18,6 +23,7 @@ import {
 export const refreshGrant: Grant<TokenSet> = {
   grantType: refreshGrantType,
   redeem: async (ctx, call) => {
+    refuseAuthorizationDetails(call.body);
     const token = requireParameter(call.body, 'refresh_token');
     const { tokens, detail } = await refresh(ctx, token, call, call.body);
     return { body: tokens, detail };

@@ -46,6 +46,7 @@ onBothDatabases('the scope and resource of a session', (open) => {
       ['21 names', { scope: Array.from({ length: 21 }, () => 'email').join(' ') }, 'invalid_scope'],
       ['another resource', { resource: builds }, 'invalid_target'],
       ['an empty resource', { resource: '' }, 'invalid_target'],
+      ['authorization details', { authorization_details: '[{"type":"a"}]' }, 'invalid_request'],
       ['its scope and another resource', { scope: 'email profile', resource: builds }, 'invalid_target'],
     ])('and %s is refused and spends nothing', async (_, members, code) => {
       const { refresh_token } = await narrow({ scope: 'profile email', resource: tickets });

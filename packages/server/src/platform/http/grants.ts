@@ -32,6 +32,15 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
 }
 
 /**
+ * A restriction that was asked for must not get lost, so a request that cannot have one is refused.
+ * @throws {AuthError} `invalid_request`
+ */
+export function refuseAuthorizationDetails(body: { readonly authorization_details?: unknown }): void {
+  if (body.authorization_details !== undefined)
+    throw new AuthError('invalid_request', 'authorization_details: is not supported here');
+}
+
+/**
  * The form handler of an endpoint that redeems grants: selects one by `grant_type`.
  * @throws {AuthError} `unsupported_grant_type`
  * @see RFC 6749 section 4.5

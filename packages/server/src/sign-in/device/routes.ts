@@ -2,7 +2,12 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Call } from '../../platform/http/call.ts';
-import { type Grant, redeemFormGrant, requireParameter } from '../../platform/http/grants.ts';
+import {
+  type Grant,
+  redeemFormGrant,
+  refuseAuthorizationDetails,
+  requireParameter,
+} from '../../platform/http/grants.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
 import { decideDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
@@ -13,6 +18,7 @@ import { redeemDeviceCode } from './redeeming.ts';
 const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
   grantType: deviceCodeGrantType,
   redeem: async (ctx, { body, idempotencyKey, wait }) => {
+    refuseAuthorizationDetails(body);
     const deviceCode = requireParameter(body, 'device_code');
     const request = { deviceCode, idempotencyKey, wait, repeated: body };
     const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, request);
@@ -31,6 +37,7 @@ export function deviceRoutes(
 ): void {
   const grant = deviceCodeGrant(heldPolls);
   const start = async ({ body, client }: Pick<Call<Start>, 'body' | 'client'>) => {
+    refuseAuthorizationDetails(body);
     const { headers } = await ctx.limiter.take(byClient('device_authorizations', client));
     return { body: await startDeviceAuthorization(ctx, body, client), headers };
   };

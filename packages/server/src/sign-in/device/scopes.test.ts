@@ -58,6 +58,7 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
     test.each([
       ['an empty scope', { scope: '' }, 'invalid_scope'],
       ['21 names', { scope: twentyOne }, 'invalid_scope'],
+      ['authorization details', { authorization_details: '[{"type":"a"}]' }, 'invalid_request'],
       ['two spaces between names', { scope: 'profile  email' }, 'invalid_scope'],
       ['a malformed name', { scope: 'profile Email' }, 'invalid_scope'],
       ['a name that is too long', { scope: `a${'b'.repeat(64)}` }, 'invalid_scope'],
