@@ -12,6 +12,7 @@ import { refresh } from './figures/refresh.ts';
 import { refreshPostgres } from './figures/refresh-postgres.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
+import { verifications } from './figures/verifications.ts';
 import { moveToLoadCore, requireCores } from './support/cores.ts';
 import { type Figure, type Finding, isFinding, resultOf, textOf, verdictOf } from './support/report.ts';
 
@@ -26,6 +27,7 @@ const figures: readonly Figure[] = [
   passkeyLogin,
   knownAddresses,
   heldPolls,
+  verifications,
 ];
 
 /** Figures without a promise. They are measured only by name. */
