@@ -10,6 +10,7 @@ import { memory } from './figures/memory.ts';
 import { passkeyLogin } from './figures/passkey-login.ts';
 import { refresh } from './figures/refresh.ts';
 import { refreshPostgres } from './figures/refresh-postgres.ts';
+import { runTree } from './figures/run-tree.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
 import { verifications } from './figures/verifications.ts';
@@ -28,6 +29,7 @@ const figures: readonly Figure[] = [
   knownAddresses,
   heldPolls,
   verifications,
+  runTree,
 ];
 
 /** Figures without a promise. They are measured only by name. */
