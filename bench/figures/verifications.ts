@@ -79,7 +79,7 @@ export const verifications: Figure = {
     const { stdout, stderr } = await runOperator(env, 'services', 'create', 'boards', '--may', 'feed');
     const serviceKey = stdout.trim().split('\n').at(-1)!;
     if (!serviceKey.startsWith('svc_')) throw new Error(`services create: ${stderr}`);
-    const tokens = accessTokens({ server, keys: parseKeyRing(keys), databaseUrl, sessions: tokensInTurn });
+    const tokens = accessTokens({ keys: parseKeyRing(keys), sessions: tokensInTurn });
     const program = await startProgram({
       ...{ server: server.url, serviceKey, tokens, atATime, seconds: roundSeconds },
     });
