@@ -10,8 +10,10 @@ import { memory } from './figures/memory.ts';
 import { passkeyLogin } from './figures/passkey-login.ts';
 import { refresh } from './figures/refresh.ts';
 import { refreshPostgres } from './figures/refresh-postgres.ts';
+import { runTree } from './figures/run-tree.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
+import { verifications } from './figures/verifications.ts';
 import { moveToLoadCore, requireCores } from './support/cores.ts';
 import { type Figure, type Finding, isFinding, resultOf, textOf, verdictOf } from './support/report.ts';
 
@@ -26,6 +28,8 @@ const figures: readonly Figure[] = [
   passkeyLogin,
   knownAddresses,
   heldPolls,
+  verifications,
+  runTree,
 ];
 
 /** Figures without a promise. They are measured only by name. */

@@ -60,7 +60,7 @@ export const textOf = (measured: Finding | Measurement): string =>
   ].join('\n');
 
 /** The medians of one side, in one line. */
-function sampleLine(name: string, samples: readonly Sample[]): string {
+export function sampleLine(name: string, samples: readonly Sample[]): string {
   const of = (value: (sample: Sample) => number) => median(samples.map(value));
   const busy = of((sample) => sample.cpuSeconds / sample.seconds);
   const latency = samples.every((sample) => sample.p50Ms !== undefined)

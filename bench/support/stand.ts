@@ -46,7 +46,7 @@ export async function standOn(databaseUrl: string, sessions: number): Promise<St
 }
 
 /** The access tokens that a load uses in turn, of sessions spread over the whole database. */
-export function accessTokens({ keys, sessions }: Stand): string[] {
+export function accessTokens({ keys, sessions }: Pick<Stand, 'keys' | 'sessions'>): string[] {
   const step = sessions / tokensInTurn;
   return Array.from({ length: tokensInTurn }, (_, index) => accessTokenOf(keys, Math.floor(index * step)));
 }

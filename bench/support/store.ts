@@ -26,6 +26,8 @@ const idOf = (prefix: string, index: number): string =>
 
 const secretOf = (index: number): Buffer => sha256('bench session', `${index}`).subarray(0, subjectBytes);
 
+export const sessionIdAt = (index: number): string => sessionIdOf(secretOf(index));
+
 const userIdOf = (index: number): string => idOf('usr_', index);
 
 /** Adds an account. All accounts have the same size. */
@@ -43,7 +45,7 @@ async function addUser(tx: Executor, index: number, now: number): Promise<void> 
 
 async function addSession(tx: Executor, index: number, now: number): Promise<void> {
   await insertSession(tx, {
-    id: sessionIdOf(secretOf(index)),
+    id: sessionIdAt(index),
     user_id: userIdOf(Math.floor(index / sessionsPerUser)),
     session_epoch: null,
     kind: 'device',

@@ -36,14 +36,18 @@ test('runs are shown below their login, and one or all of a login can be stopped
   await items.nth(2).waitFor();
   await items.getByText('See your email address').waitFor();
   expect(await page.locator('#sessions > li').count()).toBe(3);
+  const summary = page.locator('#runs-summary');
+  expect(await summary.innerText()).toBe('3 runs act as you.');
 
   await items.filter({ hasText: 'See your email address' }).getByRole('button', { name: 'Stop' }).click();
   await page.getByText('Run stopped.').waitFor();
   expect(await items.count()).toBe(2);
   expect(await statuses()).toEqual([false, true, false]);
+  expect(await summary.innerText()).toBe('2 runs act as you.');
   await login.getByRole('button', { name: 'Stop all runs' }).click();
   await page.getByText('All runs stopped.').waitFor();
   expect(await items.count()).toBe(0);
+  expect(await summary.count()).toBe(0);
   expect(await statuses()).toEqual([true, true, true]);
   expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(200);
   await page.context().close();

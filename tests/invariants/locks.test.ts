@@ -255,6 +255,14 @@ const others: Record<string, Operation> = {
     status: 200,
     leaves: event('session_revoked', '%replaced%'),
   },
+  'exchange by a page': {
+    run: post('/token', ({ browser }) => ({
+      ...browser,
+      form: { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', scope: 'profile' },
+    })),
+    status: 200,
+    leaves: event('run_started'),
+  },
   'refresh with a stolen token': {
     run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.stolen } })),
     status: 400,

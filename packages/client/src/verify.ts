@@ -7,6 +7,7 @@ import type { Fetch } from './transport.ts';
 import { SecondsCache } from './verify/cache.ts';
 import { Feed } from './verify/feed.ts';
 import { isShareable, KeptAnswers, type Question } from './verify/kept-answers.ts';
+import { hashOf } from './verify/token-hash.ts';
 
 export interface VerifierOptions {
   /** The origin of the service, like `https://login.example`. */
@@ -211,9 +212,4 @@ async function introspect(api: Api, authorization: string, token: string): Promi
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
   });
   return parseVerification(body);
-}
-
-async function hashOf(token: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token));
-  return String.fromCharCode(...new Uint8Array(digest));
 }

@@ -13,6 +13,7 @@ export async function listSessions(ctx: Context): Promise<void> {
   const { session } = await connect(ctx);
   const { entries, next_cursor } = await allSessions(session, ctx.signal);
   ctx.output.result({ sessions: entries, next_cursor }, (columns) => [
+    ...runsLines(entries),
     ...listing(
       ['ID', 'DEVICE', 'METHOD', 'ADDRESS', 'CREATED', 'LAST USED'],
       nested(entries).map(({ depth, listed }) => [
@@ -67,6 +68,13 @@ const allSessions = (session: Session, signal: AbortSignal) =>
     const page = await session.call('listSessions', { query, signal });
     return { entries: page.sessions, next_cursor: page.next_cursor };
   });
+
+/** How many programs have a token of their own that acts for the user. */
+function runsLines(entries: readonly ListedSession[]): string[] {
+  const runs = entries.filter(({ kind }) => kind === 'run').length;
+  if (runs === 0) return [];
+  return [runs === 1 ? '1 run acts as you.' : `${runs} runs act as you.`, ''];
+}
 
 interface Nested {
   readonly depth: number;

@@ -1,12 +1,18 @@
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import type { Api } from '../api.ts';
-import type { Clock } from '../clock.ts';
+import { aborted, type Clock } from '../clock.ts';
 import { LatchkeyError } from '../errors.ts';
 import { operations } from '../operations.ts';
 import { type FeedEvent, readEvent } from './events.ts';
 
 /** With an older feed nothing that was kept is used. */
 const maxFeedAgeMilliseconds = 2_000;
+
+/**
+ * The service forgets a reader after 10 minutes and says so once. Since that answer may get lost, the feed is begun anew
+ * well before.
+ */
+const maxGapMilliseconds = 300_000;
 
 /** The feed is no longer read when nothing was verified for so long, so that an idle process can end. */
 const idleMilliseconds = 60_000;
@@ -16,6 +22,7 @@ const maxServerWaitMilliseconds = 20_000;
 const maxEvents = 500;
 const minPauseMilliseconds = 100;
 const maxPauseMilliseconds = 2_000;
+const maxRetryAfterMilliseconds = 60_000;
 
 /** How long after a refusal the right to read the feed is tried again. */
 const refusedPauseMilliseconds = 60_000;
@@ -39,7 +46,7 @@ interface FeedOptions {
 export class Feed {
   readonly #options: FeedOptions;
   /** Each process reads for itself. */
-  readonly #reader = crypto.randomUUID();
+  #reader = crypto.randomUUID();
   #state: 'starting' | 'following' | 'refused' = 'starting';
   #acknowledged: string[] = [];
   #unreadable: string[] = [];
@@ -80,8 +87,7 @@ export class Feed {
 
   close(): void {
     this.#closed.abort();
-    this.#interrupt();
-    this.#state = 'starting';
+    this.#beginAnew();
   }
 
   async #read(): Promise<void> {
@@ -108,6 +114,7 @@ export class Feed {
   /** Returns how many events came. */
   async #readOnce(signal: AbortSignal): Promise<number> {
     const { api, authorization, clock, monotonic, timeoutMilliseconds } = this.#options;
+    if (this.#state === 'following' && this.ageMilliseconds > maxGapMilliseconds) this.#beginAnew();
     const sent = { monotonic: monotonic(), clock: clock.now() };
     const [ack, unreadable] = [this.#acknowledged, this.#unreadable];
     const request = {
@@ -129,12 +136,15 @@ export class Feed {
       timeoutMilliseconds + maxServerWaitMilliseconds,
     );
     const answer = parseAnswer(body);
+    // Nothing is known of a moment that had not come when the answer was sent.
+    const after = Math.min(answer.after, monotonic() - sent.monotonic);
+    if (signal.aborted) throw aborted(signal);
     if (answer.begun || this.#state !== 'following') this.#interrupt();
     [this.#acknowledged, this.#unreadable] = [[], []];
     for (const [jti, token] of Object.entries(answer.sets)) this.#apply(jti, token);
     this.#completeUntil = {
-      monotonic: sent.monotonic + answer.after,
-      clock: sent.clock + answer.after,
+      monotonic: sent.monotonic + after,
+      clock: sent.clock + after,
     };
     this.#state = 'following';
     return Object.keys(answer.sets).length;
@@ -157,19 +167,22 @@ export class Feed {
     this.#options.onGap();
   }
 
+  #beginAnew(): void {
+    this.#interrupt();
+    this.#state = 'starting';
+    this.#reader = crypto.randomUUID();
+    [this.#acknowledged, this.#unreadable] = [[], []];
+  }
+
   #pauseAfter({ code, retryAfterSeconds = 0 }: LatchkeyError, failures: number): number {
-    if (code === 'gone') {
-      this.#interrupt();
-      this.#state = 'starting';
-      return 0;
-    }
+    if (code === 'gone') this.#beginAnew();
     if (code === 'unauthorized_client' || code === 'not_found') {
       this.#interrupt();
       this.#state = 'refused';
       return refusedPauseMilliseconds;
     }
     const pause = Math.min(minPauseMilliseconds * 2 ** failures, maxPauseMilliseconds);
-    return Math.max(pause, retryAfterSeconds * 1000);
+    return Math.max(pause, Math.min(retryAfterSeconds * 1000, maxRetryAfterMilliseconds));
   }
 }
 

@@ -7,7 +7,8 @@ const maxAgeMilliseconds = 300_000;
 
 interface KeptAnswer {
   readonly token: ActiveToken;
-  readonly keptAt: number;
+  /** By the monotonic clock, since the other one may be set back. */
+  readonly until: number;
 }
 
 /** A question that is under way. */
@@ -54,10 +55,14 @@ export class KeptAnswers {
     const { clock, monotonic } = this.#options;
     const answer = this.#answers.get(key);
     if (!answer) return undefined;
-    const { token, keptAt } = answer;
-    this.#remove(key, answer);
-    if (clock.now() >= token.exp * 1000 || monotonic() - keptAt > maxAgeMilliseconds) return undefined;
-    this.#add(key, answer);
+    const { token, until } = answer;
+    // The monotonic clock may stop while the machine sleeps.
+    if (monotonic() >= until || clock.now() >= token.exp * 1000) {
+      this.#remove(key, answer);
+      return undefined;
+    }
+    this.#answers.delete(key);
+    this.#answers.set(key, answer);
     return token;
   }
 
@@ -71,13 +76,15 @@ export class KeptAnswers {
   /** Keeps the answer, unless something happened to its user while the question was under way. */
   settle(question: Question, key: string, answer: Verification | undefined): void {
     this.#questions.delete(question);
+    const earlier = this.#answers.get(key);
+    if (answer && earlier) this.#remove(key, earlier);
     // The feed reports no ends of tokens that services have for themselves, which have no session.
     if (!answer?.active || answer.sid === undefined || !answer.sub.startsWith('usr_')) return;
     const { touchedUsers, hasGap, isFollowed } = question;
     if (!isFollowed || hasGap || touchedUsers.has(answer.sub)) return;
-    const earlier = this.#answers.get(key);
-    if (earlier) this.#remove(key, earlier);
-    this.#add(key, { token: answer, keptAt: this.#options.monotonic() });
+    const { clock, monotonic } = this.#options;
+    const lasts = Math.min(answer.exp * 1000 - clock.now(), maxAgeMilliseconds);
+    this.#add(key, { token: answer, until: monotonic() + lasts });
     this.#kept++;
     const oldest =
       this.#answers.size > this.#options.maxEntries ? this.#answers.entries().next().value : undefined;

@@ -255,6 +255,13 @@ function showAll(): void {
   );
 }
 
+/** How many programs have a token of their own that acts for the user. */
+function RunsSummary({ all }: { all: readonly Session[] }) {
+  const runs = all.filter(isRun).length;
+  if (runs === 0) return null;
+  return <p id="runs-summary">{runs === 1 ? '1 run acts as you.' : `${runs} runs act as you.`}</p>;
+}
+
 /** The current session, then the newest others, each with the runs within it. Runs within a key come by themselves. */
 function List({ all }: { all: readonly Session[] }) {
   const logins = new Set(all.filter((session) => !isRun(session)).map(({ id }) => id));
@@ -265,6 +272,7 @@ function List({ all }: { all: readonly Session[] }) {
   const shown = showsAll.value ? ordered : ordered.slice(0, initiallyShown);
   return (
     <>
+      <RunsSummary all={all} />
       <ul id="sessions" class="plain-list" aria-labelledby="sessions-heading">
         {shown.map((session) =>
           isRun(session) ? (

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
+import {
+  disown,
+  outcome,
+  sessionCookieIn,
+  signInByMail,
+  subjects,
+} from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
@@ -187,6 +193,28 @@ onBothDatabases('runs of pages', (open, dialect) => {
       ).toBe(204);
       for (const { access_token } of [first, second])
         expect(await facts(access_token)).toEqual({ active: false });
+    });
+
+    test('leaves its runs within reach of the notice: disowning either session ends them', async () => {
+      const email = someone();
+      await browserLogin(email);
+      // A sign-in from elsewhere, which its owner is told of.
+      const thief = {
+        peer: '198.51.100.7',
+        session: 'cookie',
+        headers: { ...ownPage, 'User-Agent': 'Thief/1.0' },
+      } as const;
+      const cookie = sessionCookieIn(await signInByMail(app, email, thief));
+      const first = await acted(cookie);
+      const renewed = sessionCookieIn(await signInByMail(app, email, { ...thief, cookie }));
+      const within = await acted(renewed);
+      const second = await run(first.access_token, { by: tickets.authorization });
+      const runs = [first, second, within];
+      for (const { access_token } of runs) expect((await facts(access_token)).active).toBe(true);
+      const { status, body } = await disown(app, email, subjects.newBrowser);
+      expect([status, body.sessions_ended]).toEqual([200, 1]);
+      for (const { access_token } of runs) expect(await facts(access_token)).toEqual({ active: false });
+      expect((await refreshRun(app, first.refresh_token, agents.authorization)).status).toBe(400);
     });
 
     test('does not bring back a run that had ended', async () => {

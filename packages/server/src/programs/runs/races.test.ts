@@ -103,6 +103,42 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
     expect(await facts(access_token)).toEqual({ active: false });
   });
 
+  test('two hundred runs at every depth end in one request under load, and none is accepted after it', async () => {
+    const login = await app.login(someone());
+    const { access_token: other } = await app.login(someone());
+    const below = async (parents: readonly string[], each: number) => {
+      const wanted = parents.flatMap((parent) => Array.from({ length: each }, () => parent));
+      const made = await Promise.all(wanted.map((parent) => startedRun(app, parent, { scope: 'profile' })));
+      return made.map(({ access_token }) => access_token);
+    };
+    const first = await below([login.access_token], 8);
+    const second = await below(first, 4);
+    const third = await below(second, 5);
+    const runs = [...first, ...second, ...third];
+    expect(runs).toHaveLength(200);
+    let ended = false;
+    const load = Array.from({ length: 8 }, async (_, n) => {
+      const at = n % 2 ? app : node;
+      for (let index = n; !ended; index++) {
+        await at.ask('GET', '/me', { token: runs[index % runs.length]! });
+        expect(outcome(await at.ask('GET', '/me', { token: other }))).toBe('200');
+        await Bun.sleep(1);
+      }
+    });
+    const accepted = async () =>
+      (await Promise.all(runs.map((token) => node.ask('GET', '/me', { token })))).filter(
+        ({ status }) => status === 200,
+      ).length;
+    try {
+      expect(await accepted()).toBe(200);
+      await app.ask('DELETE', '/logout?scope=session', { token: login.access_token });
+      expect(await accepted()).toBe(0);
+    } finally {
+      ended = true;
+      await Promise.all(load);
+    }
+  });
+
   test('a login without runs costs as many statements as ever', async () => {
     const login = await app.login(someone());
     const { access_token } = await startedRun(app, login.access_token, { scope: 'organizations' });

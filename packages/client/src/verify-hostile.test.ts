@@ -1,0 +1,270 @@
+// The verifier with a feed against servers, networks and clocks that are wrong: no token that has ended passes for longer
+// than 2 s and one request.
+
+import { afterEach, describe, expect, test } from 'bun:test';
+import { createVerifier, type Verifier } from './verify.ts';
+
+const token = `lk_at_${'A'.repeat(80)}`;
+const user = 'usr_1';
+const session = 'ses_1';
+
+const closing: Verifier[] = [];
+afterEach(() => {
+  for (const verifier of closing.splice(0)) verifier.close();
+});
+
+type Body = Readonly<Record<string, unknown>>;
+/** The response to a request of the feed. */
+type FeedResponse = Body | Response | Promise<Body | Response>;
+
+const json = (body: Body, status = 200): Response =>
+  Response.json(body, { status, headers: { 'X-Request-Id': 'r' } });
+
+/** A security event token, which nobody verifies. */
+const eventToken = (payload: Body): string =>
+  `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.`;
+
+const revoked = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
+const ended = (id = session, sub = user): string =>
+  eventToken({
+    sub_id: { format: 'complex', user: { format: 'iss_sub', sub }, session: { format: 'opaque', id } },
+    events: { [revoked]: {} },
+  });
+
+/** A server of which a test decides what it answers, and the clocks of a verifier. */
+function openRig() {
+  const requests: Body[] = [];
+  const waiting: ((response: FeedResponse) => void)[] = [];
+  const errors: string[] = [];
+  const rig = {
+    /** What introspection says about every token. */
+    claims: { active: true, token_use: 'access_token', sub: user, sid: session } as Body,
+    expiresAt: Date.now() + 3_600_000,
+    asked: 0,
+    monotonic: 0,
+    clock: Date.now(),
+    requests,
+    errors,
+    /** Advances both clocks. */
+    pass(milliseconds: number) {
+      rig.monotonic += milliseconds;
+      rig.clock += milliseconds;
+    },
+    /** Answers the request of the feed that is under way, or the next one, and waits for the one after it. */
+    async answer(response: FeedResponse) {
+      const before = requests.length;
+      while (waiting.length === 0) await Bun.sleep(1);
+      waiting.shift()!(response);
+      while (requests.length === before && !rig.isClosed) await Bun.sleep(1);
+    },
+    isClosed: false,
+    active: async () => (await verifier.verify(token)).active,
+    /** Whether the token is accepted without asking. */
+    isKept: async () => {
+      const before = rig.asked;
+      await rig.active();
+      return rig.asked === before;
+    },
+    close: () => {
+      rig.isClosed = true;
+      verifier.close();
+    },
+  };
+  const verifier = createVerifier({
+    server: 'http://localhost:1',
+    serviceKey: 'svc_1:secret',
+    feed: true,
+    onFeedError: ({ code }) => void errors.push(code),
+    clock: { now: () => rig.clock, sleep: () => Bun.sleep(1) },
+    monotonic: () => rig.monotonic,
+    fetch: async (url, init) => {
+      if (!url.endsWith('/feed')) {
+        rig.asked++;
+        return json({ exp: Math.floor(rig.expiresAt / 1000), ...rig.claims });
+      }
+      requests.push(JSON.parse(String(init.body)));
+      const { promise, resolve } = Promise.withResolvers<FeedResponse>();
+      waiting.push(resolve);
+      const response = await promise;
+      return response instanceof Response ? response : json(response);
+    },
+  });
+  closing.push(verifier);
+  return Object.assign(rig, { verifier });
+}
+
+const nothing = { sets: {}, moreAvailable: false, after: 0 };
+
+/** A verifier that follows the feed and keeps the token. */
+async function keeping() {
+  const rig = openRig();
+  await rig.active();
+  await rig.answer({ ...nothing, begun: true });
+  await rig.active();
+  expect(await rig.isKept()).toBe(true);
+  return rig;
+}
+
+describe('the moment that an answer of the feed speaks for', () => {
+  test('is never later than its arrival, whatever the server says', async () => {
+    const rig = await keeping();
+    rig.pass(500);
+    await rig.answer({ ...nothing, after: 1e15 });
+    expect(rig.verifier.metrics().feedAgeMilliseconds).toBe(0);
+    rig.pass(2_001);
+    expect(await rig.isKept()).toBe(false);
+  });
+
+  test('may lie before the request, and is as old as the request if the answer is late', async () => {
+    const rig = await keeping();
+    await rig.answer({ ...nothing, after: -2_001 });
+    expect(await rig.isKept()).toBe(false);
+    await rig.answer(nothing);
+    expect(await rig.isKept()).toBe(true);
+    rig.pass(2_001);
+    await rig.answer(nothing);
+    expect(await rig.isKept()).toBe(false);
+  });
+
+  test('is unknown if the answer cannot be read', async () => {
+    const rig = await keeping();
+    rig.pass(1_900);
+    for (const body of [
+      { sets: {}, after: null },
+      { sets: [1], after: 0 },
+      { sets: null, after: 0 },
+      { after: 0 },
+      { sets: { a: {} }, after: 0 },
+    ])
+      await rig.answer(body);
+    await rig.answer(new Response('<p>Welcome</p>', { headers: { 'Content-Type': 'text/html' } }));
+    await rig.answer({ ...nothing, padding: 'x'.repeat(3_000_000) });
+    expect(rig.errors).toEqual(Array(7).fill('not_latchkey'));
+    rig.pass(200);
+    expect(await rig.isKept()).toBe(false);
+  });
+});
+
+describe('events', () => {
+  test('that come twice, in any order, or for others end what they end and nothing else', async () => {
+    const rig = await keeping();
+    const foreign = { b: ended('ses_2'), a: ended(session, 'usr_2'), '10': ended('ses_3', 'usr_3') };
+    for (let n = 0; n < 2; n++) await rig.answer({ ...nothing, sets: foreign });
+    expect(await rig.isKept()).toBe(true);
+    expect(rig.requests.at(-1)).toMatchObject({ ack: ['10', 'b', 'a'], setErrs: {} });
+    rig.claims = { active: false };
+    for (let n = 0; n < 2; n++) await rig.answer({ ...nothing, sets: { c: ended(), ...foreign } });
+    expect(await rig.active()).toBe(false);
+    expect(rig.verifier.metrics()).toMatchObject({ size: 0, dropped: 1 });
+  });
+
+  test('that cannot be understood end everything, and are reported', async () => {
+    const complex = { format: 'complex', user: { sub: user }, session: { id: session } };
+    const unreadable = [
+      'not a token',
+      'e30.%%%.',
+      eventToken({}),
+      eventToken({ sub_id: complex, events: {} }),
+      eventToken({ sub_id: complex, events: { [revoked]: {}, other: {} } }),
+      eventToken({ sub_id: { format: 'complex', session: { id: session } }, events: { [revoked]: {} } }),
+      eventToken({ sub_id: { format: 'email', email: 'ada@example.com' }, events: { [revoked]: {} } }),
+    ];
+    for (const set of unreadable) {
+      const rig = await keeping();
+      await rig.answer({ ...nothing, sets: { one: set } });
+      expect({ set, isKept: await rig.isKept() }).toEqual({ set, isKept: false });
+      expect(rig.requests.at(-1)).toMatchObject({
+        ack: [],
+        setErrs: { one: { err: 'invalid_request' } },
+      });
+      rig.close();
+    }
+  });
+});
+
+describe('a gap', () => {
+  const refusal = (error: string, status: number) =>
+    json({ error, error_description: 'No.', request_id: 'r' }, status);
+
+  test('ends everything if the service says so', async () => {
+    for (const response of [() => ({ ...nothing, begun: true }), () => refusal('gone', 410)]) {
+      const rig = await keeping();
+      await rig.answer(response());
+      expect(await rig.isKept()).toBe(false);
+      rig.close();
+    }
+  });
+
+  test('is assumed if the feed was away for so long that the answer which tells of it may have been lost', async () => {
+    const rig = await keeping();
+    for (let passed = 0; passed < 600_000; passed += 50_000) {
+      rig.pass(50_000);
+      await rig.answer(Promise.reject(new Error('lost')));
+      // Asked, and kept for when the feed is back.
+      expect(await rig.isKept()).toBe(false);
+    }
+    rig.claims = { active: false };
+    await rig.answer(nothing);
+    await rig.answer(nothing);
+    expect(await rig.active()).toBe(false);
+    // A copy of the process that slept as long must not acknowledge what this one has not seen.
+    expect(rig.requests.at(-1)!['reader']).not.toBe(rig.requests[0]!['reader']);
+  });
+});
+
+describe('an answer about a token', () => {
+  test('that is inactive replaces what was kept, even if no event says so', async () => {
+    const rig = await keeping();
+    rig.pass(2_001);
+    rig.claims = { active: false };
+    expect(await rig.active()).toBe(false);
+    await rig.answer(nothing);
+    await rig.answer(nothing);
+    expect(rig.verifier.metrics().feedAgeMilliseconds).toBe(0);
+    expect(await rig.active()).toBe(false);
+  });
+
+  test('is not kept after its token expired, even if the clock is set back', async () => {
+    const rig = openRig();
+    rig.expiresAt = rig.clock + 60_000;
+    await rig.active();
+    await rig.answer({ ...nothing, begun: true });
+    await rig.active();
+    rig.clock -= 3_600_000;
+    for (let seconds = 0; seconds < 60; seconds++) {
+      expect(await rig.isKept()).toBe(true);
+      rig.pass(1_000);
+      await rig.answer(nothing);
+      await rig.answer(nothing);
+    }
+    expect(await rig.isKept()).toBe(false);
+  });
+});
+
+describe('clocks', () => {
+  test('a clock that jumps, or a monotonic one that stops, lets nothing pass for longer', async () => {
+    for (const jump of [-3_600_000, 3_600_000]) {
+      const rig = await keeping();
+      rig.clock += jump;
+      if (jump > 0) expect(await rig.isKept()).toBe(false);
+      rig.pass(2_001);
+      expect(await rig.isKept()).toBe(false);
+      rig.close();
+    }
+    const rig = await keeping();
+    rig.clock += 2_001;
+    expect(await rig.isKept()).toBe(false);
+  });
+});
+
+test('an answer of the feed that arrives while the verifier is closed makes nothing fresh again', async () => {
+  const rig = await keeping();
+  const { promise, resolve } = Promise.withResolvers<Body>();
+  rig.isClosed = true;
+  await rig.answer(promise);
+  resolve(nothing);
+  rig.verifier.close();
+  await Bun.sleep(5);
+  expect(rig.verifier.metrics().feed).toBe('starting');
+  expect(await rig.isKept()).toBe(false);
+});
