@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
+import { requireFreePort } from './operator/listener.ts';
 import { createProgram } from './operator/program.ts';
-import { requireFreePort, serve } from './operator/serve.ts';
+import { serve } from './operator/serve.ts';
+import { superviseWorkers } from './operator/supervisor.ts';
+import { connectToSupervisor } from './operator/worker.ts';
 import { type Config, readConfig, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { readEnvFile } from './platform/config/environment.ts';
@@ -50,11 +53,15 @@ function exitWithStatus(command: Command): void {
 /** `serve`: creates the keys and the database if they are missing, and brings an older database up to date. */
 async function runService(): Promise<void> {
   const config = readConfig();
-  await requireFreePort(config);
+  const supervisor = connectToSupervisor();
   const log = createLogger('info');
+  if (!supervisor) await requireFreePort(config);
   const keys = loadKeys(config, { create: true });
-  const db = await opened(openDatabase(config.databaseUrl, { log }));
-  await serve(createContext(config, log, db, keys));
+  const db = await opened(openDatabase(config.databaseUrl, { log, poolSize: config.databasePool }));
+  if (config.workers > 1 && !supervisor) {
+    await db.close();
+    await superviseWorkers(config, log);
+  } else await serve(createContext(config, log, db, keys), supervisor);
   await new Promise<void>((resolve) => log.flush(() => resolve()));
 }
 
@@ -102,6 +109,7 @@ function createContext(config: Config, log: Log, db: Database, keys: Keys): Cont
     db,
     log,
     metrics,
+    otherMetrics: undefined,
     limiter: createRateLimiter({ quotas, db, metrics }),
     clock: Date.now,
     random: systemRandom,

@@ -49,6 +49,8 @@ export interface DatabaseOptions {
   /** Called with the text of each statement before it runs. */
   readonly onStatement?: (text: string) => void;
   readonly log: Pick<Logger, 'warn'>;
+  /** Connections to PostgreSQL, besides one that listens. */
+  readonly poolSize?: number;
   /** Creates no file and applies no migration. */
   readonly asIs?: boolean;
 }

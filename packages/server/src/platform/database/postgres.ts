@@ -7,7 +7,7 @@ import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
 
-const poolSize = 16;
+const defaultPoolSize = 16;
 const connectTimeoutSeconds = 2;
 const statementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
@@ -99,7 +99,7 @@ async function migrateOnce(url: string): Promise<void> {
 /** Opens PostgreSQL 14 or later through a connection pool. Transactions are READ COMMITTED. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
   const pool = postgres(url, {
-    max: poolSize,
+    max: options.poolSize ?? defaultPoolSize,
     connect_timeout: connectTimeoutSeconds,
     max_lifetime: connectionLifeSeconds,
     backoff: () => reconnectPauseSeconds,
