@@ -29,6 +29,9 @@ export CHROMIUM_PATH
 # The keychain tests are skipped without these.
 { command -v gnome-keyring-daemon && command -v dbus-daemon; } >/dev/null || install_debian gnome-keyring dbus
 
+# The tests through a pooler fail without it. Debian keeps it outside the PATH of users.
+{ command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]; } >/dev/null || install_debian pgbouncer
+
 [ $# -gt 0 ] || set -- ./packages ./tests
 [ ! -t 2 ] || { FORCE_COLOR=1 && export FORCE_COLOR; }
 mkdir -p artifacts

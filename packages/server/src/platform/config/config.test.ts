@@ -25,6 +25,8 @@ test('an empty environment gives the defaults', () => {
     host: '127.0.0.1',
     port: 8787,
     databaseUrl: 'sqlite:data/latchkey.db',
+    databaseDirectUrl: undefined,
+    databasePrepare: true,
     databasePool: 16,
     workers: 1,
     baseUrl: 'http://localhost:8787',

@@ -13,6 +13,10 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly databaseUrl: string;
+  /** The database without a pooler. */
+  readonly databaseDirectUrl: string | undefined;
+  /** Whether connections keep prepared statements. */
+  readonly databasePrepare: boolean;
   /** Connections of one process to PostgreSQL, besides the one that listens. */
   readonly databasePool: number;
   /** Processes that share the port. */
@@ -82,6 +86,8 @@ export function readConfig(env: Environment = processEnvironment): Config {
     host: s.HOST,
     port: s.PORT,
     databaseUrl,
+    databaseDirectUrl: s.LATCHKEY_DATABASE_DIRECT_URL,
+    databasePrepare: s.LATCHKEY_DATABASE_PREPARE === 'on',
     databasePool: s.LATCHKEY_DATABASE_POOL,
     workers: readWorkers(s.LATCHKEY_WORKERS, databaseUrl),
     baseUrl,

@@ -64,6 +64,8 @@ export const databaseUrl = matching(
   /^(sqlite:(?!:memory:).+|postgres(ql)?:\/\/.+)$/,
 );
 
+export const postgresUrl = matching('a postgres:// URL', /^postgres(ql)?:\/\/.+$/);
+
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return (

@@ -58,6 +58,16 @@ export const settings = {
     'sqlite:data/latchkey.db',
     'The database. On PostgreSQL (14 or later) any number of nodes can share it; SQLite is for one process.',
   ),
+  LATCHKEY_DATABASE_DIRECT_URL: optional(
+    format.postgresUrl,
+    'The same database without the pooler of `DATABASE_URL`. Migrations use it, and the connection that listens.',
+    '`DATABASE_URL`',
+  ),
+  LATCHKEY_DATABASE_PREPARE: setting(
+    format.onOff,
+    'on',
+    '`off` uses no prepared statements. Required behind a pooler that shares connections between transactions and does not know them, such as PgBouncer before 1.21.',
+  ),
   LATCHKEY_DATABASE_POOL: setting(
     format.count(maxPoolSize),
     16,

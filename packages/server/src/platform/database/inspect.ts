@@ -64,7 +64,9 @@ function inspectSqlite(path: string) {
 }
 
 async function inspectPostgres(url: string) {
-  const sql = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
+  // Without prepared statements, because DATABASE_URL may be that of a pooler.
+  const connection = { max: 1, connect_timeout: connectTimeoutSeconds, prepare: false, fetch_types: false };
+  const sql = postgres(url, { ...connection, onnotice: () => undefined });
   try {
     const [{ name } = { name: null }] = await sql.unsafe<{ name: string | null }[]>(
       "SELECT to_regclass('kysely_migration')::text AS name",

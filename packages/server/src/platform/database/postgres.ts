@@ -90,15 +90,18 @@ async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** Uses a connection without the pool's timeouts, because a migration may take long. */
-async function migrateOnce(url: string): Promise<void> {
-  const setup = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
+async function migrateOnce(url: string, prepare: boolean): Promise<void> {
+  const connection = { max: 1, connect_timeout: connectTimeoutSeconds, prepare };
+  const setup = postgres(url, { ...connection, onnotice: () => undefined });
   const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
   await migrate(kysely).finally(() => setup.end());
 }
 
 /** Opens PostgreSQL 14 or later through a connection pool. Transactions are READ COMMITTED. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
+  const { directUrl = url, prepare = true } = options;
   const pool = postgres(url, {
+    prepare,
     max: options.poolSize ?? defaultPoolSize,
     connect_timeout: connectTimeoutSeconds,
     max_lifetime: connectionLifeSeconds,
@@ -116,7 +119,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   });
 
   try {
-    if (!options.asIs) await migrateOnce(url);
+    if (!options.asIs) await migrateOnce(directUrl, prepare);
   } catch (error) {
     await pool.end({ timeout: 0 });
     throw error;
@@ -126,7 +129,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     dialect: 'postgres',
     run: async <Row>(text: string, values: readonly Value[]) => {
       options.onStatement?.(text);
-      const rows = await on.unsafe(text, values as Value[], { prepare: true });
+      const rows = await on.unsafe(text, values as Value[], { prepare });
       return [...rows] as unknown as Row[];
     },
   });
@@ -136,7 +139,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     run: <Row>(text: string, values: readonly Value[]) => withRetries(() => direct.run<Row>(text, values)),
   };
 
-  const notifications = new PostgresNotifications(url, options.log, (channel, payload) =>
+  const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
     single.run('SELECT pg_notify($1, $2)', [channel, payload]),
   );
 
