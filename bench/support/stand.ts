@@ -37,9 +37,9 @@ export async function openStand(sessions: number): Promise<Stand> {
 }
 
 /** Starts the service on a database with this number of sessions. */
-export async function standOn(databaseUrl: string, sessions: number): Promise<Stand> {
+export async function standOn(databaseUrl: string, sessions: number, workers = 1): Promise<Stand> {
   const keys = generateKey();
-  const server = await startService({ databaseUrl, keys });
+  const server = await startService({ databaseUrl, keys, workers });
   return { server, keys: parseKeyRing(keys), databaseUrl, sessions };
 }
 

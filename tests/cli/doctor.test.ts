@@ -90,6 +90,9 @@ test('doctor compares the connections of all workers of all nodes with those tha
   expect(await connections(workers, '3')).toStartWith(
     `ok       3 nodes with 3 workers may open ${12 * (pool + 1)} connections`,
   );
+  expect(await connections({ ...workers, LATCHKEY_DATABASE_PREPARE: 'off' }, '99')).toMatch(
+    /^ok .* but a pooler is between them$/,
+  );
   const larger = { ...workers, LATCHKEY_DATABASE_POOL: String(pool + 1) };
   expect(await connections(larger, '3')).toEndWith(
     `: set LATCHKEY_DATABASE_POOL to at most ${pool}, or raise max_connections of PostgreSQL`,

@@ -41,10 +41,12 @@ async function checkStore(config: Config, nodes: number): Promise<Check[]> {
 }
 
 /** Each process has its pool and one connection that listens. While workers are replaced, there is one more. */
-function checkConnections({ workers, databasePool }: Config, nodes: number, allowed: number): Check {
+function checkConnections(config: Config, nodes: number, allowed: number): Check {
+  const { workers, databasePool, databaseDirectUrl, databasePrepare } = config;
   const processes = nodes * (workers === 1 ? 1 : workers + 1);
   const needed = processes * (databasePool + 1);
   const text = `${counted(nodes, 'node')} with ${counted(workers, 'worker')} may open ${needed} connections; the database allows ${allowed}`;
+  if (databaseDirectUrl !== undefined || !databasePrepare) return ok(`${text}, but a pooler is between them`);
   if (needed <= allowed) return ok(text);
   const largestPool = Math.floor(allowed / processes) - 1;
   const pool = largestPool > 0 ? `set LATCHKEY_DATABASE_POOL to at most ${largestPool}, or ` : '';

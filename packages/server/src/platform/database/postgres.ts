@@ -91,8 +91,14 @@ async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
 
 /** Uses a connection without the pool's timeouts, because a migration may take long. */
 async function migrateOnce(url: string, prepare: boolean): Promise<void> {
-  const connection = { max: 1, connect_timeout: connectTimeoutSeconds, prepare };
-  const setup = postgres(url, { ...connection, onnotice: () => undefined });
+  const setup = postgres(url, {
+    max: 1,
+    connect_timeout: connectTimeoutSeconds,
+    prepare,
+    // The role may have timeouts of its own.
+    connection: { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
+    onnotice: () => undefined,
+  });
   const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
   await migrate(kysely).finally(() => setup.end());
 }
