@@ -58,6 +58,7 @@ class Supervisor {
   async start(): Promise<void> {
     try {
       await this.#add().ready;
+      if (this.#stopping) return;
       await Promise.all(Array.from({ length: this.#count - 1 }, () => this.#add().ready));
       this.#started = true;
     } catch (error) {
