@@ -28,6 +28,8 @@ fi
 export CHROMIUM_PATH
 # The keychain tests are skipped without these.
 { command -v gnome-keyring-daemon && command -v dbus-daemon; } >/dev/null || install_debian gnome-keyring dbus
+# The tests of deploy/ that need these are skipped without them.
+{ command -v caddy && command -v nginx && command -v promtool; } >/dev/null || install_debian caddy nginx prometheus
 
 # The tests through a pooler fail without it. Debian keeps it outside the PATH of users.
 { command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]; } >/dev/null || install_debian pgbouncer
