@@ -64,7 +64,7 @@ export function startBareServer(answer: RecordedAnswer): Promise<RunningServer> 
 /** Starts the floor of a figure: the least program of `bench/floors/` that keeps the same promises. */
 export function startFloor(
   name: 'me' | 'refresh',
-  { databaseUrl, keys }: Required<ServiceSettings>,
+  { databaseUrl, keys }: Required<Omit<ServiceSettings, 'workers'>>,
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
   const port = freePort();
