@@ -14,6 +14,7 @@ import { runTree } from './figures/run-tree.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
 import { verifications } from './figures/verifications.ts';
+import { workers } from './figures/workers.ts';
 import { moveToLoadCore, requireCores } from './support/cores.ts';
 import { type Figure, type Finding, isFinding, resultOf, textOf, verdictOf } from './support/report.ts';
 
@@ -33,7 +34,7 @@ const figures: readonly Figure[] = [
 ];
 
 /** Figures without a promise. They are measured only by name. */
-const unpromised: readonly Figure[] = [costs];
+const unpromised: readonly Figure[] = [costs, workers];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 

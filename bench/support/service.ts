@@ -27,6 +27,8 @@ export interface ServiceSettings {
   readonly databaseUrl: string;
   /** The key ring. By default the service creates its own. */
   readonly keys?: string;
+  /** How many processes share the port. Default: one. */
+  readonly workers?: number;
 }
 
 /** Starts the service as in production, but without rate limits and with its log discarded. Resolves when it is ready. */
@@ -38,6 +40,7 @@ export function startService(settings: ServiceSettings, command = serveCommand):
     NODE_ENV: 'production',
     DATABASE_URL: settings.databaseUrl,
     LATCHKEY_RATE_LIMITS: 'off',
+    ...(settings.workers ? { LATCHKEY_WORKERS: String(settings.workers) } : {}),
     ...(settings.keys ? { LATCHKEY_KEYS: settings.keys } : {}),
   };
   return startServer(command, env, `http://127.0.0.1:${port}`, '/readyz');
@@ -61,7 +64,7 @@ export function startBareServer(answer: RecordedAnswer): Promise<RunningServer> 
 /** Starts the floor of a figure: the least program of `bench/floors/` that keeps the same promises. */
 export function startFloor(
   name: 'me' | 'refresh',
-  { databaseUrl, keys }: Required<ServiceSettings>,
+  { databaseUrl, keys }: Required<Omit<ServiceSettings, 'workers'>>,
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
   const port = freePort();

@@ -39,9 +39,9 @@ export async function openStand(sessions: number): Promise<Stand> {
 }
 
 /** Starts the service on a database with this number of sessions. */
-export async function standOn(databaseUrl: string, sessions: number): Promise<Stand> {
+export async function standOn(databaseUrl: string, sessions: number, workers = 1): Promise<Stand> {
   const ring = generateKey();
-  const server = await startService({ databaseUrl, keys: ring });
+  const server = await startService({ databaseUrl, keys: ring, workers });
   return { server, keys: parseKeyRing(ring), ring, databaseUrl, sessions };
 }
 

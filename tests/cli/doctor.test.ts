@@ -72,6 +72,33 @@ test('doctor compares the clocks of this machine and of PostgreSQL', async () =>
   await service.stop();
 });
 
+test('doctor compares the connections of all workers of all nodes with those that PostgreSQL allows', async () => {
+  const DATABASE_URL = await (await startPostgres()).createDatabase();
+  const env = { DATABASE_URL, LATCHKEY_KEYS: Buffer.alloc(32, 'doctor').toString('base64url'), PORT: '1' };
+  expect((await runOperator(env, 'migrate')).code).toBe(0);
+  const connections = async (settings: Record<string, string>, nodes: string) => {
+    const { stdout } = await runOperator({ ...env, ...settings }, 'doctor', '--nodes', nodes);
+    return /^.*may open.*$/m.exec(stdout)?.[0];
+  };
+  const allowed = Number(/allows (\d+)$/.exec((await connections({}, '1')) ?? '')?.[1]);
+  expect(await connections({}, '1')).toBe(
+    `ok       1 node with 1 worker may open 17 connections; the database allows ${allowed}`,
+  );
+  // One more worker while each is replaced.
+  const pool = Math.floor(allowed / 12) - 1;
+  const workers = { LATCHKEY_WORKERS: '3', LATCHKEY_DATABASE_POOL: String(pool) };
+  expect(await connections(workers, '3')).toStartWith(
+    `ok       3 nodes with 3 workers may open ${12 * (pool + 1)} connections`,
+  );
+  expect(await connections({ ...workers, LATCHKEY_DATABASE_PREPARE: 'off' }, '99')).toMatch(
+    /^ok .* but a pooler is between them$/,
+  );
+  const larger = { ...workers, LATCHKEY_DATABASE_POOL: String(pool + 1) };
+  expect(await connections(larger, '3')).toEndWith(
+    `: set LATCHKEY_DATABASE_POOL to at most ${pool}, or raise max_connections of PostgreSQL`,
+  );
+});
+
 test('a public base URL without trusted proxies is a warning in the log at start', async () => {
   const service = await startService({ env: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
   expect(service.logs().filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES is not set'))).toHaveLength(

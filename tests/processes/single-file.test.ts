@@ -38,6 +38,19 @@ test.each(Object.entries(stores))('the single file serves pages and sign-ins on 
   expect(await service.stop()).toBe(0);
 });
 
+test('the single file starts itself as its workers, and replaces them', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  const service = await startService({ program: [file], databaseUrl, env: { LATCHKEY_WORKERS: '2' } });
+  const hasLogged = (text: string) => service.logs().some((line) => line.includes(text));
+  while (!hasLogged('Latchkey is ready')) await Bun.sleep(20);
+  process.kill(service.pid, 'SIGHUP');
+  while (!hasLogged('all workers are replaced')) await Bun.sleep(20);
+  expect(hasLogged('cannot be held')).toBe(false);
+  const { access_token: token } = await loginByMail(service.url, 'workers@example.com');
+  expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
+  expect(await service.stop()).toBe(0);
+});
+
 test('the single file reads .env from its working directory and executes nothing from there', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
   removeAtExit(cwd);

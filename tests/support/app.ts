@@ -171,6 +171,7 @@ export async function openApp(
     config,
     db,
     metrics,
+    otherMetrics: undefined,
     limiter: createRateLimiter({
       quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
       db,
@@ -184,7 +185,7 @@ export async function openApp(
     wakeMailWorker: () => worker?.wake(),
     stopping: stop.signal,
   };
-  const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
+  const lifecycle: Lifecycle = { draining: false, retiring: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
 
   const fetch: TestApp['fetch'] = async (url, init, peer = '192.0.2.1') => {
@@ -311,7 +312,7 @@ export async function openApp(
 /** Reads from a separate app, so that the request does not show up in the logs and metrics under test. */
 async function readDocument(ctx: Context): Promise<Document> {
   const silent = { ...ctx, log: createLogger('silent'), metrics: createMetrics(rateLimitNames) };
-  const app = createApp(silent, { draining: false, inFlight: 0 });
+  const app = createApp(silent, { draining: false, retiring: false, inFlight: 0 });
   const request = new Request(`${ctx.config.baseUrl}/openapi.json`);
   return (await (await app.fetch(request, { peer: undefined })).json()) as Document;
 }

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
+import { requireFreePort } from './operator/listener.ts';
 import { createProgram } from './operator/program.ts';
-import { requireFreePort, serve } from './operator/serve.ts';
+import { serve } from './operator/serve.ts';
+import { superviseWorkers } from './operator/supervisor.ts';
+import { connectToSupervisor } from './operator/worker.ts';
 import { type Config, readConfig, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { readEnvFile } from './platform/config/environment.ts';
@@ -8,7 +11,7 @@ import { readKeys, readLogKeys } from './platform/config/keys.ts';
 import type { Context } from './platform/context.ts';
 import { systemRandom } from './platform/crypto/random.ts';
 import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
-import type { Database } from './platform/database/executor.ts';
+import type { Database, DatabaseOptions } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
 import { createRateLimiter } from './platform/rate-limits/limiter.ts';
 import { rateLimitNames } from './platform/rate-limits/rules.ts';
@@ -50,11 +53,15 @@ function exitWithStatus(command: Command): void {
 /** `serve`: creates the keys and the database if they are missing, and brings an older database up to date. */
 async function runService(): Promise<void> {
   const config = readConfig();
-  await requireFreePort(config);
+  const supervisor = connectToSupervisor();
   const log = createLogger('info');
+  if (!supervisor) await requireFreePort(config);
   const keys = loadKeys(config, { create: true });
-  const db = await opened(openDatabase(config.databaseUrl, { log }));
-  await serve(createContext(config, log, db, keys));
+  const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, log)));
+  if (config.workers > 1 && !supervisor) {
+    await db.close();
+    await superviseWorkers(config, log);
+  } else await serve(createContext(config, log, db, keys), supervisor);
   await new Promise<void>((resolve) => log.flush(() => resolve()));
 }
 
@@ -62,7 +69,7 @@ async function runService(): Promise<void> {
 async function migrateStore(): Promise<void> {
   const config = readConfig();
   if (config.databaseUrl.startsWith('sqlite:')) readKeys(config, { create: true });
-  const db = await opened(openDatabase(config.databaseUrl, { log: createLogger('silent') }));
+  const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, createLogger('silent'))));
   await db.close();
   print(`${storeNameOf(config)} is up to date.`);
 }
@@ -72,7 +79,7 @@ async function runOnStore(work: (ctx: Context) => Promise<string>): Promise<void
   const config = readConfig();
   process.stderr.write(`Store: ${storeNameOf(config)}\n`);
   const log = createLogger('silent');
-  const db = await opened(openExistingDatabase(config.databaseUrl, { log }));
+  const db = await opened(openExistingDatabase(config.databaseUrl, databaseOptions(config, log)));
   try {
     print(await work(createContext(config, log, db, loadKeys(config, { create: false }))));
   } finally {
@@ -85,6 +92,11 @@ type Keys = Pick<Context, 'keys' | 'logKeys'>;
 function loadKeys(config: Config, options: { create: boolean }): Keys {
   const keys = readKeys(config, options);
   return { keys, logKeys: readLogKeys(keys) };
+}
+
+function databaseOptions(config: Config, log: Log): DatabaseOptions {
+  const { databaseDirectUrl: directUrl, databasePrepare: prepare, databasePool: poolSize } = config;
+  return { log, directUrl, prepare, poolSize };
 }
 
 function opened(db: Promise<Database>): Promise<Database> {
@@ -102,6 +114,7 @@ function createContext(config: Config, log: Log, db: Database, keys: Keys): Cont
     db,
     log,
     metrics,
+    otherMetrics: undefined,
     limiter: createRateLimiter({ quotas, db, metrics }),
     clock: Date.now,
     random: systemRandom,

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, readConfig, unknownSettings } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import { keyFilePath } from '../platform/config/keys.ts';
@@ -25,20 +25,36 @@ const serviceTimeoutMs = 2_000;
 
 const reason = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
 
-async function checkStore(config: Config): Promise<Check[]> {
+async function checkStore(config: Config, nodes: number): Promise<Check[]> {
   try {
-    const { pending, clockAheadMs } = await inspectDatabase(config.databaseUrl);
+    const { pending, clockAheadMs, maxConnections } = await inspectDatabase(config.databaseUrl);
     return [
       ok('the database can be reached'),
       pending.length === 0
         ? ok('all migrations are applied')
         : warning(`the next start will apply these migrations: ${pending.join(', ')}`),
       ...(clockAheadMs === null ? [] : [checkClock(clockAheadMs)]),
+      ...(maxConnections === null ? [] : [checkConnections(config, nodes, maxConnections)]),
     ];
   } catch (error) {
     return [failed(`the database cannot be read: ${reason(error)}`)];
   }
 }
+
+/** Each process has its pool and one connection that listens. While workers are replaced, there is one more. */
+function checkConnections(config: Config, nodes: number, allowed: number): Check {
+  const { workers, databasePool, databaseDirectUrl, databasePrepare } = config;
+  const processes = nodes * (workers === 1 ? 1 : workers + 1);
+  const needed = processes * (databasePool + 1);
+  const text = `${counted(nodes, 'node')} with ${counted(workers, 'worker')} may open ${needed} connections; the database allows ${allowed}`;
+  if (databaseDirectUrl !== undefined || !databasePrepare) return ok(`${text}, but a pooler is between them`);
+  if (needed <= allowed) return ok(text);
+  const largestPool = Math.floor(allowed / processes) - 1;
+  const pool = largestPool > 0 ? `set LATCHKEY_DATABASE_POOL to at most ${largestPool}, or ` : '';
+  return warning(`${text}: ${pool}raise max_connections of PostgreSQL`);
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function checkClock(aheadMs: number): Check {
   const differenceMs = Math.round(Math.abs(aheadMs));
@@ -87,7 +103,7 @@ async function checkService(config: Config): Promise<Check[]> {
   }
 }
 
-async function runChecks(hasKeys: () => boolean): Promise<Check[]> {
+async function runChecks(hasKeys: () => boolean, nodes: number): Promise<Check[]> {
   let config: Config;
   try {
     config = readConfig();
@@ -98,11 +114,16 @@ async function runChecks(hasKeys: () => boolean): Promise<Check[]> {
   return [
     ok('the settings are valid'),
     ...settingsWarnings(config, unknownSettings()).map(warning),
-    ...(await checkStore(config)),
+    ...(await checkStore(config, nodes)),
     checkKeys(config, hasKeys()),
     ...(await checkMail(config)),
     ...(await checkService(config)),
   ];
+}
+
+function nodesIn(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
 }
 
 /** `doctor`: checks the settings and everything the service depends on. Changes nothing. */
@@ -111,8 +132,14 @@ export function doctorCommand(program: Command, print: (text: string) => void, h
     .command('doctor')
     .description('check settings, database, keys, email, proxies and clock; changes nothing')
     .option('--json', 'print the results as one JSON object')
-    .action(async ({ json = false }: { json?: boolean }) => {
-      const checks = await runChecks(hasKeys);
+    .option(
+      '--nodes <number>',
+      'how many machines run the service on this database, like this one',
+      nodesIn,
+      1,
+    )
+    .action(async ({ json = false, nodes }: { json?: boolean; nodes: number }) => {
+      const checks = await runChecks(hasKeys, nodes);
       const failures = checks.filter(({ state }) => state === 'failed').length;
       if (json) print(JSON.stringify({ failed: failures, findings: checks }, null, 2));
       else for (const { state, text } of checks) print(`${state.padEnd(7)}  ${text}`);

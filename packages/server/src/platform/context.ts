@@ -5,7 +5,7 @@ import type { Random } from './crypto/random.ts';
 import type { Database } from './database/executor.ts';
 import type { RateLimiter } from './rate-limits/limiter.ts';
 import type { Log } from './telemetry/log.ts';
-import type { Metrics } from './telemetry/metrics.ts';
+import type { Metrics, MetricsSnapshot } from './telemetry/metrics.ts';
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
@@ -21,6 +21,8 @@ export interface Context {
   readonly random: Random;
   readonly limiter: RateLimiter;
   readonly metrics: Metrics;
+  /** The metrics of the other workers that share the port of this one. Undefined where it has no others. */
+  readonly otherMetrics: ((own: MetricsSnapshot) => Promise<readonly MetricsSnapshot[]>) | undefined;
   readonly log: Log;
   /** Tells the mail worker that there is new mail in the outbox. */
   readonly wakeMailWorker: () => void;

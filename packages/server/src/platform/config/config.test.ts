@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
@@ -24,6 +25,10 @@ test('an empty environment gives the defaults', () => {
     host: '127.0.0.1',
     port: 8787,
     databaseUrl: 'sqlite:data/latchkey.db',
+    databaseDirectUrl: undefined,
+    databasePrepare: true,
+    databasePool: 16,
+    workers: 1,
     baseUrl: 'http://localhost:8787',
     https: false,
     rpId: 'localhost',
@@ -386,4 +391,18 @@ test('a port in use stops the start with one line that names PORT', async () => 
   taken.stop(true);
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/^latchkey-server: PORT .+\.$/)]);
+});
+
+test('several workers need PostgreSQL, and auto is one for each core there and one on SQLite', () => {
+  const workers = (LATCHKEY_WORKERS: string, DATABASE_URL = 'postgres://localhost/latchkey') =>
+    readConfig({ LATCHKEY_WORKERS, DATABASE_URL }).workers;
+  expect(workers('1', 'sqlite:x.db')).toBe(1);
+  expect(workers('auto', 'sqlite:x.db')).toBe(1);
+  expect(() => workers('2', 'sqlite:x.db')).toThrow('LATCHKEY_WORKERS must be 1 with SQLite');
+  expect(() => workers('0')).toThrow('LATCHKEY_WORKERS must be at least 1.');
+  expect(() => workers('many')).toThrow('LATCHKEY_WORKERS must be a whole number from 1 to 256, or auto.');
+  if (process.platform === 'linux') {
+    expect(workers('3')).toBe(3);
+    expect(workers('auto')).toBe(availableParallelism());
+  } else expect(() => workers('3')).toThrow('LATCHKEY_WORKERS must be 1 on this system');
 });

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Quota, type RateLimitName, rateLimitNames, rateLimitSetting } from '../rate-limits/rules.ts';
 import type { CidrRange } from '../values/client-address.ts';
@@ -12,6 +13,14 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly databaseUrl: string;
+  /** The database without a pooler. */
+  readonly databaseDirectUrl: string | undefined;
+  /** Whether connections keep prepared statements. */
+  readonly databasePrepare: boolean;
+  /** Connections of one process to PostgreSQL, besides the one that listens. */
+  readonly databasePool: number;
+  /** Processes that share the port. */
+  readonly workers: number;
   /** Origin of the public address, without a trailing slash. */
   readonly baseUrl: string;
   readonly https: boolean;
@@ -72,10 +81,15 @@ export function readConfig(env: Environment = processEnvironment): Config {
     throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
   }
   const product = readProduct(s);
+  const databaseUrl = s.DATABASE_URL.replace(/^sqlite:\/\//, 'sqlite:');
   return Object.freeze({
     host: s.HOST,
     port: s.PORT,
-    databaseUrl: s.DATABASE_URL.replace(/^sqlite:\/\//, 'sqlite:'),
+    databaseUrl,
+    databaseDirectUrl: s.LATCHKEY_DATABASE_DIRECT_URL,
+    databasePrepare: s.LATCHKEY_DATABASE_PREPARE === 'on',
+    databasePool: s.LATCHKEY_DATABASE_POOL,
+    workers: readWorkers(s.LATCHKEY_WORKERS, databaseUrl),
     baseUrl,
     https: protocol === 'https:',
     rpId,
@@ -106,6 +120,19 @@ export function readConfig(env: Environment = processEnvironment): Config {
     feedWaitSeconds: s.LATCHKEY_FEED_WAIT,
     eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
   });
+}
+
+/** @throws {ConfigError} where several processes cannot serve one database or share a port */
+function readWorkers(wanted: number | 'auto', databaseUrl: string): number {
+  const isSqlite = databaseUrl.startsWith('sqlite:');
+  const canBeMany = !isSqlite && process.platform === 'linux';
+  if (wanted === 'auto') return canBeMany ? availableParallelism() : 1;
+  if (wanted === 1 || canBeMany) return wanted;
+  throw new ConfigError(
+    isSqlite
+      ? 'LATCHKEY_WORKERS must be 1 with SQLite, which has one writer and counts rate limits in the memory of its process. More workers need PostgreSQL.'
+      : 'LATCHKEY_WORKERS must be 1 on this system: only Linux spreads the connections of a port over several processes.',
+  );
 }
 
 /** Variables that start with `LATCHKEY_` but are not settings: probably misspelled. */

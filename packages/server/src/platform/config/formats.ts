@@ -39,6 +39,17 @@ export const seconds = (min: number, max: number): Format<number> => ({
 
 export const count = (max: number): Format<number> => integer(`a whole number from 1 to ${max}`, 1, max);
 
+const maxWorkers = 256;
+
+/** Number of processes, or as many as the machine has cores. */
+export const workers: Format<number | 'auto'> = {
+  syntax: `a whole number from 1 to ${maxWorkers}, or auto`,
+  schema: z.union(
+    [z.literal('auto'), count(maxWorkers).schema],
+    `must be a whole number from 1 to ${maxWorkers}, or auto`,
+  ) as z.ZodType<number | 'auto', string>,
+};
+
 export const port: Format<number> = integer('a port number from 1 to 65535', 1, 65_535, 5);
 
 export const onOff: Format<'on' | 'off'> = {
@@ -52,6 +63,8 @@ export const databaseUrl = matching(
   'sqlite: followed by the path of a file, or a postgres:// URL',
   /^(sqlite:(?!:memory:).+|postgres(ql)?:\/\/.+)$/,
 );
+
+export const postgresUrl = matching('a postgres:// URL', /^postgres(ql)?:\/\/.+$/);
 
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);

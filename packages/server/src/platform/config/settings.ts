@@ -15,6 +15,9 @@ const maxTtlSeconds = 10 * 365 * day;
 /** Attempts at one emailed code. Any number up to this is safe: there are 20^8 codes. */
 const maxCodeAttempts = 100;
 
+/** Far more connections than a process with one thread can use. */
+const maxPoolSize = 1000;
+
 /** What `docs/settings.md` says about a setting. `tools/settings-page.ts` generates that page. */
 export interface SettingText {
   readonly format: Pick<format.Format<unknown>, 'syntax' | 'seconds'>;
@@ -54,6 +57,26 @@ export const settings = {
     format.databaseUrl,
     'sqlite:data/latchkey.db',
     'The database. On PostgreSQL (14 or later) any number of nodes can share it; SQLite is for one process.',
+  ),
+  LATCHKEY_DATABASE_DIRECT_URL: optional(
+    format.postgresUrl,
+    'The same database without the pooler of `DATABASE_URL`. Migrations use it, and the connection that listens.',
+    '`DATABASE_URL`',
+  ),
+  LATCHKEY_DATABASE_PREPARE: setting(
+    format.onOff,
+    'on',
+    '`off` uses no prepared statements. Required behind a pooler that shares connections between transactions and does not know them, such as PgBouncer before 1.21.',
+  ),
+  LATCHKEY_DATABASE_POOL: setting(
+    format.count(maxPoolSize),
+    16,
+    'How many connections each process keeps to PostgreSQL, besides one that listens. `doctor` compares the sum with what the database allows.',
+  ),
+  LATCHKEY_WORKERS: setting(
+    format.workers,
+    1,
+    'How many processes share the port. `auto` is one for each core. More than one needs PostgreSQL and Linux; otherwise `auto` is 1.',
   ),
   LATCHKEY_BASE_URL: optional(
     format.origin,

@@ -49,6 +49,12 @@ export interface DatabaseOptions {
   /** Called with the text of each statement before it runs. */
   readonly onStatement?: (text: string) => void;
   readonly log: Pick<Logger, 'warn'>;
+  /** PostgreSQL without a pooler, for migrations and for listening. Default: the URL of the database. */
+  readonly directUrl?: string | undefined;
+  /** Keeps prepared statements on each connection to PostgreSQL. Default: true. */
+  readonly prepare?: boolean;
+  /** Connections to PostgreSQL, besides one that listens. */
+  readonly poolSize?: number;
   /** Creates no file and applies no migration. */
   readonly asIs?: boolean;
 }

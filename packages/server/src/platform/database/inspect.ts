@@ -17,16 +17,23 @@ export interface Inspection {
   readonly isNewer: boolean;
   /** How far the database's clock is ahead of this machine's. Null on SQLite. */
   readonly clockAheadMs: number | null;
+  /** How many connections the server has for all but its administrators. Null on SQLite. */
+  readonly maxConnections: number | null;
 }
 
 const appliedMigrations = 'SELECT name FROM kysely_migration';
+
+/** `reserved_connections` exists since PostgreSQL 16. */
+const unreservedConnections = `SELECT current_setting('max_connections')::int
+  - current_setting('superuser_reserved_connections')::int
+  - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections`;
 
 const noStore = (): Error =>
   new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
 /** @throws {Error} when the database is unreachable, or has no Latchkey schema */
 export async function inspectDatabase(url: string): Promise<Inspection> {
-  const { applied, clockAheadMs } = await (url.startsWith('sqlite:')
+  const { applied, clockAheadMs, maxConnections } = await (url.startsWith('sqlite:')
     ? whenFree(busyDeadlineMs, () => inspectSqlite(url.slice('sqlite:'.length)))
     : inspectPostgres(url));
   const names = new Set(applied.map(({ name }) => name));
@@ -34,6 +41,7 @@ export async function inspectDatabase(url: string): Promise<Inspection> {
     pending: migrationNames.filter((name) => !names.has(name)),
     isNewer: [...names].some((name) => !migrationNames.includes(name)),
     clockAheadMs,
+    maxConnections,
   };
 }
 
@@ -48,6 +56,7 @@ function inspectSqlite(path: string) {
     return {
       applied: connection.query<{ name: string }, []>(appliedMigrations).all(),
       clockAheadMs: null,
+      maxConnections: null,
     };
   } finally {
     connection.close();
@@ -55,7 +64,9 @@ function inspectSqlite(path: string) {
 }
 
 async function inspectPostgres(url: string) {
-  const sql = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
+  // Without prepared statements, because DATABASE_URL may be that of a pooler.
+  const connection = { max: 1, connect_timeout: connectTimeoutSeconds, prepare: false, fetch_types: false };
+  const sql = postgres(url, { ...connection, onnotice: () => undefined });
   try {
     const [{ name } = { name: null }] = await sql.unsafe<{ name: string | null }[]>(
       "SELECT to_regclass('kysely_migration')::text AS name",
@@ -65,7 +76,9 @@ async function inspectPostgres(url: string) {
     const [row] = await sql.unsafe<{ now: number }[]>(
       'SELECT extract(epoch FROM clock_timestamp())::float8 AS now',
     );
-    return { applied: [...applied], clockAheadMs: row!.now * 1000 - Date.now() };
+    const clockAheadMs = row!.now * 1000 - Date.now();
+    const [limit] = await sql.unsafe<{ connections: number }[]>(unreservedConnections);
+    return { applied: [...applied], clockAheadMs, maxConnections: limit!.connections };
   } finally {
     await sql.end({ timeout: 1 });
   }

@@ -7,7 +7,7 @@ import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
 
-const poolSize = 16;
+const defaultPoolSize = 16;
 const connectTimeoutSeconds = 2;
 const statementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
@@ -90,16 +90,25 @@ async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** Uses a connection without the pool's timeouts, because a migration may take long. */
-async function migrateOnce(url: string): Promise<void> {
-  const setup = postgres(url, { max: 1, connect_timeout: connectTimeoutSeconds, onnotice: () => undefined });
+async function migrateOnce(url: string, prepare: boolean): Promise<void> {
+  const setup = postgres(url, {
+    max: 1,
+    connect_timeout: connectTimeoutSeconds,
+    prepare,
+    // The role may have timeouts of its own.
+    connection: { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
+    onnotice: () => undefined,
+  });
   const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
   await migrate(kysely).finally(() => setup.end());
 }
 
 /** Opens PostgreSQL 14 or later through a connection pool. Transactions are READ COMMITTED. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
+  const { directUrl = url, prepare = true } = options;
   const pool = postgres(url, {
-    max: poolSize,
+    prepare,
+    max: options.poolSize ?? defaultPoolSize,
     connect_timeout: connectTimeoutSeconds,
     max_lifetime: connectionLifeSeconds,
     backoff: () => reconnectPauseSeconds,
@@ -116,7 +125,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   });
 
   try {
-    if (!options.asIs) await migrateOnce(url);
+    if (!options.asIs) await migrateOnce(directUrl, prepare);
   } catch (error) {
     await pool.end({ timeout: 0 });
     throw error;
@@ -126,7 +135,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     dialect: 'postgres',
     run: async <Row>(text: string, values: readonly Value[]) => {
       options.onStatement?.(text);
-      const rows = await on.unsafe(text, values as Value[], { prepare: true });
+      const rows = await on.unsafe(text, values as Value[], { prepare });
       return [...rows] as unknown as Row[];
     },
   });
@@ -136,7 +145,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     run: <Row>(text: string, values: readonly Value[]) => withRetries(() => direct.run<Row>(text, values)),
   };
 
-  const notifications = new PostgresNotifications(url, options.log, (channel, payload) =>
+  const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
     single.run('SELECT pg_notify($1, $2)', [channel, payload]),
   );
 

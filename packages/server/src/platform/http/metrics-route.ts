@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Registry } from 'prom-client';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/hash.ts';
 import { AuthError, pathNotFound } from '../errors.ts';
+import { mergeSnapshots } from '../telemetry/metrics.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { isForThisMachine } from './local-request.ts';
 import { errorResponse } from './operations.ts';
@@ -28,13 +30,22 @@ function requireOperator(token: string | undefined, peer: string | undefined, re
   });
 }
 
+async function ofAllWorkers(
+  registry: Registry,
+  otherMetrics: NonNullable<Context['otherMetrics']>,
+): Promise<Registry> {
+  const own = await registry.getMetricsAsJSON();
+  return mergeSnapshots([own, ...(await otherMetrics(own))]);
+}
+
 /** Serves the metrics in the Prometheus text format. */
 export function metricsRoute(
   routes: Routes,
   ctx: Context,
   { version, countWaitingMails }: { version: string; countWaitingMails: () => Promise<number> },
 ): void {
-  const { registry, build, mailsWaiting } = ctx.metrics;
+  const { registry, build, workers, mailsWaiting } = ctx.metrics;
+  workers.set(1);
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
   documentStaticPath(routes, {
     id: 'metrics',
@@ -47,6 +58,7 @@ export function metricsRoute(
   routes.get('/metrics', async ({ connection, request }) => {
     requireOperator(ctx.config.metricsToken, connection.peer, request);
     mailsWaiting.set(await countWaitingMails().catch(() => Number.NaN));
-    return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } });
+    const all = ctx.otherMetrics ? await ofAllWorkers(registry, ctx.otherMetrics) : registry;
+    return new Response(await all.metrics(), { headers: { 'Content-Type': registry.contentType } });
   });
 }

@@ -11,6 +11,8 @@ import { pathOf, type Route, type Routes } from './routing.ts';
 /** The state of the process that every request depends on. */
 export interface Lifecycle {
   draining: boolean;
+  /** Another worker has taken over: requests are answered, but each response ends its connection. */
+  retiring: boolean;
   /** Requests that have no response yet. */
   inFlight: number;
 }
@@ -50,6 +52,7 @@ export function createServer(
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
     }
+    if (lifecycle.retiring) response.headers.set('Connection', 'close');
     record(ctx, exchange, route, response.status, performance.now() - exchange.arrivedAt);
     return response;
   };

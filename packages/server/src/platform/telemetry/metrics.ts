@@ -1,5 +1,5 @@
 import { loginMethods } from '@latchkey/contract/sessions';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** All other methods share the label `other`: a client can send any word as a method. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -130,6 +130,7 @@ const mailMetrics = (registry: Registry) => ({
   mailsWaiting: new Gauge({
     name: 'latchkey_mails_waiting',
     help: 'Emails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
+    aggregator: 'first',
     registers: [registry],
   }),
 });
@@ -157,6 +158,12 @@ const deploymentMetrics = (registry: Registry) => ({
     name: 'latchkey_build_info',
     help: 'Always 1; the labels describe the build',
     labelNames: ['version', 'runtime', 'database'],
+    aggregator: 'first',
+    registers: [registry],
+  }),
+  workers: new Gauge({
+    name: 'latchkey_workers',
+    help: 'Processes that share the port, and whose metrics these are',
     registers: [registry],
   }),
 });
@@ -180,3 +187,24 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** Adds memory, CPU time, event loop lag and other metrics of this process. */
 export const observeProcess = (metrics: Metrics): void =>
   collectDefaultMetrics({ register: metrics.registry });
+
+/** The values of all metrics of a process, as they travel between processes. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+/**
+ * One snapshot of several processes: sums, unless a metric says otherwise. Of a metric that is the same everywhere the
+ * first snapshot has the value.
+ */
+export const mergeSnapshots = (snapshots: readonly MetricsSnapshot[]): Registry =>
+  AggregatorRegistry.aggregate([...snapshots]);
+
+/**
+ * What processes that have ended leave behind: the sums of their counters and histograms. Without them the sums of all
+ * would fall, which Prometheus takes for a restart.
+ */
+export const mergeCounts = (snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> =>
+  mergeSnapshots(
+    snapshots.map((each) => each.filter(({ type }) => isCount(String(type)))),
+  ).getMetricsAsJSON();
+
+const isCount = (type: string): boolean => type === 'counter' || type === 'histogram';

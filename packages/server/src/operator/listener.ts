@@ -1,0 +1,74 @@
+import type { Server } from 'bun';
+import type { Config } from '../platform/config/config.ts';
+import { ConfigError } from '../platform/config/config-error.ts';
+import type { ConnectionInfo } from '../platform/http/exchange.ts';
+import type { App } from '../platform/http/server.ts';
+
+const idleTimeoutSeconds = 30;
+
+/** Far above every endpoint's own limit, so that the API itself refuses large bodies, with its own error. */
+const maxRequestBytes = 256 * 1024 * 1024;
+
+/**
+ * Listens on the address of the settings. Only workers share their port: otherwise a second service could take it, too,
+ * and each would get some of the requests.
+ * @throws {ConfigError} when the address or port cannot be used
+ */
+export function listen(config: Config, app: App, { shared }: { shared: boolean }): Server<undefined> {
+  try {
+    return Bun.serve({
+      hostname: config.host,
+      port: config.port,
+      reusePort: shared,
+      idleTimeout: idleTimeoutSeconds,
+      maxRequestBodySize: maxRequestBytes,
+      development: false,
+      fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), new Connection(request, self)),
+    });
+  } catch (error) {
+    const reason =
+      error instanceof Error && 'code' in error ? String(error.code) : 'the address is not valid';
+    if (reason === 'EADDRINUSE') throw new ConfigError(`PORT ${config.port} is already in use.`);
+    throw new ConfigError(`HOST ${config.host} cannot be used: ${reason}.`);
+  }
+}
+
+/**
+ * Listens for a moment, before a key file or a database is created that would stay behind if the start fails.
+ * @throws {ConfigError} if the address is not available
+ */
+export async function requireFreePort(config: Config): Promise<void> {
+  const starting = new Response(null, { status: 503, headers: { 'Retry-After': '1' } });
+  const app = { fetch: async () => starting.clone() as Response };
+  await listen(config, app, { shared: false }).stop(true);
+}
+
+/**
+ * The peer address reported by the socket. It is read at once for a request that may change something, because its
+ * client may have disconnected by the time the address is stored. Other requests rarely need it, and reading it costs
+ * about as much as answering them.
+ */
+class Connection implements ConnectionInfo {
+  readonly #request: Request;
+  readonly #server: Server<undefined>;
+  #peer: string | null | undefined;
+
+  constructor(request: Request, server: Server<undefined>) {
+    this.#request = request;
+    this.#server = server;
+    if (request.method !== 'GET') this.#readPeer();
+  }
+
+  get peer(): string | undefined {
+    if (this.#peer === undefined) this.#readPeer();
+    return this.#peer ?? undefined;
+  }
+
+  #readPeer(): void {
+    this.#peer = this.#server.requestIP(this.#request)?.address ?? null;
+  }
+}
+
+/** HTTP/1.0 clients, such as simple health checks, may send no Host header. */
+const withAbsoluteUrl = (request: Request, config: Config): Request =>
+  request.url.startsWith('http') ? request : new Request(config.baseUrl + request.url, request);

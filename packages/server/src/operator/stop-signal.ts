@@ -1,0 +1,21 @@
+import { isRunByNpx } from '../platform/config/environment.ts';
+
+const parentPollMs = 250;
+
+/** Resolves with the first signal that stops the process. Later signals have no effect. */
+export const nextSignal = (): Promise<string> =>
+  new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+    if (isRunByNpx()) whenParentEnds(() => resolve('end of npx'));
+  });
+
+/** When npx is stopped, it ends its shell, which forwards no signal: the missing parent is the only sign. */
+function whenParentEnds(stop: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop();
+  }, parentPollMs);
+  timer.unref();
+}

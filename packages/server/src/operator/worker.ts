@@ -1,0 +1,67 @@
+import { isWorker } from '../platform/config/environment.ts';
+import type { MetricsSnapshot } from '../platform/telemetry/metrics.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+
+/** The connection of a worker to the supervisor that started it. */
+export interface SupervisorConnection {
+  /** Says that this worker accepts connections, and answers for its metrics from now on. */
+  ready(snapshot: () => Promise<MetricsSnapshot>): void;
+  /** The metrics of all other workers, and what those that ended had counted. */
+  otherMetrics(own: MetricsSnapshot): Promise<readonly MetricsSnapshot[]>;
+  /** Resolves when another worker has taken the place of this one. */
+  readonly retired: Promise<void>;
+  /** Resolves when the supervisor has ended, however it did. */
+  readonly lost: Promise<void>;
+  /** Hands over what this worker has counted. */
+  leave(own: MetricsSnapshot): Promise<void>;
+}
+
+/** Connects to the supervisor; undefined in a process that no supervisor has started. */
+export function connectToSupervisor(): SupervisorConnection | undefined {
+  if (!isWorker() || !process.send) return undefined;
+  const retired = Promise.withResolvers<void>();
+  const lost = Promise.withResolvers<void>();
+  const waiting = new Map<number, (others: readonly MetricsSnapshot[]) => void>();
+  let takeSnapshot: (() => Promise<MetricsSnapshot>) | undefined;
+  let lastId = 0;
+  const handle = async (message: ToWorker): Promise<void> => {
+    if (message.type === 'retire') retired.resolve();
+    else if (message.type === 'collect') {
+      if (takeSnapshot) await send({ type: 'metrics', own: await takeSnapshot() });
+    } else {
+      waiting.get(message.id)?.(message.others);
+      waiting.delete(message.id);
+    }
+  };
+  process.on('message', (message: ToWorker) => void handle(message));
+  process.on('disconnect', () => {
+    lost.resolve();
+    for (const answer of waiting.values()) answer([]);
+  });
+  // It is meant for the supervisor, but a terminal that closes sends it to all.
+  process.on('SIGHUP', () => undefined);
+  return {
+    retired: retired.promise,
+    lost: lost.promise,
+    ready: (snapshot) => {
+      takeSnapshot = snapshot;
+      void send({ type: 'ready' });
+    },
+    otherMetrics: (own) => {
+      if (!process.connected) return Promise.resolve([]);
+      const { promise, resolve } = Promise.withResolvers<readonly MetricsSnapshot[]>();
+      const id = ++lastId;
+      waiting.set(id, resolve);
+      void send({ type: 'gather', id, own });
+      return promise;
+    },
+    leave: (own) => send({ type: 'metrics', own }),
+  };
+}
+
+/** Resolves when the message is on its way, or cannot be sent because the supervisor has ended. */
+const send = (message: FromWorker): Promise<void> =>
+  new Promise((resolve) => {
+    if (!process.connected) resolve();
+    else process.send?.(message, undefined, undefined, () => resolve());
+  });

@@ -1,0 +1,67 @@
+// The service behind PgBouncer in transaction mode, where consecutive transactions of one connection run on different ones.
+
+import { expect, test } from 'bun:test';
+import { loginByMail, request } from '../support/http.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+
+const parallel = 64;
+const rounds = 3;
+const resource = 'https://projects.example';
+
+/** Registers a service and returns the header of its key. */
+async function createService(service: TestService): Promise<Record<string, string>> {
+  const options = ['--resource', resource, '--scope', 'projects:read=See your projects', '--may', 'feed'];
+  const { code, stdout } = await runOperator(service.env, 'services', 'create', 'projects', ...options);
+  expect(code).toBe(0);
+  return { Authorization: `Basic ${btoa(stdout.trim().split('\n').at(-1) ?? '')}` };
+}
+
+test.each(['with', 'without'])(
+  'signing in, refreshing, runs and the feed work through PgBouncer, %s a direct address',
+  async (direct) => {
+    const databaseUrl = await (await startPostgres()).createDatabase();
+    const pooler = await startPgBouncer(databaseUrl);
+    const env = {
+      LATCHKEY_DATABASE_PREPARE: 'off',
+      ...(direct === 'with' ? { LATCHKEY_DATABASE_DIRECT_URL: databaseUrl } : {}),
+    };
+    const service = await startService({ databaseUrl: pooler.url, env });
+    const key = await createService(service);
+    const login = await loginByMail(service.url, 'pooled@example.com');
+    const statuses = async (ask: () => Promise<{ readonly status: number }>) =>
+      new Set((await Promise.all(Array.from({ length: parallel }, ask))).map(({ status }) => status));
+
+    let tokens = login;
+    for (let round = 0; round < rounds; round++) {
+      const { body } = await request(service.url, 'POST', '/refresh', {
+        json: { refresh_token: tokens.refresh_token },
+      });
+      tokens = { ...tokens, ...body };
+      const me = () => request(service.url, 'GET', '/me', { token: tokens.access_token });
+      expect(await statuses(me)).toEqual(new Set([200]));
+    }
+    const exchange = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: tokens.access_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      resource,
+      scope: 'projects:read',
+    };
+    const run = await fetch(`${service.url}/api/v1/auth/token`, {
+      method: 'POST',
+      body: new URLSearchParams(exchange),
+    });
+    expect(run.status).toBe(200);
+
+    const ask = { headers: key, json: { returnImmediately: true } };
+    const before = await request(service.url, 'POST', '/feed', ask);
+    expect(before.status).toBe(200);
+    expect((await request(service.url, 'POST', '/revoke', { token: tokens.access_token })).status).toBe(204);
+    const after = await request(service.url, 'POST', '/feed', ask);
+    expect(Object.keys(after.body.sets).length).toBeGreaterThan(Object.keys(before.body.sets).length);
+    expect(await service.stop()).toBe(0);
+    await pooler.stop();
+  },
+);
