@@ -70,7 +70,7 @@ const importedUser = known({
   path: ['user_handle'],
   message: 'is required with passkeys: they sign in only to the user they were made for',
 });
-type ImportedUser = z.output<typeof importedUser>;
+export type ImportedUser = z.output<typeof importedUser>;
 
 /** What became of a line. */
 type Outcome = 'created' | 'completed' | 'unchanged';
@@ -165,7 +165,8 @@ function requireRpId({ rpId }: Config, given = rpId): void {
   }
 }
 
-async function importUser(ctx: Context, tx: Executor, user: ImportedUser): Promise<Outcome> {
+/** Adds what a line says and the database does not have, in a transaction. @throws {AuthError} */
+export async function importUser(ctx: Context, tx: Executor, user: ImportedUser): Promise<Outcome> {
   const { email, name, user_handle: userHandle } = user;
   const { id, isNew } = await importAccount(ctx, tx, { email, name, userHandle });
   let added = await addMemberships(ctx, tx, id, user.organizations, { by: 'operator' });
