@@ -104,7 +104,7 @@ export async function findOrCreateAccount(
 /**
  * For the operator: the account of an address, locked. Creates it if the address has none, even if sign-up is closed, but not outside
  * of the allowed domains. Nothing about an existing account changes.
- * @throws {AuthError} `signup_disabled`; `conflict` for an address that is reserved for the account that had it before, and
+ * @throws {AuthError} `signup_disabled`; `conflict` for an address that is reserved or was taken meanwhile, and
  * for a WebAuthn user handle that is not, or cannot be, the account's
  */
 export async function importAccount(
@@ -125,7 +125,10 @@ export async function importAccount(
   requireAllowedDomain(ctx, email);
   const id = await createAccount(ctx, tx, account, { detail: { by: 'operator' } });
   if (id === undefined) {
-    throw new AuthError('conflict', 'The address is reserved for the account that had it before.');
+    throw new AuthError(
+      'conflict',
+      'The address was taken just now, or is reserved for the account that had it before.',
+    );
   }
   return { id, isNew: true };
 }
