@@ -5,6 +5,7 @@ import type { Context } from '../platform/context.ts';
 import { backupCommands, type RunWithRestored } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
+import { healthCommand } from './health.ts';
 import { organizationCommands } from './organizations.ts';
 import { outboxCommand } from './outbox.ts';
 import { serviceCommands } from './services.ts';
@@ -53,6 +54,7 @@ export function createProgram({
   outboxCommand(program, runOnStore);
   eventCommands(program, runOnStore);
   doctorCommand(program, print, hasConfiguredKeys);
+  healthCommand(program);
   serviceCommands(program, runOnStore);
   return program;
 }
