@@ -76,7 +76,7 @@ const maxModulesInALayer = 10;
 
 /**
  * The module that owns each table. Other modules read the table but change it only through what its owner exports. Migrations
- * are exempt, and so are rows that the database deletes with the row they reference (ON DELETE CASCADE).
+ * are exempt, and so are restoring a backup, which fills all tables at once, and rows that the database deletes with the row they reference (ON DELETE CASCADE).
  */
 const tableOwners: Readonly<Record<string, string>> = {
   rate_limits: 'platform/rate-limits',

@@ -3,10 +3,12 @@
 // that lock until both operations have taken their earlier locks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { generateKeyPairSync } from 'node:crypto';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import postgres from 'postgres';
 import { sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { revokeAllSessions, setDisabled } from '../../packages/server/src/identity/account/account.ts';
+import { type ImportedUser, importUser } from '../../packages/server/src/operator/import.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts';
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
@@ -18,6 +20,7 @@ import { deleteAccount } from '../../packages/server/src/whole-account/personal-
 import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support/account-scene.ts';
 import { type Ask, openApp, type TestApp } from '../support/app.ts';
+import { base64url, coseKey } from '../support/authenticator.ts';
 import { addMember, createOrganization } from '../support/organizations.ts';
 import { declareService } from '../support/services.ts';
 
@@ -393,7 +396,30 @@ const others: Record<string, Operation> = {
     leaves:
       "SELECT 1 FROM memberships m JOIN organizations o ON o.id = organization_id WHERE m.user_id = $1 AND slug = 'team'",
   },
+  'users import': {
+    run: ({ ctx }, { email, organization }) =>
+      operator(async () => {
+        const user = imported(email, organization);
+        await ctx.db.transaction((tx) => importUser(ctx, tx, user));
+      }),
+    status: 200,
+    leaves: event('passkey_added', '%operator%'),
+  },
 };
+
+/** What a line of a file for the operator's `users import` says. */
+function imported(email: string, organization: string): ImportedUser {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const passkey = {
+    credential_id: crypto.randomUUID(),
+    public_key: base64url(coseKey('EdDSA', publicKey)),
+    backup_eligible: true,
+    sign_count: 0,
+    transports: [],
+  };
+  const organizations = [organization, 'team'].map((slug) => ({ slug, role: 'member' as const }));
+  return { email, organizations, passkeys: [passkey] };
+}
 
 /** Races first, before the other scenes have filled the outbox. */
 const mailWorker: Operation = {

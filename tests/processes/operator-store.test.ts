@@ -46,6 +46,7 @@ const commands = [
   ['users', 'list', '--search', 'ada'],
   ['users', 'sessions', 'ada@example.com'],
   ['outbox'],
+  ['backup', 'latchkey.backup'],
   ['events', 'verify'],
   ['events', 'export'],
   ['services', 'create', 'billing'],

@@ -86,6 +86,7 @@ export const server: Program = {
       serve: runNothing,
       migrate: runNothing,
       runOnStore: runNothing,
+      runWithRestored: () => Promise.reject(new Error('nothing runs here')),
       print: () => {},
     }),
   exitStatus: [

@@ -10,6 +10,7 @@ import { readEnvFile } from './platform/config/environment.ts';
 import { readKeys, readLogKeys } from './platform/config/keys.ts';
 import type { Context } from './platform/context.ts';
 import { systemRandom } from './platform/crypto/random.ts';
+import { type Restored, restoreBackup } from './platform/database/backup/restore.ts';
 import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
 import type { Database, DatabaseOptions } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
@@ -30,6 +31,7 @@ const program = createProgram({
   serve: runService,
   migrate: migrateStore,
   runOnStore,
+  runWithRestored,
   print,
 });
 // Commander exits with 0 for help and version only; everything else is wrong usage.
@@ -85,6 +87,23 @@ async function runOnStore(work: (ctx: Context) => Promise<string>): Promise<void
   } finally {
     await db.close();
   }
+}
+
+/**
+ * Restores a backup into the configured database, which may not exist yet; `finish` runs in the same transaction. The keys must be
+ * there: new ones would be of no use to what is restored.
+ */
+async function runWithRestored(
+  { file, anyKeys }: { readonly file: string; readonly anyKeys: boolean },
+  finish: (ctx: Context) => Promise<void>,
+): Promise<Restored> {
+  const config = readConfig();
+  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
+  const keys = loadKeys(config, { create: false });
+  const seal = { keys: keys.keys, anyKeys };
+  return restoreBackup({ url: config.databaseUrl, file, seal }, (db) =>
+    finish(createContext(config, createLogger('silent'), db, keys)),
+  );
 }
 
 type Keys = Pick<Context, 'keys' | 'logKeys'>;

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { hasConfiguredKeys } from '../platform/config/keys.ts';
 import type { Context } from '../platform/context.ts';
+import { backupCommands, type RunWithRestored } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
 import { healthCommand } from './health.ts';
@@ -17,11 +18,19 @@ export interface Runners {
   readonly migrate: () => Promise<void>;
   /** Runs the work on an existing database and prints its result. */
   readonly runOnStore: (work: (ctx: Context) => Promise<string>) => Promise<void>;
+  readonly runWithRestored: RunWithRestored;
   readonly print: (text: string) => void;
 }
 
 /** All commands of `latchkey-server`. The man page and the shell completions are generated from them. */
-export function createProgram({ readEnvFile, serve, migrate, runOnStore, print }: Runners): Command {
+export function createProgram({
+  readEnvFile,
+  serve,
+  migrate,
+  runOnStore,
+  runWithRestored,
+  print,
+}: Runners): Command {
   const program = new Command('latchkey-server')
     .description(
       'Runs the Latchkey service and manages it. Settings come from the environment and from .env.',
@@ -39,6 +48,7 @@ export function createProgram({ readEnvFile, serve, migrate, runOnStore, print }
     .command('migrate')
     .description('create the database or bring it up to date, without running the service')
     .action(migrate);
+  backupCommands(program, { runOnStore, runWithRestored, print });
   userCommands(program, runOnStore);
   organizationCommands(program, runOnStore);
   outboxCommand(program, runOnStore);

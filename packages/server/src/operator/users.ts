@@ -11,6 +11,7 @@ import {
 import type { Context } from '../platform/context.ts';
 import { listSessionsOf } from '../sessions/sessions.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
+import { importCommand } from './import.ts';
 import { shortTime, type Table, writeList } from './output.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
@@ -18,11 +19,11 @@ type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 /** How many rows are read from the database at once. */
 const pageSize = 500;
 
-/** `users list`, `sessions`, `disable`, `enable`, `sign-out`, `delete` and `export`. */
+/** `users list`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
 export function userCommands(program: Command, run: Run): void {
   const users = program
     .command('users')
-    .description('find, disable, enable, sign out, delete and export accounts');
+    .description('find, disable, enable, sign out, delete, export and import accounts');
   addReadingCommands(users, run);
   const withAddress = (
     name: string,
@@ -54,6 +55,7 @@ export function userCommands(program: Command, run: Run): void {
     remove,
   );
   withAddress('export', 'print all data stored about a person as JSON', exportData);
+  importCommand(users, run);
 }
 
 const asJson = ['--json', 'print JSON lines instead of a table'] as const;

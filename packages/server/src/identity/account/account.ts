@@ -16,7 +16,13 @@ import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
-import { createAccount, isAddressAllowed, isSignupAllowed, signupDisabled } from './sign-up.ts';
+import {
+  createAccount,
+  isAddressAllowed,
+  isSignupAllowed,
+  type NewAccount,
+  signupDisabled,
+} from './sign-up.ts';
 import * as store from './store.ts';
 import { userOf } from './users.ts';
 
@@ -87,13 +93,51 @@ export async function findOrCreateAccount(
   const emailKey = emailKeyOf(email);
   const [existing] = await store.lockUserByAddress(tx, { email_key: emailKey });
   if (existing) return { id: existing.id, isNew: false };
-  const createdId = await createAccount(ctx, tx, { email, emailKey }, client);
+  const createdId = await createAccount(ctx, tx, { email }, { client });
   if (createdId !== undefined) return { id: createdId, isNew: true };
   // Either another sign-up was first, or the address is reserved.
   const [other] = await store.lockUserByAddress(tx, { email_key: emailKey });
   if (!other) throw signupDisabled();
   return { id: other.id, isNew: false };
 }
+
+/**
+ * For the operator: the account of an address, locked. Creates it if the address has none, even if sign-up is closed, but not outside
+ * of the allowed domains. Nothing about an existing account changes.
+ * @throws {AuthError} `signup_disabled`; `conflict` for an address that is reserved or was taken meanwhile, and
+ * for a WebAuthn user handle that is not, or cannot be, the account's
+ */
+export async function importAccount(
+  ctx: Context,
+  tx: Executor,
+  account: NewAccount,
+): Promise<{ id: string; isNew: boolean }> {
+  const { email, userHandle } = account;
+  const email_key = emailKeyOf(email);
+  const [existing] = await store.lockUserByAddress(tx, { email_key });
+  const [owner] =
+    userHandle === undefined ? [] : await store.findUserByHandle(tx, { webauthn_user_handle: userHandle });
+  if (existing) {
+    if (userHandle !== undefined && owner?.id !== existing.id) throw otherHandle();
+    return { id: existing.id, isNew: false };
+  }
+  if (owner) throw new AuthError('conflict', 'user_handle: another account has it.');
+  requireAllowedDomain(ctx, email);
+  const id = await createAccount(ctx, tx, account, { detail: { by: 'operator' } });
+  if (id === undefined) {
+    throw new AuthError(
+      'conflict',
+      'The address was taken just now, or is reserved for the account that had it before.',
+    );
+  }
+  return { id, isNew: true };
+}
+
+const otherHandle = () =>
+  new AuthError(
+    'conflict',
+    'user_handle: the account exists with another one, so passkeys for this one cannot sign in to it.',
+  );
 
 /**
  * Refuses a new address for an account if sign-up is restricted to domains and the address is in none of them.

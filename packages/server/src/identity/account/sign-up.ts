@@ -5,8 +5,8 @@ import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { recordEvent } from '../../security-log/events/events.ts';
+import { emailKeyOf } from '../../platform/values/email-key.ts';
+import { type NewEvent, recordEvent } from '../../security-log/events/events.ts';
 import { createPersonalOrganization } from '../organizations/organizations.ts';
 import * as store from './store.ts';
 
@@ -30,24 +30,34 @@ const isAllowedDomain = (domains: readonly string[], emailKey: string): boolean 
 export const signupDisabled = () =>
   new AuthError('signup_disabled', 'No account can be created with this email address.');
 
-/** Creates an account with its personal organization; undefined if the address is taken or reserved. */
+export interface NewAccount {
+  readonly email: string;
+  /** Default: the part of the address before the @. */
+  readonly name?: string | undefined;
+  /** The WebAuthn user handle in base64url. Default: a random one. */
+  readonly userHandle?: string | undefined;
+}
+
+/**
+ * Creates an account with its personal organization; undefined if the address is taken or reserved. `cause` is what the
+ * security log says about it.
+ */
 export async function createAccount(
   ctx: Context,
   tx: Executor,
-  { email, emailKey }: { readonly email: string; readonly emailKey: string },
-  client: ClientInfo,
+  { email, name = email.slice(0, email.lastIndexOf('@')), userHandle }: NewAccount,
+  cause: Pick<NewEvent, 'client' | 'detail'>,
 ): Promise<string | undefined> {
-  const name = email.slice(0, email.lastIndexOf('@'));
   const [created] = await store.insertUser(tx, {
     id: newId('usr_', ctx.random),
     email,
-    email_key: emailKey,
+    email_key: emailKeyOf(email),
     name,
-    webauthn_user_handle: ctx.random(userHandleBytes).toString('base64url'),
+    webauthn_user_handle: userHandle ?? ctx.random(userHandleBytes).toString('base64url'),
     now: ctx.clock(),
   });
   if (!created) return undefined;
   await createPersonalOrganization(ctx, tx, { id: created.id, name });
-  await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, client });
+  await recordEvent(ctx, tx, { type: 'account_created', userId: created.id, ...cause });
   return created.id;
 }

@@ -85,6 +85,11 @@ export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dial
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
 
+/** The account that passkeys with this WebAuthn user handle sign in to. */
+export const findUserByHandle = statement<{ webauthn_user_handle: string }>()((db, p) =>
+  db.selectFrom('users').select('id').where('webauthn_user_handle', '=', p.webauthn_user_handle),
+);
+
 /** The account that had this address and can still undo changing it. */
 const reservedFor = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
   db

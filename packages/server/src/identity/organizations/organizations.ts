@@ -9,7 +9,7 @@ import { type PageRequest, paginate, parseCursor } from '../../platform/database
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
 import { deleteBatch } from './deletion.ts';
 import { lockForChange, memberOf, noSuchMember, requireOtherOwner } from './members.ts';
-import { type ChangedBy, recordMembershipChange } from './membership-changes.ts';
+import { type ChangedBy, type MembershipChange, recordMembershipChange } from './membership-changes.ts';
 import { noSuchOrganization, requireShared, requireValidName, requireValidSlug } from './policy.ts';
 import * as store from './store.ts';
 
@@ -237,6 +237,37 @@ export const setMember = (
     await recordMembershipChange(ctx, tx, change, by);
     return memberOf(changed!);
   });
+
+/**
+ * Adds a user of a locked account to organizations; a member keeps the role it has. Returns how many memberships are new.
+ * @throws {AuthError} `not_found` if there is no such organization; `conflict` for a personal one
+ */
+export async function addMemberships(
+  ctx: Context,
+  tx: Executor,
+  userId: string,
+  memberships: readonly { readonly slug: string; readonly role: OrganizationRole }[],
+  by: ChangedBy,
+): Promise<number> {
+  const found = await Promise.all(
+    memberships.map(async (membership) => {
+      const [organization] = await store.findOrganizationBySlug(tx, { slug: membership.slug });
+      if (!organization) throw noSuchOrganization(membership.slug);
+      return { ...membership, id: organization.id };
+    }),
+  );
+  const missing: { key: { organization_id: string; user_id: string }; change: MembershipChange }[] = [];
+  // All locks before the first change, by ascending id.
+  for (const { slug, role } of found.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const { organization, key, row } = await lockForChange(tx, slug, userId);
+    if (!row) missing.push({ key, change: { userId, organization, from: null, to: role } });
+  }
+  for (const { key, change } of missing) {
+    await store.upsertMembership(tx, { ...key, role: change.to!, now: ctx.clock() });
+    await recordMembershipChange(ctx, tx, change, by);
+  }
+  return missing.length;
+}
 
 /**
  * Removes a member from an organization.

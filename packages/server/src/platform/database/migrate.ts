@@ -48,11 +48,12 @@ export const newerStore = (cause?: unknown): Error =>
 /**
  * Brings the schema up to date in one transaction, under a lock that a crash releases. Any number of nodes may start at
  * the same time, and one that is killed halfway leaves no partial schema.
+ * @param last the migration to stop after; all of them by default
  * @throws {Error} when a migration fails, or the database was written by a newer release
  */
-export async function migrate(db: Kysely<unknown>): Promise<void> {
+export async function migrate(db: Kysely<unknown>, last?: string): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-  const { error } = await migrator.migrateToLatest();
+  const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (!error) return;
   if (error instanceof Error && /previously executed migration .* is missing/.test(error.message)) {
     throw newerStore(error);

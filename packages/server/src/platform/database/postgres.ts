@@ -20,6 +20,9 @@ const reconnectPauseSeconds = 0.05;
 const responseTimeoutMs = 12_000;
 const int8Type = 20;
 
+/** Reads BIGINT as a number: no value that is stored needs more than 53 bits. */
+export const int8AsNumber = { to: int8Type, from: [int8Type], serialize: String, parse: Number };
+
 /** Serialization failure and deadlock: the transaction was rolled back and can run again. */
 const conflicts = new Set(['40001', '40P01']);
 
@@ -119,9 +122,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       lock_timeout: lockTimeoutMs,
       idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     },
-    types: {
-      int8: { to: int8Type, from: [int8Type], serialize: String, parse: Number },
-    },
+    types: { int8: int8AsNumber },
   });
 
   try {

@@ -66,7 +66,7 @@ async function openConnections(path: string, { asIs }: DatabaseOptions) {
 }
 
 /** May fail with SQLITE_BUSY: switching to WAL and recovering it ignore the busy timeout. */
-function connect(path: string, { create }: { create: boolean }): Connection {
+export function connect(path: string, { create }: { create: boolean }): Connection {
   const connection = new Connection(path, { readwrite: true, create, strict: true });
   connection.run(`PRAGMA busy_timeout = ${startBusyTimeoutMs}`);
   connection.run('PRAGMA journal_mode = WAL');
@@ -109,7 +109,7 @@ const asStoreError = (error: unknown): unknown =>
     ? temporarilyUnavailable(error)
     : error;
 
-function executorOn(connection: Connection, onStatement: DatabaseOptions['onStatement']): Executor {
+export function executorOn(connection: Connection, onStatement: DatabaseOptions['onStatement']): Executor {
   // The service has a fixed set of statements, so each of them stays prepared.
   const prepared = new Map<string, Statement>();
   const prepare = (text: string): Statement => {

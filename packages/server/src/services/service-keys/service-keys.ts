@@ -86,6 +86,14 @@ export async function setService(
   });
 }
 
+/**
+ * After a restore, when readers of the feed are missing events: whatever a service remembers may be out of date. Its own reader is told `gone`
+ * once, because it seems to have been away for too long, and its named readers begin.
+ */
+export async function restartFeeds(ctx: Context): Promise<void> {
+  await store.restartFeeds(ctx.db.single, {});
+}
+
 /** A service reads the feed from the moment it gets the right to. */
 async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> {
   await store.setFeedStart(tx, { id, ...(await feedStart(ctx, tx)) });

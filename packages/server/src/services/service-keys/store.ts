@@ -64,6 +64,14 @@ export const setFeedStart = statement<{ id: string; feed_since: number; feed_fro
     .where('id', '=', p.id),
 );
 
+/** Makes every service that reads the feed begin before all events that are kept. */
+export const restartFeeds = statement<Record<never, never>>()((db) =>
+  db
+    .updateTable('service_keys')
+    .set((e) => ({ feed_since: e.lit(0), feed_from: e.lit(0) }))
+    .where('feed_since', 'is not', null),
+);
+
 /** All services, revoked ones included, oldest first. */
 export const listServiceKeys = statement<Record<never, never>>()((db) =>
   db

@@ -1,14 +1,17 @@
 import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Config } from '../../platform/config/config.ts';
 import type { Caller, Context } from '../../platform/context.ts';
+import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { resourceNotFound } from '../../platform/errors.ts';
+import { AuthError, resourceNotFound } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { notify } from '../../security-log/notices/notices.ts';
+import { defaultNameOf } from './authenticator-names.ts';
 import { expectedOrigins } from './client-data.ts';
 import * as store from './store.ts';
+import { isVerifiableKey } from './verification.ts';
 
 export type PasskeyRow = Awaited<ReturnType<typeof store.listPasskeys>>[number];
 
@@ -112,6 +115,70 @@ export async function removePasskey(
   });
   if (!removed) throw resourceNotFound();
 }
+
+/** A passkey that was registered with another service for the same RP ID. */
+export interface ImportedPasskey {
+  readonly credentialId: string;
+  /** A COSE key in base64url. */
+  readonly publicKey: string;
+  readonly counter: number;
+  readonly transports: readonly string[];
+  readonly name: string | undefined;
+  /** Whether it may be on several devices. Sign-ins that say otherwise are refused. @see WebAuthn Level 3 section 6.1.3 */
+  readonly isBackupEligible: boolean;
+}
+
+/** The AAGUID of an authenticator that does not say what it is. */
+const unknownAaguid = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * For the operator: adds a passkey to a locked account, unless the account has it. Returns whether it is new. Sends no
+ * notice, because nothing happened that its owner could disown.
+ * @throws {AuthError} `conflict` if another account has it, or this one has too many; `invalid_request` for a key of another kind
+ */
+export async function importPasskey(
+  ctx: Context,
+  tx: Executor,
+  userId: string,
+  passkey: ImportedPasskey,
+): Promise<boolean> {
+  const [existing] = await store.findCredential(tx, { credential_id: passkey.credentialId });
+  if (existing?.user_id === userId) return false;
+  if (existing) throw registeredElsewhere();
+  if (!(await isVerifiableKey(passkey.publicKey))) {
+    throw new AuthError('invalid_request', 'public_key: must be a COSE key for ES256, EdDSA or RS256');
+  }
+  const [passkeys] = await store.countPasskeys(tx, { user_id: userId });
+  if (!passkeys || passkeys.count >= ctx.config.passkeysPerUser) throw tooManyPasskeys(ctx.config);
+  const [row] = await store.insertPasskey(tx, {
+    id: newId('pk_', ctx.random),
+    user_id: userId,
+    credential_id: passkey.credentialId,
+    public_key: passkey.publicKey,
+    counter: passkey.counter,
+    name: passkey.name ?? defaultNameOf(unknownAaguid),
+    aaguid: unknownAaguid,
+    device_type: passkey.isBackupEligible ? 'multi_device' : 'single_device',
+    backed_up: 0,
+    transports: JSON.stringify([...new Set(passkey.transports)]),
+    session_id: null,
+    now: ctx.clock(),
+  });
+  if (!row) throw registeredElsewhere();
+  const detail = { passkey_id: row.id, name: row.name, by: 'operator' };
+  await recordEvent(ctx, tx, { type: 'passkey_added', userId, detail });
+  await announcePasskey(ctx, tx, row, 'create');
+  return true;
+}
+
+const registeredElsewhere = () => new AuthError('conflict', 'A passkey is registered for another account.');
+
+/** Refuses one passkey more than an account can have. */
+export const tooManyPasskeys = (config: Config) =>
+  new AuthError(
+    'conflict',
+    `An account can have at most ${config.passkeysPerUser} passkeys. Remove one first.`,
+  );
 
 /** Removes the passkeys of a locked account that these sessions added, and returns them. */
 export const removePasskeysAddedBy = (

@@ -22,7 +22,7 @@ import {
   verifyChallenge,
 } from './challenge.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
-import { announcePasskey, type PasskeyRow, passkeyOf, transportsOf } from './passkeys.ts';
+import { announcePasskey, type PasskeyRow, passkeyOf, tooManyPasskeys, transportsOf } from './passkeys.ts';
 import * as store from './store.ts';
 import { type NewCredential, verifyRegistration } from './verification.ts';
 
@@ -82,10 +82,7 @@ export async function registerPasskey(
     case 'registered':
       throw new AuthError('conflict', 'This passkey is already registered.');
     case 'full':
-      throw new AuthError(
-        'conflict',
-        `An account can have at most ${ctx.config.passkeysPerUser} passkeys. Remove one first.`,
-      );
+      throw tooManyPasskeys(ctx.config);
     default:
       return passkeyOf(result);
   }

@@ -39,7 +39,7 @@ export const insertPasskey = statement<{
   device_type: 'single_device' | 'multi_device';
   backed_up: number;
   transports: string;
-  session_id: string;
+  session_id: string | null;
   now: number;
 }>()((db, p) =>
   db

@@ -106,6 +106,17 @@ export function verifyRegistration(
   });
 }
 
+/** Whether signatures can be verified with a COSE key in base64url that no registration response came with. */
+export async function isVerifiableKey(publicKey: string): Promise<boolean> {
+  const { isoCBOR } = await libraryParts();
+  try {
+    return importPublicKey(isoCBOR.decodeFirst<CoseKey>(readBase64url(publicKey))) !== undefined;
+  } catch {
+    // Not CBOR, or not a map.
+    return false;
+  }
+}
+
 /** The stored columns of a passkey that an assertion is verified with. */
 export interface StoredCredential {
   readonly public_key: string;

@@ -1,0 +1,109 @@
+import type { Command } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { allAccounts, revokeAllSessions } from '../identity/account/account.ts';
+import { ConfigError } from '../platform/config/config-error.ts';
+import type { Context } from '../platform/context.ts';
+import { writeBackup } from '../platform/database/backup/backup.ts';
+import { BackupError, type RowCounts } from '../platform/database/backup/format.ts';
+import type { Restored } from '../platform/database/backup/restore.ts';
+import { restartFeeds } from '../services/service-keys/service-keys.ts';
+import { shortTime } from './output.ts';
+
+export type RunWithRestored = (
+  backup: { readonly file: string; readonly anyKeys: boolean },
+  finish: (ctx: Context) => Promise<void>,
+) => Promise<Restored>;
+
+interface Runners {
+  readonly runOnStore: (work: (ctx: Context) => Promise<string>) => Promise<void>;
+  readonly runWithRestored: RunWithRestored;
+  readonly print: (text: string) => void;
+}
+
+/** `backup` and `restore`. */
+export function backupCommands(program: Command, { runOnStore, runWithRestored, print }: Runners): void {
+  program
+    .command('backup <file>')
+    .description(
+      'write the whole database at one moment to a new file, while the service runs; compressed if its name ends in .gz',
+    )
+    .option('--force', 'replace an existing file')
+    .action((file: string, { force = false }: { force?: boolean }) =>
+      runOnStore((ctx) => backUp(ctx, file, force)),
+    );
+
+  program
+    .command('restore <file>')
+    .description(
+      'load a backup into an empty database, SQLite or PostgreSQL, and end all sessions; stop the service before',
+    )
+    .option(
+      '--keep-sessions',
+      'keep the sessions and keys of the backup, including those that were revoked since',
+    )
+    .option('--any-keys', 'restore although the keys of that time are lost')
+    .action(async (file: string, { keepSessions = false, anyKeys = false }: RestoreFlags) =>
+      print(await restore(runWithRestored, { file, keepSessions, anyKeys })),
+    );
+}
+
+interface RestoreFlags {
+  readonly keepSessions?: boolean;
+  readonly anyKeys?: boolean;
+}
+
+const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
+
+const summary = ({ users = 0, sessions = 0, passkeys = 0, events = 0 }: RowCounts): string =>
+  [
+    counted(users, 'account', 'accounts'),
+    counted(passkeys, 'passkey', 'passkeys'),
+    counted(sessions, 'session', 'sessions'),
+    counted(events, 'entry of the security log', 'entries of the security log'),
+  ].join(', ');
+
+/** Turns what the operator can act on into one sentence. */
+const namingFile = (file: string) => (error: unknown) => {
+  if (error instanceof BackupError) throw new ConfigError(`${file}: ${error.message}.`);
+  if (error instanceof Error && 'syscall' in error) throw new ConfigError(`${file}: ${error.message}.`);
+  throw error;
+};
+
+async function backUp(ctx: Context, file: string, force: boolean): Promise<string> {
+  const counts = await writeBackup({
+    url: ctx.config.databaseUrl,
+    file,
+    force,
+    keys: ctx.keys,
+    release: manifest.version,
+    now: ctx.clock(),
+  }).catch(namingFile(file));
+  return [
+    `Wrote ${file}: ${summary(counts)}.`,
+    'The keys of the service are not in it. Keep them elsewhere: without them it is of little use.',
+  ].join('\n');
+}
+
+async function restore(
+  runWithRestored: RunWithRestored,
+  { file, keepSessions, anyKeys }: { file: string; keepSessions: boolean; anyKeys: boolean },
+): Promise<string> {
+  const { header, counts } = await runWithRestored({ file, anyKeys }, async (ctx) => {
+    await restartFeeds(ctx);
+    if (!keepSessions) await endAll(ctx);
+  }).catch(namingFile(file));
+  const time = `${shortTime(header.created_at)} UTC`;
+  return [
+    `Restored the backup of ${time}: ${summary(counts)}.`,
+    keepSessions
+      ? 'WARNING: its sessions and keys are active again, including those that were revoked since.'
+      : 'All sessions and keys have ended: people sign in again, and create new keys for their programs.',
+    `Not restored: emails that waited, sign-ins and device codes that were under way, tokens of services, and the keys of the service.`,
+    `Changes after ${time} are lost: accounts deleted since are back, disabled ones are enabled, removed passkeys, memberships and service keys are valid again, and changed addresses are the old ones. Make such changes again.`,
+    'Services that read the feed are told that events are missing.',
+  ].join('\n');
+}
+
+async function endAll(ctx: Context): Promise<void> {
+  for await (const userId of allAccounts(ctx)) await revokeAllSessions(ctx, userId, 'operator');
+}

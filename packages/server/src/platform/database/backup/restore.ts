@@ -1,0 +1,178 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { Kysely } from 'kysely';
+import type { Database, Executor, Value } from '../executor.ts';
+import { migrate, migrationNames } from '../migrate.ts';
+import { databaseWithin } from '../within.ts';
+import {
+  BackupError,
+  type BackupHeader,
+  type BackupRow,
+  incomplete,
+  type RowCounts,
+  readBackup,
+  type SealCheck,
+} from './format.ts';
+import { dialectOn, inLongTransaction } from './single-connection.ts';
+
+export interface RestoreOptions {
+  readonly url: string;
+  readonly file: string;
+  readonly seal: SealCheck;
+}
+
+export interface Restored {
+  readonly header: BackupHeader;
+  readonly counts: RowCounts;
+}
+
+/** How many rows are inserted at once. Their values stay below the 32,766 parameters of a SQLite statement. */
+const rowsPerStatement = 200;
+
+/**
+ * How many numbers of the feed are skipped. Those that the service drew after the backup are not drawn again, unless it wrote more events
+ * than this.
+ */
+const feedGap = 1_000_000;
+
+const gzipMagic = Buffer.from([0x1f, 0x8b]);
+
+/**
+ * Loads a backup into an empty database and brings its schema up to date, then runs `finish`: all in one transaction, so
+ * whatever fails leaves the database as it was. The file is verified before anything is written.
+ * @throws {BackupError} if the file cannot be restored, or the database is not empty
+ */
+export async function restoreBackup(
+  { url, file, seal }: RestoreOptions,
+  finish: (db: Database) => Promise<void>,
+): Promise<Restored> {
+  const restored = await verify(file, seal);
+  await inLongTransaction(url, async (tx) => {
+    await requireEmpty(tx, restored.header);
+    const schema = new Kysely<unknown>({ dialect: dialectOn(tx) });
+    await migrate(schema, restored.header.schema);
+    await load(tx, file, seal);
+    await skipFeedNumbers(tx, restored.header.feed_position + feedGap);
+    await migrate(schema);
+    await finish(databaseWithin(tx));
+  });
+  return restored;
+}
+
+async function verify(file: string, seal: SealCheck): Promise<Restored> {
+  let header: BackupHeader | undefined;
+  const counts: Record<string, number> = {};
+  for await (const entry of readBackup(bytesOf(file), seal)) {
+    if (isRow(entry)) counts[entry.table] = (counts[entry.table] ?? 0) + 1;
+    else header = entry;
+  }
+  if (!header) throw incomplete();
+  if (!migrationNames.includes(header.schema)) {
+    throw new BackupError(
+      `it was written by a newer release of Latchkey (${header.release}); restore it with that one`,
+    );
+  }
+  return { header, counts };
+}
+
+const isRow = (entry: BackupHeader | BackupRow): entry is BackupRow => 'table' in entry;
+
+/** The content of a file, decompressed if it is compressed. @throws {BackupError} if that fails */
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
+  const compressed = await isCompressed(file);
+  const source = createReadStream(file);
+  if (!compressed) {
+    yield* source;
+    return;
+  }
+  const unzipped = createGunzip();
+  const piped = pipeline(source, unzipped).catch((error: unknown) => unzipped.destroy(error as Error));
+  try {
+    yield* unzipped;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code?.startsWith('Z_') || code === 'ERR_STREAM_PREMATURE_CLOSE'
+      ? new BackupError('it cannot be decompressed: it is incomplete or damaged')
+      : error;
+  } finally {
+    source.destroy();
+    await piped;
+  }
+}
+
+async function isCompressed(file: string): Promise<boolean> {
+  const handle = await open(file, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer.equals(gzipMagic);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The tables of the database, without those of the database itself. */
+const tablesOf = async (tx: Executor): Promise<string[]> =>
+  (
+    await tx.run<{ name: string }>(
+      tx.dialect === 'postgres'
+        ? 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()'
+        : "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'",
+      [],
+    )
+  ).map(({ name }) => name);
+
+/** @throws {BackupError} unless the database has no tables, or the tables of the backup's schema without a row */
+async function requireEmpty(tx: Executor, { schema }: BackupHeader): Promise<void> {
+  const tables = await tablesOf(tx);
+  if (tables.length === 0) return;
+  const applied = tables.includes('kysely_migration')
+    ? await tx.run<{ name: string }>('SELECT name FROM kysely_migration ORDER BY name', [])
+    : [];
+  for (const table of tables.filter((name) => !name.startsWith('kysely_'))) {
+    const rows = await tx.run(`SELECT 1 FROM "${table}" LIMIT 1`, []);
+    if (rows.length > 0) throw new BackupError('the database is not empty: restore into a new one');
+  }
+  if (applied.at(-1)?.name !== schema) {
+    throw new BackupError(
+      'the database is empty, but its schema is not that of the backup: restore into a new one, which restore creates itself',
+    );
+  }
+}
+
+async function load(tx: Executor, file: string, seal: SealCheck): Promise<void> {
+  const tables = new Set(await tablesOf(tx));
+  let rows: BackupRow[] = [];
+  const flush = async (): Promise<void> => {
+    if (rows.length > 0) await insert(tx, rows);
+    rows = [];
+  };
+  for await (const entry of readBackup(bytesOf(file), seal)) {
+    if (!isRow(entry)) continue;
+    if (!tables.has(entry.table))
+      throw new BackupError(`it has a table ${entry.table} that its schema does not have`);
+    if (rows.length === rowsPerStatement || rows[0]?.table !== entry.table) await flush();
+    rows.push(entry);
+  }
+  await flush();
+}
+
+async function insert(tx: Executor, rows: readonly BackupRow[]): Promise<void> {
+  const { table, columns } = rows[0]!;
+  const width = columns.length;
+  const slot = (index: number): string => (tx.dialect === 'postgres' ? `$${index + 1}` : '?');
+  const tuples = rows.map((_, at) => `(${columns.map((_, column) => slot(at * width + column)).join(', ')})`);
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  const values: Value[] = rows.flatMap((row) => [...row.values]);
+  await tx.run(`INSERT INTO "${table}" (${names}) VALUES ${tuples.join(', ')}`, values);
+}
+
+async function skipFeedNumbers(tx: Executor, position: number): Promise<void> {
+  if (tx.dialect === 'postgres') {
+    await tx.run("SELECT setval('feed_sequence', $1)", [position]);
+    return;
+  }
+  await tx.run("DELETE FROM sqlite_sequence WHERE name = 'feed_events'", []);
+  await tx.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('feed_events', ?)", [position]);
+}

@@ -1,0 +1,95 @@
+import { Database as Connection } from 'bun:sqlite';
+import postgres from 'postgres';
+import type { Value } from '../executor.ts';
+import { int8AsNumber } from '../postgres.ts';
+import { whenFree } from '../sqlite.ts';
+import { type BackupRow, backupTables } from './format.ts';
+
+/** A database at one moment, whatever is written to it meanwhile. */
+export interface Snapshot {
+  /** At least the number of the newest feed event. */
+  readonly feedPosition: number;
+  rows(): AsyncIterable<BackupRow>;
+}
+
+type Row = Record<string, Value>;
+
+const connectTimeoutSeconds = 2;
+
+/** How many rows of PostgreSQL are in memory at a time. */
+const cursorRows = 500;
+
+/** How long another process may keep the file busy, for example to recover it. */
+const busyDeadlineMs = 5_000;
+
+const selectAll = (table: string): string => `SELECT * FROM "${table}"`;
+
+/** Lets `work` read the database of a URL as it is at one moment, without blocking whoever writes. */
+export const withSnapshot = <T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> =>
+  url.startsWith('sqlite:') ? ofSqlite(url.slice('sqlite:'.length), work) : ofPostgres(url, work);
+
+const rowOf = (table: string, columns: readonly string[], row: Row): BackupRow => ({
+  table,
+  columns,
+  values: columns.map((column) => row[column] ?? null),
+});
+
+async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  const connection = await whenFree(busyDeadlineMs, () => new Connection(path, { readonly: true }));
+  try {
+    connection.run('BEGIN');
+    // The first statement that reads takes the snapshot.
+    const [last] = await whenFree(busyDeadlineMs, () =>
+      connection
+        .query<{ seq: number }, []>("SELECT seq FROM sqlite_sequence WHERE name = 'feed_events'")
+        .all(),
+    );
+    return await work({
+      feedPosition: last?.seq ?? 0,
+      rows: async function* () {
+        for (const table of backupTables) {
+          let columns: readonly string[] | undefined;
+          for (const row of connection.query<Row, []>(selectAll(table)).iterate()) {
+            columns ??= Object.keys(row);
+            yield rowOf(table, columns, row);
+          }
+        }
+      },
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  const sql = postgres(url, {
+    max: 1,
+    connect_timeout: connectTimeoutSeconds,
+    onnotice: () => undefined,
+    connection: { application_name: 'latchkey backup' },
+    types: { int8: int8AsNumber },
+  });
+  try {
+    return (await sql.begin('isolation level repeatable read read only', async (tx) => {
+      // The first statement takes the snapshot. A sequence is not part of it, so its number can only be too high.
+      await tx.unsafe('SELECT 1 FROM users LIMIT 1');
+      const [last] = await tx.unsafe<{ last_value: number }[]>('SELECT last_value FROM feed_sequence');
+      return work({
+        feedPosition: last!.last_value,
+        rows: async function* () {
+          for (const table of backupTables) {
+            let columns: readonly string[] | undefined;
+            for await (const rows of tx.unsafe<Row[]>(selectAll(table)).cursor(cursorRows)) {
+              for (const row of rows) {
+                columns ??= Object.keys(row);
+                yield rowOf(table, columns, row);
+              }
+            }
+          }
+        },
+      });
+    })) as T;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}

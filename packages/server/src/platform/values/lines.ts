@@ -1,0 +1,34 @@
+const newline = 0x0a;
+
+/**
+ * Splits a stream of bytes into lines, without their ends. A line of more than `maxBytes` is undefined: it is skipped, so
+ * no input needs more memory than that.
+ */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<Buffer | undefined> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  const finish = (): Buffer | undefined => {
+    const line = length > maxBytes ? undefined : Buffer.concat(parts);
+    parts = [];
+    length = 0;
+    return line;
+  };
+  const add = (part: Uint8Array): void => {
+    length += part.length;
+    if (length > maxBytes) parts = [];
+    else parts.push(part);
+  };
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      add(chunk.subarray(start, end));
+      yield finish();
+      start = end + 1;
+    }
+    if (start < chunk.length) add(chunk.subarray(start));
+  }
+  if (length > 0) yield finish();
+}
