@@ -4,6 +4,7 @@ import { hasConfiguredKeys } from '../platform/config/keys.ts';
 import type { Context } from '../platform/context.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
+import { keyCommands } from './keys.ts';
 import { organizationCommands } from './organizations.ts';
 import { outboxCommand } from './outbox.ts';
 import { serviceCommands } from './services.ts';
@@ -44,5 +45,6 @@ export function createProgram({ readEnvFile, serve, migrate, runOnStore, print }
   eventCommands(program, runOnStore);
   doctorCommand(program, print, hasConfiguredKeys);
   serviceCommands(program, runOnStore);
+  keyCommands(program, runOnStore);
   return program;
 }

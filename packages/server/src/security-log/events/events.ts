@@ -400,6 +400,18 @@ export async function listEventsAfterPosition(ctx: Context, after: number): Prom
   }));
 }
 
+/**
+ * When each server key last sealed something in the security log that is kept, by its id: milliseconds since 1970. A key that signs
+ * tokens also seals the events of their sign-ins.
+ */
+export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, number>> {
+  const on = ctx.db.read;
+  const last = new Map<string, number>();
+  const rows = [...(await store.lastEventSeals(on, {})), ...(await store.lastChainSeals(on, {}))];
+  for (const { key_id, sealed_at } of rows) last.set(key_id, Math.max(last.get(key_id) ?? 0, sealed_at));
+  return last;
+}
+
 /** The events of a user for the export of personal data. */
 export const exportEventsOf = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });
 

@@ -215,3 +215,30 @@ export const listEventsByPosition = statement<{ after: number; up_to: number; li
     .orderBy('event_positions.position')
     .limit(p.limit),
 );
+
+/** The length of the id of a server key at the beginning of a MAC, before the dot. */
+const keyIdLength = 7;
+
+/** When each server key last sealed an event that is kept. Reads the whole log. */
+export const lastEventSeals = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('events')
+    .select((e) => [
+      sql<string>`substr(mac, 1, ${sql.lit(keyIdLength)})`.as('key_id'),
+      e.fn.max('created_at').as('sealed_at'),
+    ])
+    .where('mac', '<>', '')
+    .groupBy('key_id'),
+);
+
+/** When each server key last sealed the ends of a log, of those whose seal is still the newest of its log. */
+export const lastChainSeals = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('event_chains')
+    .select((e) => [
+      sql<string>`substr(seal, 1, ${sql.lit(keyIdLength)})`.as('key_id'),
+      e.fn.max('head_at').as('sealed_at'),
+    ])
+    .where('seal', '<>', '')
+    .groupBy('key_id'),
+);

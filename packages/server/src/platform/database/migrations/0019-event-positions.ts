@@ -21,7 +21,7 @@ const sqlite = [
 
 /**
  * A writer locks the position drawn last before it draws its own, as the feed does: 26214 marks the locks of the security
- * log, in their upper 16 bits. The first position is drawn here so that `last_value` always names one that was drawn.
+ * log, in their upper 16 bits. One lock is enough for all events of a transaction, whose own setting ends with it, too. The first position is drawn here so that `last_value` always names one that was drawn.
  */
 const postgres = [
   'CREATE SEQUENCE event_sequence',
@@ -33,7 +33,10 @@ const postgres = [
   `INSERT INTO event_positions (position, event_id)
     SELECT nextval('event_sequence'), id FROM (SELECT id FROM events ORDER BY created_at, user_id, seq) AS ordered`,
   `CREATE FUNCTION position_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    PERFORM pg_advisory_xact_lock_shared((CAST(26214 AS bigint) << 48) | last_value) FROM event_sequence;
+    IF coalesce(current_setting('latchkey.writes_events', true), '') = '' THEN
+      PERFORM pg_advisory_xact_lock_shared((CAST(26214 AS bigint) << 48) | last_value) FROM event_sequence;
+      PERFORM set_config('latchkey.writes_events', 'yes', true);
+    END IF;
     INSERT INTO event_positions (position, event_id) VALUES (nextval('event_sequence'), NEW.id)
       ON CONFLICT (event_id) DO UPDATE SET position = EXCLUDED.position;
     RETURN NULL;
