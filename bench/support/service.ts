@@ -58,6 +58,24 @@ export function startBareServer(answer: RecordedAnswer): Promise<RunningServer> 
   return startServer([process.execPath, program], env, `http://127.0.0.1:${port}`, '/');
 }
 
+/** Starts the floor of a figure: the least program of `bench/floors/` that keeps the same promises. */
+export function startFloor(
+  name: 'me' | 'refresh',
+  { databaseUrl, keys }: Required<ServiceSettings>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
+  const port = freePort();
+  const program = join(import.meta.dir, `../floors/${name}.ts`);
+  const env = {
+    PORT: String(port),
+    NODE_ENV: 'production',
+    DATABASE_URL: databaseUrl,
+    LATCHKEY_KEYS: keys,
+    ...more,
+  };
+  return startServer([process.execPath, program], env, `http://127.0.0.1:${port}`, '/');
+}
+
 async function startServer(
   command: readonly string[],
   env: Record<string, string>,

@@ -22,6 +22,8 @@ const settleMs = 100;
 export interface Stand {
   readonly server: RunningServer;
   readonly keys: KeyRing;
+  /** The same ring as a setting. */
+  readonly ring: string;
   readonly databaseUrl: string;
   readonly sessions: number;
 }
@@ -38,9 +40,9 @@ export async function openStand(sessions: number): Promise<Stand> {
 
 /** Starts the service on a database with this number of sessions. */
 export async function standOn(databaseUrl: string, sessions: number): Promise<Stand> {
-  const keys = generateKey();
-  const server = await startService({ databaseUrl, keys });
-  return { server, keys: parseKeyRing(keys), databaseUrl, sessions };
+  const ring = generateKey();
+  const server = await startService({ databaseUrl, keys: ring });
+  return { server, keys: parseKeyRing(ring), ring, databaseUrl, sessions };
 }
 
 /** The access tokens that a load uses in turn, of sessions spread over the whole database. */

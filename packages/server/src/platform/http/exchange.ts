@@ -1,6 +1,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Config } from '../config/config.ts';
 import type { AuthError, ErrorDetail } from '../errors.ts';
+import { redact } from '../telemetry/redact.ts';
 import type { ReplyDetail } from './call.ts';
 import { corsHeaders } from './origin.ts';
 
@@ -29,6 +30,8 @@ export class Exchange {
   readonly connection: ConnectionInfo;
   /** From the client's `X-Request-Id` if that is well-formed, otherwise a new one. */
   readonly requestId: string;
+  /** The same for the log, which never shows a credential that a client sent in its place. */
+  readonly loggedId: string;
   /** In milliseconds of this process's monotonic clock. */
   readonly arrivedAt = performance.now();
   /** The path parameters. */
@@ -42,7 +45,9 @@ export class Exchange {
     this.request = request;
     this.connection = connection;
     const sent = request.headers.get('X-Request-Id');
-    this.requestId = sent !== null && requestIdPattern.test(sent) ? sent : crypto.randomUUID();
+    const isWellFormed = sent !== null && requestIdPattern.test(sent);
+    this.requestId = isWellFormed ? sent : crypto.randomUUID();
+    this.loggedId = isWellFormed ? redact(sent) : this.requestId;
     this.#cors = corsHeaders(config, request.headers);
   }
 

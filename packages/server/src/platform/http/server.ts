@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { newSpanId } from '../crypto/random.ts';
 import { AuthError, pathNotFound, temporarilyUnavailable } from '../errors.ts';
-import { describeError, redact } from '../telemetry/redact.ts';
+import { describeError } from '../telemetry/redact.ts';
 import { currentTrace, runInTrace, traceIdIn } from '../telemetry/trace.ts';
 import { type ConnectionInfo, Exchange } from './exchange.ts';
 import { watchForwardingHeaders } from './forwarding.ts';
@@ -83,7 +83,7 @@ function callHandler(route: Route, exchange: Exchange): Response | Promise<Respo
 /** Writes the log line of a request and counts it. */
 function record(
   { metrics, log }: Context,
-  { request: { method }, requestId, outcome, detail }: Exchange,
+  { request: { method }, loggedId, outcome, detail }: Exchange,
   route: Route | undefined,
   status: number,
   durationMs: number,
@@ -92,7 +92,7 @@ function record(
   const trace = currentTrace();
   metrics.countRequest(pattern, method, status, durationMs / 1000);
   log.request({
-    request_id: redact(requestId),
+    request_id: loggedId,
     method,
     route: pattern,
     status,
@@ -109,7 +109,7 @@ function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Respo
   const isExpected = thrown instanceof AuthError;
   const error = isExpected ? thrown : unexpected;
   const logged = (cause: unknown) => ({
-    request_id: redact(exchange.requestId),
+    request_id: exchange.loggedId,
     trace_id: currentTrace()?.traceId,
     span_id: currentTrace()?.spanId,
     error: describeError(cause),
