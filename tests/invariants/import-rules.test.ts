@@ -83,6 +83,7 @@ const tableOwners: Readonly<Record<string, string>> = {
   outbox: 'platform/mail',
   events: 'security-log/events',
   event_chains: 'security-log/events',
+  event_positions: 'security-log/events',
   feed_events: 'security-log/feed',
   feed_readers: 'trust/feed',
   feed_acknowledgements: 'trust/feed',
@@ -102,6 +103,9 @@ const tableOwners: Readonly<Record<string, string>> = {
   service_tokens: 'services/service-tokens',
   signing_keys: 'trust/signing-keys',
 };
+
+/** Tables that no statement writes, only triggers of the database. */
+const writtenByTriggers = ['event_positions'];
 
 const rules: Rule[] = [
   {
@@ -368,7 +372,7 @@ describe('import rules', async () => {
     ]);
     expect(serverImports(files).length).toBeGreaterThan(50);
     const written = new Set(tableWrites(files).map(({ table }) => table));
-    expect(Object.keys(tableOwners).filter((table) => !written.has(table))).toEqual([]);
+    expect(Object.keys(tableOwners).filter((table) => !written.has(table))).toEqual(writtenByTriggers);
   });
 
   for (const { name, complaints, bad } of rules) {

@@ -19,6 +19,9 @@ export interface OldDatabase {
   insert(table: string, row: Row): Promise<void>;
 }
 
+/** Tables whose rows the database writes together with those of another table. */
+const filledByTriggers = new Set(['event_positions']);
+
 /** Creates a database, migrates it up to this migration and no further, and lets `fill` insert rows; returns its URL. */
 export async function databaseAt(
   dialect: Dialect,
@@ -37,7 +40,7 @@ export async function databaseAt(
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } });
   const { error } = await migrator.migrateTo(migration);
   if (error) throw error;
-  const tables = await db.introspection.getTables();
+  const tables = (await db.introspection.getTables()).filter(({ name }) => !filledByTriggers.has(name));
   const insert: OldDatabase['insert'] = async (table, row) => {
     await db.insertInto(table).values(row).execute();
   };

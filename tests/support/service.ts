@@ -134,6 +134,35 @@ export async function runOperator(
   return { code, stdout, stderr };
 }
 
+/** One `latchkey-server` command that runs until it is ended. */
+export interface RunningOperator {
+  /** The complete lines of its standard output so far. */
+  lines(): string[];
+  stderr(): string;
+  kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void;
+  readonly exited: Promise<number>;
+}
+
+/** Starts one `latchkey-server` command with no other environment than these settings. */
+export function startOperator(env: Readonly<Record<string, string>>, ...args: string[]): RunningOperator {
+  const child = spawn([process.execPath, mainFile, ...args], {
+    cwd: temporaryDirectory(),
+    env: cleanEnvironment(env),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  child.exited.then(() => hasEnded(child.pid));
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  return {
+    lines: () => stdout.text().split('\n').slice(0, -1),
+    stderr: stderr.text,
+    kill: (signal) => child.kill(signal),
+    exited: child.exited,
+  };
+}
+
 /** An empty directory that is removed after the tests. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-service-'));

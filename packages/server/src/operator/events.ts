@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { auditLogs, exportEvents } from '../security-log/events/events.ts';
+import { type EventFormat, followEvents } from './follow.ts';
 import { write, writeLines } from './output.ts';
 
 /** How many findings are printed for each account. */
@@ -10,9 +11,9 @@ const maxFindings = 20;
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
-/** `events verify` and `events export`. */
+/** `events verify`, `events export` and `events follow`. */
 export function eventCommands(program: Command, run: Run): void {
-  const events = program.command('events').description('check and export the security log');
+  const events = program.command('events').description('check, export and follow the security log');
 
   events
     .command('verify')
@@ -38,6 +39,43 @@ export function eventCommands(program: Command, run: Run): void {
         return '';
       }),
     );
+
+  events
+    .command('follow')
+    .description(
+      'print the events of all accounts as JSON lines, in the order of their positions, and wait for new ones',
+    )
+    .addOption(
+      new Option(
+        '--format <format>',
+        'json, as export prints it, or ocsf, the Open Cybersecurity Schema Framework',
+      )
+        .choices(['json', 'ocsf'])
+        .default('json'),
+    )
+    .addOption(
+      new Option(
+        '--after <position>',
+        'begin after this position: the last one that was printed (position in json, metadata.sequence in ocsf)',
+      )
+        .default(0)
+        .argParser(parsePosition),
+    )
+    .option('--once', 'end when all events are printed')
+    .action((options: { format: EventFormat; after: number; once?: true }) =>
+      run(async (ctx) => {
+        await followEvents(ctx, options);
+        return '';
+      }),
+    );
+}
+
+function parsePosition(text: string): number {
+  const position = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(position)) {
+    throw new InvalidArgumentError('It must be a whole number, 0 or more.');
+  }
+  return position;
 }
 
 const userOf = async (ctx: Context, { user }: { user?: string }): Promise<string | undefined> =>

@@ -6,6 +6,7 @@ import { backupCommands, type RunWithRestored } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
 import { healthCommand } from './health.ts';
+import { keyCommands } from './keys.ts';
 import { organizationCommands } from './organizations.ts';
 import { outboxCommand } from './outbox.ts';
 import { serviceCommands } from './services.ts';
@@ -56,5 +57,6 @@ export function createProgram({
   doctorCommand(program, print, hasConfiguredKeys);
   healthCommand(program);
   serviceCommands(program, runOnStore);
+  keyCommands(program, runOnStore);
   return program;
 }

@@ -115,6 +115,20 @@ export const listSessionsOf = (ctx: Context, userId: string, page: PageRequest) 
   listSessions(ctx, { userId }, page);
 
 /**
+ * For the operator: how many active sessions, and how many keys, have had no new token or cookie since a moment
+ * (milliseconds since 1970).
+ */
+export async function countUnchangedSince(
+  ctx: Context,
+  then: number,
+): Promise<{ readonly sessions: number; readonly keys: number }> {
+  const rows = await store.countUnchangedSince(ctx.db.read, { now: ctx.clock(), then });
+  const count = (isKey: boolean) =>
+    rows.filter(({ kind }) => (kind === 'key') === isKey).reduce((sum, row) => sum + Number(row.count), 0);
+  return { sessions: count(false), keys: count(true) };
+}
+
+/**
  * Checks again, in a transaction that holds the account's lock, that the caller's session is still active.
  * @throws {AuthError} `invalid_token`
  */

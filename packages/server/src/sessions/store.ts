@@ -275,6 +275,19 @@ export const listSessions = statement<{
     .limit(p.limit),
 );
 
+/** How many active sessions of each kind got their newest tokens, or used their cookie, at the latest then. */
+export const countUnchangedSince = statement<{ now: number; then: number }>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select((e) => ['kind', e.fn.countAll<number>().as('count')])
+    .where('idle_expires_at', '>', p.now)
+    .where('revoked_at', 'is', null)
+    .where(isPathActive('sessions', p.now, dialect))
+    .where(inCurrentEpoch)
+    .where(sql<boolean>`case when kind = 'browser' then last_used_at else rotated_at end <= ${p.then}`)
+    .groupBy('kind'),
+);
+
 /** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
 export const listBrowserSignInOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
   db

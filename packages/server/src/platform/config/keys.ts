@@ -1,4 +1,18 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import {
   generateKey,
@@ -75,6 +89,52 @@ function createKeyFile(path: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     rmSync(temporary);
+  }
+}
+
+/**
+ * The key ring as text, a secret: the value of `LATCHKEY_KEYS`, or on SQLite the content of the key file.
+ * @throws {ConfigError} when there are no keys or they are not valid
+ */
+export function readKeyList(config: Config, env: Environment = processEnvironment): string {
+  readKeys(config, { create: false, env });
+  return env['LATCHKEY_KEYS']?.trim() || readFileSync(keyFilePath(config), 'utf8').trim();
+}
+
+/** The keys that verify only the security log, as text: a secret. Empty without any. */
+export const readRetiredKeyList = (env: Environment = processEnvironment): string =>
+  env['LATCHKEY_RETIRED_KEYS']?.trim() ?? '';
+
+/**
+ * Replaces the content of the key file: whoever reads it, also after a crash, finds the old ring or the new one. The caller holds a
+ * lock against other changes.
+ * @throws {ConfigError} when it cannot be written
+ */
+export function writeKeyFile(config: Config, list: string): void {
+  const link = keyFilePath(config);
+  try {
+    const path = realpathSync(link);
+    const { uid, gid } = statSync(path);
+    const temporary = `${path}.new`;
+    // A crash may have left it there, with another mode or owner.
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, `${list}\n`, { mode: 0o600, flush: true });
+    // The service must be able to read what root writes.
+    chownSync(temporary, uid, gid);
+    renameSync(temporary, path);
+    flushDirectory(dirname(path));
+  } catch (error) {
+    throw new ConfigError(`The key file ${link} cannot be written: ${String(error)}.`);
+  }
+}
+
+/** Makes a rename in a directory durable. */
+function flushDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
   }
 }
 

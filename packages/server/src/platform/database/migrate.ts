@@ -17,6 +17,7 @@ import { up as internationalDomains } from './migrations/0015-international-doma
 import { up as runs } from './migrations/0016-runs.ts';
 import { up as feed } from './migrations/0017-feed.ts';
 import { up as linkOrigin } from './migrations/0018-link-origin.ts';
+import { up as eventPositions } from './migrations/0019-event-positions.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -38,6 +39,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0016-runs': { up: runs },
   '0017-feed': { up: feed },
   '0018-link-origin': { up: linkOrigin },
+  '0019-event-positions': { up: eventPositions },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -195,6 +195,7 @@ export interface Tables {
     oldest_at: number | null;
     seal: string;
   };
+  event_positions: { position: number; event_id: string };
   email_changes: {
     id: string;
     user_id: string;

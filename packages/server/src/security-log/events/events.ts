@@ -365,6 +365,53 @@ export async function* exportEvents(
 const lineOf = ({ once: _, ...row }: EventRow): string =>
   JSON.stringify({ ...row, created_at: new Date(row.created_at).toISOString(), detail: detailOf(row) });
 
+/** An event of the security log with its position in the order of all events. */
+export type PositionedEvent = Omit<EventRow, 'once' | 'created_at' | 'detail' | 'type'> & {
+  readonly position: number;
+  readonly type: EventType;
+  /** RFC 3339. */
+  readonly created_at: string;
+  readonly detail: EventDetail;
+};
+
+/**
+ * The next events of all accounts after a position, in the order of their positions; none if there are no more yet. An event that
+ * commits late is never passed over: positions up to the last one returned are committed or never will be.
+ * @throws {AuthError} `invalid_request` when the position has not been reached yet
+ */
+export async function listEventsAfterPosition(ctx: Context, after: number): Promise<PositionedEvent[]> {
+  const on = ctx.db.read;
+  const last = (await store.findLastPosition(on, {}))[0]?.position ?? 0;
+  if (last < after) {
+    throw new AuthError(
+      'invalid_request',
+      `No event has the position ${after} yet; the last one is ${last}. Was the database restored from a backup?`,
+    );
+  }
+  if (last === after) return [];
+  const [lowest] = on.dialect === 'postgres' ? await store.lowestWriter(on, {}) : [];
+  const up_to = Math.min(last, lowest?.position ?? last);
+  const rows = await store.listEventsByPosition(on, { after, up_to, limit: batchSize });
+  return rows.map(({ once: _, ...row }) => ({
+    ...row,
+    type: row.type as EventType,
+    created_at: new Date(row.created_at).toISOString(),
+    detail: detailOf(row),
+  }));
+}
+
+/**
+ * When each server key last sealed something in the security log that is kept, by its id: milliseconds since 1970. A key that signs
+ * tokens also seals the events of their sign-ins.
+ */
+export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, number>> {
+  const on = ctx.db.read;
+  const last = new Map<string, number>();
+  const rows = [...(await store.lastEventSeals(on, {})), ...(await store.lastChainSeals(on, {}))];
+  for (const { key_id, sealed_at } of rows) last.set(key_id, Math.max(last.get(key_id) ?? 0, sealed_at));
+  return last;
+}
+
 /** The events of a user for the export of personal data. */
 export const exportEventsOf = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });
 

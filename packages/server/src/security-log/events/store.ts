@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
 
 type EventRow = Tables['events'];
 
@@ -183,4 +185,60 @@ export const findAccount = statement<{ id: string }>()((db, p) =>
 /** Every stored event of the user, oldest first. */
 export const exportEvents = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('events').selectAll().where('user_id', '=', p.user_id).orderBy('created_at').orderBy('id'),
+);
+
+/** The upper 16 bits of the locks that the trigger of PostgreSQL takes, as in the migration that created it. */
+const positionLocks = 26214;
+
+/** The lowest position that a writer holds; null if there is none. For PostgreSQL. */
+export const lowestWriter = lowestWriterOf(positionLocks);
+
+/** The position drawn last, whether or not its event is committed; no row before the first event on SQLite. */
+export const findLastPosition = statement<Record<never, never>>()((db, _, dialect) =>
+  dialect === 'postgres'
+    ? db.selectFrom(sql<{ last_value: number }>`event_sequence`.as('s')).select('s.last_value as position')
+    : db
+        .selectFrom(sql<{ name: string; seq: number }>`sqlite_sequence`.as('s'))
+        .select('s.seq as position')
+        .where('s.name', '=', 'event_positions'),
+);
+
+/** Events of all accounts after a position and up to another one, in their order. */
+export const listEventsByPosition = statement<{ after: number; up_to: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('event_positions')
+    .innerJoin('events', 'events.id', 'event_positions.event_id')
+    .select('event_positions.position')
+    .selectAll('events')
+    .where('event_positions.position', '>', p.after)
+    .where('event_positions.position', '<=', p.up_to)
+    .orderBy('event_positions.position')
+    .limit(p.limit),
+);
+
+/** The length of the id of a server key at the beginning of a MAC, before the dot. */
+const keyIdLength = 7;
+
+/** When each server key last sealed an event that is kept. Reads the whole log. */
+export const lastEventSeals = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('events')
+    .select((e) => [
+      sql<string>`substr(mac, 1, ${sql.lit(keyIdLength)})`.as('key_id'),
+      e.fn.max('created_at').as('sealed_at'),
+    ])
+    .where('mac', '<>', '')
+    .groupBy('key_id'),
+);
+
+/** When each server key last sealed the ends of a log, of those whose seal is still the newest of its log. */
+export const lastChainSeals = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('event_chains')
+    .select((e) => [
+      sql<string>`substr(seal, 1, ${sql.lit(keyIdLength)})`.as('key_id'),
+      e.fn.max('head_at').as('sealed_at'),
+    ])
+    .where('seal', '<>', '')
+    .groupBy('key_id'),
 );

@@ -10,7 +10,7 @@ import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { up as first } from '../../platform/database/migrations/0001-first.ts';
 import { up as passkeys } from '../../platform/database/migrations/0002-passkeys.ts';
-import { auditLogs } from './events.ts';
+import { auditLogs, listEventsAfterPosition } from './events.ts';
 
 const oldRows = [
   ...['ada', 'eve', 'new'].map(
@@ -104,6 +104,15 @@ onBothDatabases('upgrading', (open, dialect) => {
     await t.login('eve@example.com');
     for await (const { audit } of auditLogs(t.ctx, undefined))
       expect(audit).toMatchObject({ findings: [], unsealed: 0 });
+    await t.close();
+  });
+
+  test('earlier events come before new ones in the order of all events, oldest first', async () => {
+    const t = await open({ databaseUrl: await openOld(dialect, oldRows) });
+    await t.login('ada@example.com');
+    const events = await listEventsAfterPosition(t.ctx, 0);
+    expect(events.slice(0, 7).map(({ id }) => id)).toEqual([6, 5, 4, 3, 2, 1, 0].map((n) => `evt_${n}`));
+    expect(events.slice(7).map(({ type }) => type)).toEqual(['login']);
     await t.close();
   });
 });

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
 
 /** The channel on which PostgreSQL announces that events were committed. */
 export const feedChannel = 'latchkey_feed';
@@ -10,7 +11,7 @@ export const feedChannel = 'latchkey_feed';
  * The upper 16 bits of the advisory locks of writers; the lower 48 bits are a position in the feed. Far from the keys of
  * other locks, of which the one for migrations has 64 bits, too.
  */
-const writerLocks = sql.lit(0x6665);
+const writerLocks = 0x6665;
 
 /**
  * Before a PostgreSQL transaction draws its first number: locks the number drawn last until the transaction has ended, so
@@ -21,7 +22,7 @@ export const announceWriter = statement<Record<never, never>>()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
     .select([
-      sql`cast(pg_advisory_xact_lock_shared((cast(${writerLocks} as bigint) << 48) | s.last_value) as text)`.as(
+      sql`cast(pg_advisory_xact_lock_shared((cast(${sql.lit(writerLocks)} as bigint) << 48) | s.last_value) as text)`.as(
         'lock',
       ),
       sql`cast(pg_notify(${sql.lit(feedChannel)}, '') as text)`.as('notice'),
@@ -63,18 +64,7 @@ export const findLastDrawn = statement<Record<never, never>>()((db) =>
 );
 
 /** The lowest number that a writer of this database holds; null if there is none. For PostgreSQL. */
-export const lowestWriter = statement<Record<never, never>>()((db) =>
-  db
-    .selectFrom(
-      sql<{ key: number }>`(
-        select (cast(classid as bigint) << 32) | cast(objid as bigint) as key from pg_locks
-        where locktype = 'advisory' and objsubid = 1
-          and database = (select oid from pg_database where datname = current_database())
-      )`.as('l'),
-    )
-    .select(sql<number | null>`min(l.key & ((cast(1 as bigint) << 48) - 1))`.as('position'))
-    .where(sql<boolean>`l.key >> 48 = ${writerLocks}`),
-);
+export const lowestWriter = lowestWriterOf(writerLocks);
 
 /**
  * The newest committed event up to a position, and when the oldest committed event after it was written. In the

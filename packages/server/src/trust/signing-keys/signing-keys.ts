@@ -9,6 +9,7 @@ import {
 } from 'jose';
 import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
+import type { ServerKey } from '../../platform/crypto/key-ring.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { publishedKeys, signingCandidates } from './rotation.ts';
@@ -142,4 +143,28 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   const oldestInUse = atOnce ? sequence : (publishedKeys(rows, now).at(-1)?.sequence ?? sequence);
   await store.deleteKeysBefore(ctx.db.single, { sequence: oldestInUse });
   return signsFrom;
+}
+
+/** A signing key as operators see it. */
+export interface ListedSigningKey {
+  readonly kid: string;
+  /** `next` signs from `signsFrom` on; `accepted` was replaced and is still published. */
+  readonly state: 'signing' | 'next' | 'accepted';
+  /** Milliseconds since 1970. */
+  readonly signsFrom: number;
+  /** The server key that can decrypt it, if it is in the ring. */
+  readonly serverKey: ServerKey | undefined;
+}
+
+/** The published signing keys, newest first. */
+export async function listSigningKeys(ctx: Context): Promise<ListedSigningKey[]> {
+  const rows = await store.listKeys(ctx.db.read, {});
+  const now = ctx.clock();
+  const [signing] = signingCandidates(rows, now);
+  return publishedKeys(rows, now).map((row) => ({
+    kid: row.kid,
+    state: row === signing ? 'signing' : row.signs_from > now ? 'next' : 'accepted',
+    signsFrom: row.signs_from,
+    serverKey: decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private)?.key,
+  }));
 }

@@ -75,6 +75,7 @@ async function fillTables(app: TestApp): Promise<{ tokens: Tokens; texts: string
 /** Tables that hold nothing about a person, and why. A new table belongs here or in `fillTables`. */
 const impersonal: Record<string, string> = {
   spent_challenges: 'ids of challenges, which identify no account',
+  event_positions: 'the order of events, which it names by their ids',
   feed_readers: 'how far services have read the feed',
   feed_acknowledgements: 'positions in the feed',
   rate_limits: 'counters under hashed keys, until their window ends',

@@ -1,0 +1,220 @@
+import type { Command } from 'commander';
+import {
+  hasConfiguredKeys,
+  keyFilePath,
+  readKeyList,
+  readRetiredKeyList,
+  writeKeyFile,
+} from '../platform/config/keys.ts';
+import type { Context } from '../platform/context.ts';
+import { keyIdOf, withNewKey, withoutKey, withSigningKey } from '../platform/crypto/key-list.ts';
+import { parseKeyRing } from '../platform/crypto/key-ring.ts';
+import { AuthError } from '../platform/errors.ts';
+import { lastSeals } from '../security-log/events/events.ts';
+import { countUnchangedSince } from '../sessions/sessions.ts';
+import { listSigningKeys, signingAlgorithm } from '../trust/signing-keys/signing-keys.ts';
+import { shortTime, type Table, writeList } from './output.ts';
+
+type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
+
+const restart = 'A running service does not notice: restart every node';
+
+/**
+ * `keys list`, `add`, `promote` and `retire`. What people read goes to standard error, so that standard output holds
+ * nothing but settings to set.
+ */
+export function keyCommands(program: Command, run: Run): void {
+  const keys = program
+    .command('keys')
+    .description('list and change the server keys, which sign tokens and seal the security log');
+  keys
+    .command('list')
+    .description('list the server keys and the signing keys, without their secrets')
+    .option('--json', 'print JSON lines instead of a table')
+    .action((options: { json?: true }) =>
+      run(async (ctx) => {
+        await writeList(allKeys(ctx), keyTable, options);
+        return '';
+      }),
+    );
+  keys
+    .command('add')
+    .description('add a new server key, which verifies and does not sign yet')
+    .action(() => run(add));
+  const withId = (name: string, description: string, work: (ctx: Context, id: string) => Promise<string>) =>
+    keys
+      .command(`${name} <id>`)
+      .description(description)
+      // One id in 64 begins with a hyphen.
+      .allowUnknownOption()
+      .action((id: string) => run((ctx) => work(ctx, id)));
+  withId('promote', 'sign with a server key from the next start on; the others still verify', promote);
+  withId('retire', 'remove a server key that does not sign; what it signed ends at the next start', retire);
+}
+
+interface ListedKey {
+  readonly id: string;
+  readonly kind: 'server key' | 'signing key';
+  readonly algorithm: string;
+  /** `retired` verifies the security log only. */
+  readonly state: 'signing' | 'next' | 'accepted' | 'retired';
+  /** When it was or will be created, or begins to sign; null where that is unknown. */
+  readonly signs_from: string | null;
+  /** When a server key last sealed an event that is kept; null if it did not. */
+  readonly last_sealed_at: string | null;
+}
+
+const keyTable: Table<ListedKey> = {
+  heading: ['ID', 'KIND', 'ALGORITHM', 'STATE', 'SIGNS FROM (UTC)', 'LAST SEALED (UTC)'],
+  cells: ({ id, kind, algorithm, state, signs_from, last_sealed_at }) => [
+    id,
+    kind,
+    algorithm,
+    state,
+    signs_from === null ? '-' : shortTime(signs_from),
+    last_sealed_at === null ? '-' : shortTime(last_sealed_at),
+  ],
+  empty: 'There are no keys.',
+};
+
+const timeOf = (time: number | undefined): string | null =>
+  time === undefined ? null : new Date(time).toISOString();
+
+async function* allKeys(ctx: Context): AsyncGenerator<ListedKey> {
+  const seals = await lastSeals(ctx);
+  const retired = readRetiredKeyList();
+  const serverKey = (id: string, state: ListedKey['state']): ListedKey => ({
+    id,
+    kind: 'server key',
+    algorithm: 'HMAC-SHA-256',
+    state,
+    signs_from: null,
+    last_sealed_at: timeOf(seals.get(id)),
+  });
+  for (const key of ctx.keys.all) {
+    const id = keyIdOf(key);
+    yield serverKey(id, key === ctx.keys.signing ? 'signing' : seals.has(id) ? 'accepted' : 'next');
+  }
+  for (const key of retired === '' ? [] : parseKeyRing(retired).all) yield serverKey(keyIdOf(key), 'retired');
+  for (const { kid, state, signsFrom } of await listSigningKeys(ctx)) {
+    yield {
+      id: kid,
+      kind: 'signing key',
+      algorithm: signingAlgorithm,
+      state,
+      signs_from: timeOf(signsFrom)!,
+      last_sealed_at: null,
+    };
+  }
+}
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** A change to the key ring as text, and what it leaves to report. */
+interface Changed<Result> {
+  readonly list: string;
+  readonly result: Result;
+}
+
+/**
+ * Changes the ring in the key file, under the write lock of its database, which ends with the process: of two commands at
+ * once, one sees what the other did. A ring in `LATCHKEY_KEYS` is not changed. Returns the setting to set, if any.
+ */
+async function changeRing<Result>(
+  ctx: Context,
+  change: (list: string) => Changed<Result>,
+): Promise<{ readonly result: Result; readonly setting: string }> {
+  if (hasConfiguredKeys()) {
+    const { list, result } = change(readKeyList(ctx.config));
+    say(
+      'LATCHKEY_KEYS is set, so nothing was changed. Set it to the value on standard output, on every node.',
+    );
+    return { result, setting: `LATCHKEY_KEYS=${list}` };
+  }
+  // SQLite, on which a transaction runs once.
+  const result = await ctx.db.transaction(async () => {
+    const changed = change(readKeyList(ctx.config));
+    writeKeyFile(ctx.config, changed.list);
+    return changed.result;
+  });
+  say(`Changed the key file ${keyFilePath(ctx.config)}.`);
+  return { result, setting: '' };
+}
+
+async function add(ctx: Context): Promise<string> {
+  const { result: id, setting } = await changeRing(ctx, (list) => {
+    const { list: longer, id } = withNewKey(list);
+    return { list: longer, result: id };
+  });
+  say(`The new server key ${id} verifies and does not sign yet.`);
+  say(`${restart}, then run: latchkey-server keys promote ${id}`);
+  return setting;
+}
+
+async function promote(ctx: Context, id: string): Promise<string> {
+  if (keyIdOf(ctx.keys.signing) === id) {
+    say(`The server key ${id} already signs. Nothing was changed.`);
+    return '';
+  }
+  const { setting } = await changeRing(ctx, (list) => {
+    const promoted = withSigningKey(list, id);
+    if (promoted === undefined) throw unknownKey(id);
+    return { list: promoted, result: undefined };
+  });
+  say(`The server key ${id} signs from now on; the other keys still verify.`);
+  say('Every node must have been restarted since the key was added, or it refuses the new tokens.');
+  say(`${restart}.`);
+  return setting;
+}
+
+async function retire(ctx: Context, id: string): Promise<string> {
+  const warnings = ctx.keys.all.some((key) => keyIdOf(key) === id) ? await dependents(ctx, id) : [];
+  const { result: retired, setting } = await changeRing(ctx, (list) => {
+    if (keyIdOf(parseKeyRing(list).signing) === id) {
+      throw new AuthError('conflict', `The server key ${id} signs. Promote another one first.`);
+    }
+    const shorter = withoutKey(list, id);
+    if (!shorter) throw unknownKey(id);
+    return { list: shorter.list, result: shorter.retired };
+  });
+  say(`The server key ${id} was taken out of the ring.`);
+  for (const warning of warnings) say(`Warning: ${warning}`);
+  if (warnings.length > 0) {
+    say('Set LATCHKEY_RETIRED_KEYS to the value on standard output, unless the key leaked: it verifies the');
+    say(
+      'security log and nothing else. With the key back at the end of the ring, what it signed works again.',
+    );
+  }
+  say(`${restart}.`);
+  if (warnings.length === 0) return setting;
+  const others = readRetiredKeyList();
+  const retiredKeys = `LATCHKEY_RETIRED_KEYS=${others === '' ? retired : `${retired},${others}`}`;
+  return setting === '' ? retiredKeys : `${setting}\n${retiredKeys}`;
+}
+
+const unknownKey = (id: string): AuthError =>
+  new AuthError(
+    'not_found',
+    `No server key has the id ${id}. \`latchkey-server keys list\` shows them; signing keys are changed with \`signing-keys rotate\`.`,
+  );
+
+/** What stops working without a server key; nothing if it never signed. */
+async function dependents(ctx: Context, id: string): Promise<string[]> {
+  const last = (await lastSeals(ctx)).get(id);
+  const encrypted = (await listSigningKeys(ctx)).filter(
+    ({ serverKey, state }) => serverKey && keyIdOf(serverKey) === id && state !== 'accepted',
+  );
+  const lines = encrypted.map(
+    ({ kid }) => `the signing key ${kid} is encrypted under it; without it, another signing key takes over.`,
+  );
+  if (last === undefined) return lines;
+  const { sessions, keys } = await countUnchangedSince(ctx, last);
+  const until = last + ctx.config.refreshIdleTtlSeconds * 1000;
+  return [
+    `it last sealed an event at ${timeOf(last)}. Tokens of sessions that it signed until then are valid until ${timeOf(until)}, and keys of users for up to a year.`,
+    `${counted(sessions, 'active session')} and ${counted(keys, 'key')} of users got their newest token by then and may depend on it. They end when the nodes restart.`,
+    ...lines,
+  ];
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,127 @@
+// Events of the security log in the Open Cybersecurity Schema Framework, version 1.3.0. @see https://schema.ocsf.io/1.3.0
+
+import manifest from '../../package.json' with { type: 'json' };
+import type { EventType, PositionedEvent } from '../security-log/events/events.ts';
+
+const schemaVersion = '1.3.0';
+
+const identityAndAccess = { category_uid: 3, category_name: 'Identity & Access Management' };
+
+const classes = {
+  accountChange: { class_uid: 3001, class_name: 'Account Change' },
+  authentication: { class_uid: 3002, class_name: 'Authentication' },
+} as const;
+
+const activities = {
+  accountChange: { Create: 1, Enable: 2, Disable: 5, 'MFA Factor Enable': 10, 'MFA Factor Disable': 11 },
+  authentication: { Logon: 1, Logoff: 2, 'Service Ticket Renew': 5 },
+} as const;
+
+/** The activity of events that have none of their own in the schema; `activity_name` then says what happened. */
+const otherActivity = 99;
+
+const severities = { Informational: 1, Low: 2, Medium: 3, High: 4 } as const;
+const statuses = { Success: 1, Failure: 2 } as const;
+
+type Severity = keyof typeof severities;
+
+/** What an event of a type is called in the schema. */
+interface Mapping {
+  readonly class: keyof typeof classes;
+  readonly activity_id: number;
+  readonly activity_name: string;
+  readonly severity: Severity;
+  readonly status: keyof typeof statuses;
+}
+
+type Rest = Partial<Pick<Mapping, 'severity' | 'status'>>;
+
+const usual = { severity: 'Informational', status: 'Success' } as const;
+
+const account = (activity_name: keyof typeof activities.accountChange, rest: Rest = {}): Mapping => ({
+  ...usual,
+  class: 'accountChange',
+  activity_id: activities.accountChange[activity_name],
+  activity_name,
+  ...rest,
+});
+
+const signIn = (activity_name: keyof typeof activities.authentication, rest: Rest = {}): Mapping => ({
+  ...usual,
+  class: 'authentication',
+  activity_id: activities.authentication[activity_name],
+  activity_name,
+  ...rest,
+});
+
+const other = (of: Mapping['class'], activity_name: string, rest: Rest = {}): Mapping => ({
+  ...usual,
+  class: of,
+  activity_id: otherActivity,
+  activity_name,
+  ...rest,
+});
+
+const mappings: Readonly<Record<EventType, Mapping>> = {
+  account_created: account('Create'),
+  login: signIn('Logon'),
+  device_approved: other('authentication', 'Device Approved'),
+  device_denied: other('authentication', 'Device Denied', { status: 'Failure' }),
+  passkey_added: account('MFA Factor Enable'),
+  passkey_removed: account('MFA Factor Disable'),
+  passkey_renamed: other('accountChange', 'Passkey Renamed'),
+  passkey_clone_suspected: signIn('Logon', { severity: 'High', status: 'Failure' }),
+  key_created: other('accountChange', 'Key Created'),
+  key_removed: other('accountChange', 'Key Removed'),
+  run_started: other('authentication', 'Run Started'),
+  run_ended: other('authentication', 'Run Ended'),
+  refresh_race: signIn('Service Ticket Renew', { severity: 'Low', status: 'Failure' }),
+  refresh_retry: signIn('Service Ticket Renew'),
+  refresh_retry_elsewhere: signIn('Service Ticket Renew', { severity: 'Medium' }),
+  refresh_theft: signIn('Service Ticket Renew', { severity: 'High', status: 'Failure' }),
+  session_revoked: signIn('Logoff'),
+  all_sessions_revoked: signIn('Logoff'),
+  session_disowned: signIn('Logoff', { severity: 'High' }),
+  profile_changed: other('accountChange', 'Profile Changed'),
+  email_change_requested: other('accountChange', 'Email Change Requested'),
+  email_changed: other('accountChange', 'Email Changed', { severity: 'Low' }),
+  email_change_undone: other('accountChange', 'Email Change Undone', { severity: 'Medium' }),
+  membership_changed: other('accountChange', 'Membership Changed'),
+  limit_reached: other('authentication', 'Rate Limit Reached', { severity: 'Medium', status: 'Failure' }),
+  account_disabled: account('Disable'),
+  account_enabled: account('Enable'),
+};
+
+/** An event as an object of the schema. `metadata.sequence` is its position; `unmapped` holds what the schema has no place for. */
+export function ocsfEvent(event: PositionedEvent): Record<string, unknown> {
+  const { class: className, activity_id, activity_name, severity, status } = mappings[event.type];
+  const { class_uid, class_name } = classes[className];
+  const session = event.session_id === null ? {} : { session: { uid: event.session_id } };
+  return {
+    ...identityAndAccess,
+    class_uid,
+    class_name,
+    activity_id,
+    activity_name,
+    type_uid: class_uid * 100 + activity_id,
+    type_name: `${class_name}: ${activity_id === otherActivity ? 'Other' : activity_name}`,
+    severity_id: severities[severity],
+    severity,
+    status_id: statuses[status],
+    status,
+    time: Date.parse(event.created_at),
+    metadata: {
+      version: schemaVersion,
+      product: { name: 'Latchkey', vendor_name: 'Latchkey', version: manifest.version },
+      uid: event.id,
+      sequence: event.position,
+      event_code: event.type,
+    },
+    user: { uid: event.user_id },
+    ...(className === 'authentication' ? { service: { name: 'Latchkey' }, ...session } : {}),
+    actor: { user: { uid: event.user_id }, ...session },
+    ...(event.ip_address === null ? {} : { src_endpoint: { ip: event.ip_address } }),
+    ...(event.user_agent === null ? {} : { http_request: { user_agent: event.user_agent } }),
+    unmapped: { seq: event.seq, mac: event.mac, detail: event.detail },
+  };
+}

@@ -1,0 +1,108 @@
+// The order of all events: none is passed over, whatever order transactions commit in, and no position is used again.
+
+import { expect, test } from 'bun:test';
+import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { listEventsAfterPosition, recordEvent } from './events.ts';
+
+const idOf = async (t: TestApp, email: string): Promise<string> => {
+  const { access_token: token } = await t.login(email);
+  return (await t.ask('GET', '/me', { token })).body.id;
+};
+
+const typesAfter = async (t: TestApp, position: number): Promise<string[]> =>
+  (await listEventsAfterPosition(t.ctx, position)).map(({ type }) => type);
+
+const lastPosition = async (t: TestApp): Promise<number> =>
+  (await listEventsAfterPosition(t.ctx, 0)).at(-1)!.position;
+
+onBothDatabases('positions of events', (open) => {
+  test('events of all accounts have rising positions in the order of their commits', async () => {
+    const t = await open();
+    expect(await listEventsAfterPosition(t.ctx, 0)).toEqual([]);
+    const ada = await idOf(t, 'ada@example.com');
+    const eve = await idOf(t, 'eve@example.com');
+    await t.login('ada@example.com');
+    const events = await listEventsAfterPosition(t.ctx, 0);
+    expect(events.map(({ user_id, type, seq }) => [user_id, type, seq])).toEqual([
+      [ada, 'account_created', 1],
+      [ada, 'login', 2],
+      [eve, 'account_created', 1],
+      [eve, 'login', 2],
+      [ada, 'login', 3],
+    ]);
+    const positions = events.map(({ position }) => position);
+    expect(positions).toEqual([...new Set(positions)].sort((a, b) => a - b));
+    expect(await listEventsAfterPosition(t.ctx, positions[2]!)).toEqual(events.slice(3));
+    expect(listEventsAfterPosition(t.ctx, positions[4]! + 1)).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    await t.close();
+  });
+
+  test('an event that is amended gets a new position, so that its final detail is read', async () => {
+    const t = await open();
+    const { access_token: token } = await t.login();
+    await t.ask('PATCH', '/me', { token, json: { name: 'Ada' } });
+    const before = await lastPosition(t);
+    await t.ask('PATCH', '/me', { token, json: { locale: 'de' } });
+    const [amended, ...more] = await listEventsAfterPosition(t.ctx, before);
+    expect([amended?.type, more]).toEqual(['profile_changed', []]);
+    expect(Object.values(amended!.detail).join()).toContain('locale');
+    expect((await listEventsAfterPosition(t.ctx, 0)).map(({ type }) => type)).toEqual([
+      'account_created',
+      'login',
+      'profile_changed',
+    ]);
+    await t.close();
+  });
+
+  test('the positions of a deleted account are not used again', async () => {
+    const t = await open();
+    await t.login('ada@example.com');
+    await t.login('eve@example.com');
+    const before = await lastPosition(t);
+    await deleteAccount(t.ctx, 'eve@example.com');
+    expect(await typesAfter(t, before)).toEqual([]);
+    await t.login('ada@example.com');
+    expect(await typesAfter(t, before)).toEqual(['login']);
+    await t.close();
+  });
+});
+
+test('an event that commits late is read before the later ones that committed first (PostgreSQL)', async () => {
+  const t = await openApp('postgres');
+  const userId = await idOf(t, 'ada@example.com');
+  await t.login('eve@example.com');
+  const before = await lastPosition(t);
+  const written = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const late = t.ctx.db.transaction(async (tx) => {
+    await recordEvent(t.ctx, tx, { type: 'account_enabled', userId });
+    written.resolve();
+    await finish.promise;
+  });
+  await written.promise;
+  await t.login('eve@example.com');
+  expect(await typesAfter(t, before)).toEqual([]);
+  finish.resolve();
+  await late;
+  expect(await typesAfter(t, before)).toEqual(['account_enabled', 'login']);
+  await t.close();
+});
+
+test('a rollback holds no event back and leaves no gap (PostgreSQL)', async () => {
+  const t = await openApp('postgres');
+  const userId = await idOf(t, 'ada@example.com');
+  const before = await lastPosition(t);
+  const failed = t.ctx.db.transaction(async (tx) => {
+    await recordEvent(t.ctx, tx, { type: 'account_enabled', userId });
+    throw new Error('rolled back');
+  });
+  expect(failed).rejects.toThrow('rolled back');
+  await failed.catch(() => undefined);
+  expect(await typesAfter(t, before)).toEqual([]);
+  await t.login('ada@example.com');
+  expect(await typesAfter(t, before)).toEqual(['login']);
+  await t.close();
+});

@@ -1,0 +1,138 @@
+// A log collector follows the security log of a running service: it is stopped and started again, and the database goes
+// away and comes back.
+
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { loginByMail } from '../support/http.ts';
+import { startLossyProxy } from '../support/lossy-proxy.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { type RunningOperator, runOperator, startOperator, startService } from '../support/service.ts';
+
+const waitDeadlineMs = 20_000;
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + waitDeadlineMs; !isTrue(); await Bun.sleep(20)) {
+    if (Date.now() > deadline) throw new Error('nothing happened in time');
+  }
+}
+
+interface Followed {
+  readonly position: number;
+  readonly id: string;
+  readonly type: string;
+}
+
+const parsed = (lines: readonly string[]): Followed[] => lines.map((line) => JSON.parse(line));
+const linesOf = (text: string) => text.split('\n').filter(Boolean);
+
+async function printed(follow: RunningOperator, count: number): Promise<Followed[]> {
+  await until(() => follow.lines().length >= count);
+  return parsed(follow.lines());
+}
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  const start = async () =>
+    startService(
+      dialect === 'postgres' ? { databaseUrl: await (await startPostgres()).createDatabase() } : {},
+    );
+
+  test(`a collector that is stopped and started again gets every event (${dialect})`, async () => {
+    const service = await start();
+    await loginByMail(service.url, 'ada@example.com');
+    const first = startOperator(service.env, 'events', 'follow');
+    await printed(first, 2);
+    await loginByMail(service.url, 'eve@example.com');
+    const before = await printed(first, 4);
+    first.kill('SIGTERM');
+    expect(await first.exited).toBe(0);
+
+    await loginByMail(service.url, 'ada@example.com');
+    const after = String(before.at(-1)?.position);
+    const second = startOperator(service.env, 'events', 'follow', '--after', after);
+    await printed(second, 1);
+    await loginByMail(service.url, 'eve@example.com');
+    const events = [...before, ...(await printed(second, 2))];
+    second.kill('SIGINT');
+    expect(await second.exited).toBe(0);
+    expect(events.map(({ type }) => type)).toEqual([
+      ...['account_created', 'login', 'account_created', 'login'],
+      ...['login', 'login'],
+    ]);
+
+    const exported = await runOperator(service.env, 'events', 'export');
+    const withoutPosition = events.map(({ position: _, ...event }) => event);
+    expect(withoutPosition.sort((a, b) => a.id.localeCompare(b.id))).toEqual(
+      parsed(linesOf(exported.stdout)).sort((a, b) => a.id.localeCompare(b.id)),
+    );
+    const ocsf = await runOperator(service.env, 'events', 'follow', '--once', '--format', 'ocsf');
+    const mapped = linesOf(ocsf.stdout).map((line) => JSON.parse(line));
+    expect(mapped.map(({ metadata }) => [metadata.sequence, metadata.uid])).toEqual(
+      events.map(({ position, id }) => [position, id]),
+    );
+    expect(mapped.map(({ class_uid }) => class_uid)).toEqual([3001, 3002, 3001, 3002, 3002, 3002]);
+    await service.stop();
+  });
+
+  test(`a collector that closes the pipe ends the command, without an error (${dialect})`, async () => {
+    const service = await start();
+    await loginByMail(service.url, 'ada@example.com');
+    const main = join(import.meta.dir, '../../packages/server/src/main.ts');
+    const pipeline = `${process.execPath} ${main} events follow | head -n 1; exit \${PIPESTATUS[0]}`;
+    const child = spawn(['bash', '-c', pipeline], {
+      env: { PATH: process.env['PATH'], ...service.env },
+      cwd: service.directory,
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    // `head` ends after the first line; the command finds out when it writes the next events.
+    const output = new Response(child.stdout).text();
+    for (const deadline = Date.now() + waitDeadlineMs; child.exitCode === null && Date.now() < deadline; ) {
+      await loginByMail(service.url, 'ada@example.com');
+      await Promise.race([child.exited, Bun.sleep(300)]);
+    }
+    const stderr = await new Response(child.stderr).text();
+    expect([await child.exited, stderr]).toEqual([0, expect.stringMatching(/^Store: \S+\n$/)]);
+    expect(linesOf(await output)).toHaveLength(1);
+    await service.stop();
+  });
+
+  test(`a position that was not reached yet is refused, as is one that is no number (${dialect})`, async () => {
+    const service = await start();
+    const ahead = await runOperator(service.env, 'events', 'follow', '--after', '1000');
+    expect([ahead.code, ahead.stdout]).toEqual([1, '']);
+    expect(ahead.stderr).toContain('No event has the position 1000 yet');
+    for (const after of ['-1', '1.5', 'x']) {
+      expect((await runOperator(service.env, 'events', 'follow', `--after=${after}`)).code).toBe(2);
+    }
+    await service.stop();
+  });
+}
+
+test('a collector waits while the database is away, and then gets what happened meanwhile', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  const service = await startService({ databaseUrl });
+  let isAway = false;
+  const target = new URL(databaseUrl);
+  const losses = { requests: 0.5, answers: 0.5, random: () => (isAway ? 0 : 1) };
+  const proxy = await startLossyProxy(Number(target.port), losses);
+  target.port = new URL(proxy.url).port;
+  const follow = startOperator({ ...service.env, DATABASE_URL: target.href }, 'events', 'follow');
+  await loginByMail(service.url, 'ada@example.com');
+  await printed(follow, 2);
+
+  isAway = true;
+  await until(() => follow.stderr().includes('cannot be read'));
+  await loginByMail(service.url, 'ada@example.com');
+  isAway = false;
+  await until(() => follow.stderr().includes('can be read again'));
+  expect((await printed(follow, 3)).map(({ type }) => type)).toEqual(['account_created', 'login', 'login']);
+  expect(follow.stderr().match(/cannot be read/g)).toHaveLength(1);
+
+  isAway = true;
+  await until(() => follow.stderr().match(/cannot be read/g)?.length === 2);
+  follow.kill('SIGTERM');
+  expect(await follow.exited).toBe(0);
+  await proxy.close();
+  await service.stop();
+});
