@@ -240,15 +240,22 @@ function rowsOf(text: string): Record<string, Record<string, unknown>[]> {
 }
 
 test(
-  'the numbers of the feed go on behind a gap, on both databases',
+  'the numbers of the feed and of the security log go on behind a gap, on both databases',
   async () => {
     const source = await newDatabase('sqlite');
     await runOperator(envOf(source), 'migrate');
+    const people = join(temporaryDirectory(), 'people.jsonl');
+    writeFileSync(people, '{"email":"ada@example.com"}\n');
+    expect((await runOperator(envOf(source), 'users', 'import', people)).code).toBe(0);
     const file = join(temporaryDirectory(), 'latchkey.backup');
     expect((await runOperator(envOf(source), 'backup', file)).code).toBe(0);
     const [onSqlite, onPostgres] = [await newDatabase('sqlite'), await newDatabase('postgres')];
     for (const url of [onSqlite, onPostgres]) {
       expect((await runOperator(envOf(url), 'restore', file)).code).toBe(0);
+      const { stdout } = await runOperator(envOf(url), 'events', 'follow', '--once', '--after', '1');
+      const { type, position } = JSON.parse(stdout.split('\n')[0]!);
+      expect(type).toBe('account_created');
+      expect(position).toBeGreaterThan(1_000_000);
     }
     const sql = postgres(onPostgres, { max: 1 });
     const [drawn] = await sql`SELECT nextval('feed_sequence')::int AS next`;

@@ -63,6 +63,7 @@ async function writeSnapshot(
     schema: migrationNames.at(-1)!,
     created_at: new Date(now).toISOString(),
     feed_position: snapshot.feedPosition,
+    event_position: snapshot.eventPosition,
   };
   const lines = backupLines(start, snapshot.rows(), keys, (counted) => {
     counts = counted;

@@ -29,6 +29,8 @@ const isBackedUp: Readonly<Record<keyof Tables, boolean>> = {
   spent_challenges: true,
   events: true,
   event_chains: true,
+  // Numbered anew, behind a gap, so that whoever follows the log gets every event of the restored one.
+  event_positions: false,
   email_changes: true,
   notices: true,
   feed_events: true,
@@ -62,6 +64,8 @@ const header = z.strictObject({
   created_at: z.string(),
   /** The number of the feed that was drawn last. */
   feed_position: z.int(),
+  /** The position in the security log that was drawn last. */
+  event_position: z.int(),
 });
 export type BackupHeader = z.infer<typeof header>;
 

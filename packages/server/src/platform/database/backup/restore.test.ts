@@ -24,7 +24,13 @@ onBothDatabases('restoring', (open, dialect) => {
     const app = await open();
     await app.login('ada@example.com');
     const file = join(temporaryDirectory(), 'latchkey.backup');
-    const start = { release: '0.0.0', schema, created_at: '2026-01-01T00:00:00.000Z', feed_position: 7 };
+    const start = {
+      release: '0.0.0',
+      schema,
+      created_at: '2026-01-01T00:00:00.000Z',
+      feed_position: 7,
+      event_position: 8,
+    };
     const lines = await withSnapshot(app.databaseUrl, (snapshot) => {
       const rows = async function* () {
         for await (const row of snapshot.rows()) yield change(row);

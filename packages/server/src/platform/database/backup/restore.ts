@@ -32,10 +32,21 @@ export interface Restored {
 const rowsPerStatement = 200;
 
 /**
- * How many numbers of the feed are skipped. Those that the service drew after the backup are not drawn again, unless it wrote more events
- * than this.
+ * How many numbers of the feed and of the security log are skipped. Those that the service drew after the backup are not drawn
+ * again, unless it wrote more events than this.
  */
-const feedGap = 1_000_000;
+const numberGap = 1_000_000;
+
+/** What PostgreSQL and SQLite draw numbers by. */
+interface Numbers {
+  readonly sequence: string;
+  readonly table: string;
+}
+
+const feedNumbers: Numbers = { sequence: 'feed_sequence', table: 'feed_events' };
+
+/** Drawn by a trigger for each row of the security log, also while it is restored. */
+const eventNumbers: Numbers = { sequence: 'event_sequence', table: 'event_positions' };
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 
@@ -53,8 +64,11 @@ export async function restoreBackup(
     await requireEmpty(tx, restored.header);
     const schema = new Kysely<unknown>({ dialect: dialectOn(tx) });
     await migrate(schema, restored.header.schema);
-    await load(tx, file, seal);
-    await skipFeedNumbers(tx, restored.header.feed_position + feedGap);
+    const { feed_position, event_position } = restored.header;
+    const tables = new Set(await tablesOf(tx));
+    if (tables.has(eventNumbers.table)) await continueNumbers(tx, eventNumbers, event_position + numberGap);
+    await load(tx, tables, file, seal);
+    await continueNumbers(tx, feedNumbers, feed_position + numberGap);
     await migrate(schema);
     await finish(databaseWithin(tx));
   });
@@ -141,8 +155,7 @@ async function requireEmpty(tx: Executor, { schema }: BackupHeader): Promise<voi
   }
 }
 
-async function load(tx: Executor, file: string, seal: SealCheck): Promise<void> {
-  const tables = new Set(await tablesOf(tx));
+async function load(tx: Executor, tables: ReadonlySet<string>, file: string, seal: SealCheck): Promise<void> {
   let rows: BackupRow[] = [];
   const flush = async (): Promise<void> => {
     if (rows.length > 0) await insert(tx, rows);
@@ -168,11 +181,12 @@ async function insert(tx: Executor, rows: readonly BackupRow[]): Promise<void> {
   await tx.run(`INSERT INTO "${table}" (${names}) VALUES ${tuples.join(', ')}`, values);
 }
 
-async function skipFeedNumbers(tx: Executor, position: number): Promise<void> {
+/** Continues the numbers of a table, which its rows and the service draw, after this one. */
+async function continueNumbers(tx: Executor, { table, sequence }: Numbers, after: number): Promise<void> {
   if (tx.dialect === 'postgres') {
-    await tx.run("SELECT setval('feed_sequence', $1)", [position]);
+    await tx.run(`SELECT setval('${sequence}', $1)`, [after]);
     return;
   }
-  await tx.run("DELETE FROM sqlite_sequence WHERE name = 'feed_events'", []);
-  await tx.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('feed_events', ?)", [position]);
+  await tx.run('DELETE FROM sqlite_sequence WHERE name = ?', [table]);
+  await tx.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', [table, after]);
 }

@@ -7,8 +7,10 @@ import { type BackupRow, backupTables } from './format.ts';
 
 /** A database at one moment, whatever is written to it meanwhile. */
 export interface Snapshot {
-  /** At least the number of the newest feed event. */
+  /** The number in the feed that was drawn last. */
   readonly feedPosition: number;
+  /** The position in the security log that was drawn last. */
+  readonly eventPosition: number;
   rows(): AsyncIterable<BackupRow>;
 }
 
@@ -39,13 +41,13 @@ async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T
   try {
     connection.run('BEGIN');
     // The first statement that reads takes the snapshot.
-    const [last] = await whenFree(busyDeadlineMs, () =>
-      connection
-        .query<{ seq: number }, []>("SELECT seq FROM sqlite_sequence WHERE name = 'feed_events'")
-        .all(),
+    const drawn = await whenFree(busyDeadlineMs, () =>
+      connection.query<{ name: string; seq: number }, []>('SELECT name, seq FROM sqlite_sequence').all(),
     );
+    const lastOf = (table: string): number => drawn.find(({ name }) => name === table)?.seq ?? 0;
     return await work({
-      feedPosition: last?.seq ?? 0,
+      feedPosition: lastOf('feed_events'),
+      eventPosition: lastOf('event_positions'),
       rows: async function* () {
         for (const table of backupTables) {
           let columns: readonly string[] | undefined;
@@ -73,9 +75,12 @@ async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<
     return (await sql.begin('isolation level repeatable read read only', async (tx) => {
       // The first statement takes the snapshot. A sequence is not part of it, so its number can only be too high.
       await tx.unsafe('SELECT 1 FROM users LIMIT 1');
-      const [last] = await tx.unsafe<{ last_value: number }[]>('SELECT last_value FROM feed_sequence');
+      const lastOf = async (sequence: string): Promise<number> =>
+        (await tx.unsafe<{ last_value: number }[]>(`SELECT last_value FROM ${sequence}`))[0]!.last_value;
+      const [feedPosition, eventPosition] = [await lastOf('feed_sequence'), await lastOf('event_sequence')];
       return work({
-        feedPosition: last!.last_value,
+        feedPosition,
+        eventPosition,
         rows: async function* () {
           for (const table of backupTables) {
             let columns: readonly string[] | undefined;
