@@ -28,6 +28,8 @@ fi
 export CHROMIUM_PATH
 # The keychain tests are skipped without these.
 { command -v gnome-keyring-daemon && command -v dbus-daemon; } >/dev/null || install_debian gnome-keyring dbus
+# The tests of deploy/ that need these are skipped without them.
+{ command -v caddy && command -v nginx && command -v promtool; } >/dev/null || install_debian caddy nginx prometheus
 
 [ $# -gt 0 ] || set -- ./packages ./tests
 [ ! -t 2 ] || { FORCE_COLOR=1 && export FORCE_COLOR; }

@@ -6,7 +6,15 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { changesBy, giveAuthenticator, phone, signedIn, startDevice } from '../support/people.ts';
+import {
+  button,
+  changesBy,
+  giveAuthenticator,
+  phone,
+  signedIn,
+  startDevice,
+  titled,
+} from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -20,8 +28,6 @@ afterAll(async () => {
 });
 
 const newAddress = () => `${crypto.randomUUID()}@example.com`;
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
 const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
 const passkeys = (page: Page) => page.locator('#passkeys > li');
 const sessions = (page: Page) => page.locator('#sessions > li');
@@ -182,7 +188,7 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
     );
     if (action.lasts) {
       await page.reload();
-      await headed(page, 'Your account');
+      await titled(page, 'Your account');
       await action.lasts(page);
     }
     await page.context().close();
@@ -273,13 +279,13 @@ describe.each([
     expect(await page.getByLabel('Code from your device').inputValue()).toBe(device.user_code);
     await page.context().setOffline(false);
     await clickTwice(page, 'Continue');
-    await headed(page, 'Let this device sign in as you?');
+    await titled(page, 'Let this device sign in as you?');
     await page.context().setOffline(true);
     await button(page, decision).click();
     await unreachable(page).waitFor();
     await page.context().setOffline(false);
     await clickTwice(page, decision);
-    await headed(page, done);
+    await titled(page, done);
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
     expect(await poll(device.device_code)).toBe(outcome);
     await page.reload();
@@ -294,14 +300,14 @@ test('reloading and going back on the device page changes nothing and keeps show
   const changes = changesBy(page.context());
   await page.goto(device.verification_uri_complete);
   await page.reload();
-  await headed(page, 'Let this device sign in as you?');
+  await titled(page, 'Let this device sign in as you?');
   await page.goto(`${service.url}/account`);
   await page.goBack();
-  await headed(page, 'Let this device sign in as you?');
+  await titled(page, 'Let this device sign in as you?');
   expect(changes.filter((one) => /approve|deny/.test(one))).toEqual([]);
   expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
   await button(page, 'Approve').click();
-  await headed(page, 'Approved');
+  await titled(page, 'Approved');
   await page.context().close();
 });
 
@@ -318,7 +324,7 @@ test('a session that ends before the code lookup or the decision leads to signin
   const code = codeIn(await mailTo(service.url, email));
   await page.getByLabel('Code from the email').fill(code);
   await button(page, 'Sign in').click();
-  await headed(page, 'Let this device sign in as you?');
+  await titled(page, 'Let this device sign in as you?');
   const { access_token } = await loginByMail(service.url, email);
   await request(service.url, 'POST', '/revoke', { token: access_token });
   await button(page, 'Approve').click();

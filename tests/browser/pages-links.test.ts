@@ -4,8 +4,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { changesBy, cookiesBlocked, disableCookies, linkTo, phone, startDevice } from '../support/people.ts';
+import { loginByMail, request } from '../support/http.ts';
+import {
+  button,
+  changesBy,
+  cookiesBlocked,
+  disableCookies,
+  linkTo,
+  newAddress,
+  phone,
+  requestEmail,
+  signInLink,
+  startDevice,
+  titled,
+} from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -17,20 +29,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
 });
-
-const newAddress = () => `${crypto.randomUUID()}@example.com`;
-const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-
-async function requestEmail(page: Page, email: string, path = '/login'): Promise<void> {
-  await page.goto(`${service.url}${path}`);
-  await page.getByLabel('Email address').fill(email);
-  await button(page, 'Email me a link').click();
-  await headed(page, 'Check your email');
-}
-
-const signInLink = async (email: string, seen = 0) =>
-  `${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, seen))}`;
 
 interface Question {
   readonly path: string;
@@ -109,7 +107,7 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     const link = await question.makeLink();
     await page.goto(link);
     await page.reload();
-    await headed(page, question.heading);
+    await titled(page, question.heading);
     await page.context().setOffline(true);
     await confirm(page, question);
     await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
@@ -118,16 +116,16 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     await page.reload();
     changes.length = 0;
     await confirm(page, question, 'dblclick');
-    await headed(page, question.done);
+    await titled(page, question.done);
     expect(changes).toEqual([question.call]);
     expect(page.url()).toBe(`${service.url}${path}`);
     const text = await textOf(page);
     await page.reload();
-    await headed(page, question.done);
+    await titled(page, question.done);
     expect(await textOf(page)).toBe(text);
     await page.goto(`${service.url}/login`);
     await page.goBack();
-    await headed(page, question.done);
+    await titled(page, question.done);
     expect(changes.filter((one) => one === question.call)).toHaveLength(1);
     await page.context().close();
   });
@@ -138,15 +136,15 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     const link = await question.makeLink();
     await page.goto(link);
     await button(page, question.decline).dblclick();
-    await headed(page, 'Nothing was changed');
+    await titled(page, 'Nothing was changed');
     expect(page.url()).toBe(`${service.url}${path}`);
     await page.reload();
-    await headed(page, 'Nothing was changed');
+    await titled(page, 'Nothing was changed');
     expect(changes).toEqual([]);
     // In the same tab, only the fragment changes.
     await page.goto(link);
     await confirm(page, question);
-    await headed(page, question.done);
+    await titled(page, question.done);
     await page.context().close();
   });
 
@@ -157,7 +155,7 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     const other = await page.context().newPage();
     await other.goto(link);
     await confirm(other, question);
-    await headed(other, question.done);
+    await titled(other, question.done);
     await confirm(page, question);
     await page.getByText(question.again).waitFor();
     await page.context().close();
@@ -169,8 +167,8 @@ describe('/magic-link', () => {
     const email = newAddress();
     const page = await newPage(phone);
     const changes = changesBy(page.context());
-    await requestEmail(page, email, '/login?next=%2Fdevice');
-    await page.goto(await signInLink(email));
+    await requestEmail(page, service.url, email, '/login?next=%2Fdevice');
+    await page.goto(await signInLink(service.url, email));
     await page.reload();
     const signInButton = button(page, `Sign in as ${email}`);
     await page.context().setOffline(true);
@@ -185,19 +183,19 @@ describe('/magic-link', () => {
     await page.getByText('Signed in.').waitFor();
     expect(changes).toEqual(['POST /magic_link/verify']);
     await page.reload();
-    await headed(page, "You've already used this link");
+    await titled(page, "You've already used this link");
     expect(page.url()).toBe(`${service.url}/magic-link`);
     await page.unroute('**/device');
     await page.getByRole('link', { name: 'Continue' }).click();
-    await headed(page, 'Device sign-in');
+    await titled(page, 'Device sign-in');
     await page.context().close();
   });
 
   test('a used link says so when opened again and offers a new one, and going back shows no token', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await requestEmail(page, email);
-    const link = await signInLink(email);
+    await requestEmail(page, service.url, email, '/login');
+    const link = await signInLink(service.url, email);
     await page.goto(link);
     await button(page, `Sign in as ${email}`).click();
     await page.waitForURL(`${service.url}/account`);
@@ -205,7 +203,7 @@ describe('/magic-link', () => {
     await page.waitForURL(/\/login/);
     const changes = changesBy(page.context());
     await page.goto(link);
-    await headed(page, 'This link no longer works');
+    await titled(page, 'This link no longer works');
     expect(await page.getByRole('textbox').count()).toBe(0);
     expect(changes).toEqual([]);
     await page.getByRole('link', { name: 'Request a new link' }).click();
@@ -216,7 +214,7 @@ describe('/magic-link', () => {
   test('a link that ends while the page is open says so after the click, and asks all the same if it could not be checked', async () => {
     const email = newAddress();
     await request(service.url, 'POST', '/magic_link', { json: { email } });
-    const link = await signInLink(email);
+    const link = await signInLink(service.url, email);
     const page = await newPage(phone);
     await page.route('**/magic_link/preview', (route) => route.abort());
     await page.goto(link);
@@ -225,7 +223,7 @@ describe('/magic-link', () => {
     const { access_token } = await loginByMail(service.url, email);
     expect(access_token).toBeString();
     await button(page, 'Sign in').click();
-    await headed(page, 'This link no longer works');
+    await titled(page, 'This link no longer works');
     await page.context().close();
   });
 
@@ -234,7 +232,7 @@ describe('/magic-link', () => {
     await request(service.url, 'POST', '/magic_link', { json: { email } });
     const page = await newPage(phone);
     const changes = changesBy(page.context());
-    await page.goto(await signInLink(email));
+    await page.goto(await signInLink(service.url, email));
     await page.getByLabel('Email address').fill(email);
     await page.context().setOffline(true);
     await page.getByLabel('Email address').press('Enter');
@@ -251,14 +249,14 @@ describe('/magic-link', () => {
   test('the tab waiting for the email notices that the link signed in another tab, and continues', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await requestEmail(page, email, '/login?next=%2Fdevice');
+    await requestEmail(page, service.url, email, '/login?next=%2Fdevice');
     const other = await page.context().newPage();
-    await other.goto(await signInLink(email));
+    await other.goto(await signInLink(service.url, email));
     await button(other, `Sign in as ${email}`).click();
-    await headed(page, "You're signed in");
+    await titled(page, "You're signed in");
     await page.getByText(`You signed in as ${email} in another tab`).waitFor();
     await page.getByRole('link', { name: 'Continue' }).click();
-    await headed(page, 'Device sign-in');
+    await titled(page, 'Device sign-in');
     await page.context().close();
   });
 });
@@ -276,7 +274,7 @@ test.each([
   for (const state of states) {
     await page.evaluate((left) => history.replaceState(left, ''), state);
     await page.reload();
-    await headed(page, 'This link is incomplete');
+    await titled(page, 'This link is incomplete');
   }
   await page.context().close();
 });
@@ -287,7 +285,7 @@ test('with cookies disabled, the page says so before spending a link, which work
   const changes = changesBy(page.context());
   await request(service.url, 'POST', '/magic_link', { json: { email } });
   await disableCookies(page);
-  await page.goto(await signInLink(email));
+  await page.goto(await signInLink(service.url, email));
   await page.getByLabel('Email address').fill(email);
   await button(page, 'Sign in').click();
   await page.getByRole('alert').getByText(cookiesBlocked).waitFor();

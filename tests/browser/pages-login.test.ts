@@ -3,8 +3,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { codeIn, linkTokenIn, mailTo } from '../support/http.ts';
-import { changesBy, cookiesBlocked, disableCookies, phone, signIn } from '../support/people.ts';
+import { codeIn, mailTo } from '../support/http.ts';
+import {
+  button,
+  changesBy,
+  cookiesBlocked,
+  disableCookies,
+  newAddress,
+  phone,
+  requestEmail,
+  signIn,
+  signInLink,
+  titled,
+} from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -16,20 +27,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
 });
-
-const newAddress = () => `${crypto.randomUUID()}@example.com`;
-const headed = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-
-async function requestEmail(page: Page, email: string, path = '/login'): Promise<void> {
-  await page.goto(`${service.url}${path}`);
-  await page.getByLabel('Email address').fill(email);
-  await button(page, 'Email me a link').click();
-  await headed(page, 'Check your email');
-}
-
-const signInLink = async (email: string, seen = 0) =>
-  `${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, seen))}`;
 
 const codeFor = async (email: string, seen = 0) => codeIn(await mailTo(service.url, email, seen));
 
@@ -50,7 +47,7 @@ describe('/login', () => {
 
   test('says that earlier emails still work when no more can be sent, and marks no code as wrong', async () => {
     const page = await newPage(phone);
-    await requestEmail(page, newAddress());
+    await requestEmail(page, service.url, newAddress(), '/login');
     const json = { error: 'rate_limited', error_description: '.', request_id: 'r' };
     const headers = { 'X-Request-Id': 'r', 'Retry-After': '600' };
     await page.route('**/auth/magic_link', (route) => route.fulfill({ status: 429, headers, json }));
@@ -63,13 +60,13 @@ describe('/login', () => {
   test('accepts the code after a reload or going back, in the tab that requested it, and continues to the right page', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await requestEmail(page, email, '/login?next=%2Fdevice');
+    await requestEmail(page, service.url, email, '/login?next=%2Fdevice');
     await page.reload();
-    await headed(page, 'Check your email');
+    await titled(page, 'Check your email');
     await page.getByText(`We sent an email to ${email}`).waitFor();
     await page.goto(`${service.url}/docs`);
     await page.goBack();
-    await headed(page, 'Check your email');
+    await titled(page, 'Check your email');
     await page.goto(`${service.url}/login`);
     await page.getByLabel('Code from the email').fill(await codeFor(email));
     await button(page, 'Sign in').click();
@@ -85,9 +82,9 @@ describe('/login', () => {
     const email = newAddress();
     const page = await newPage(phone);
     await page.clock.install();
-    await requestEmail(page, email);
+    await requestEmail(page, service.url, email, '/login');
     expect(await page.getByRole('timer').innerText()).toMatch(/^1(5:00|4:5\d)$/);
-    await signInLink(email);
+    await signInLink(service.url, email);
     await button(page, 'Send a new email').click();
     await page.getByText('We sent a new email').waitFor();
     await page.clock.fastForward('05:00');
@@ -102,7 +99,7 @@ describe('/login', () => {
   test('counts down until the email expires, then says so and sends a new one', async () => {
     const page = await newPage(phone);
     await page.clock.install();
-    await requestEmail(page, newAddress());
+    await requestEmail(page, service.url, newAddress(), '/login');
     await page.clock.fastForward('14:00');
     await page
       .getByRole('timer')
@@ -118,14 +115,14 @@ describe('/login', () => {
 
   test('offers the inbox of a provider that the address tells, and of no other', async () => {
     const page = await newPage(phone);
-    await requestEmail(page, `ada.${crypto.randomUUID()}@gmail.com`);
+    await requestEmail(page, service.url, `ada.${crypto.randomUUID()}@gmail.com`, '/login');
     const inbox = page.getByRole('link', { name: 'Open Gmail' });
     expect(await inbox.getAttribute('href')).toBe('https://mail.google.com/');
     expect(await inbox.getAttribute('rel')).toBe('noreferrer');
     await button(page, 'Use a different email address').click();
     await page.getByLabel('Email address').fill(newAddress());
     await button(page, 'Email me a link').click();
-    await headed(page, 'Check your email');
+    await titled(page, 'Check your email');
     expect(await page.getByRole('link', { name: 'Open' }).count()).toBe(0);
     await page.context().close();
   });
@@ -133,15 +130,15 @@ describe('/login', () => {
   test('stops waiting for a code that has expired or was abandoned, and stores neither', async () => {
     const page = await newPage(phone);
     await page.clock.install();
-    await requestEmail(page, newAddress());
+    await requestEmail(page, service.url, newAddress(), '/login');
     expect(await stored(page)).toContain('lk_mr_');
     await page.clock.fastForward('15:01');
     await page.reload();
-    await headed(page, 'Sign in');
+    await titled(page, 'Sign in');
     expect(await page.getByLabel('Email address').inputValue()).toBe('');
     expect(await stored(page)).not.toContain('lk_');
     const email = newAddress();
-    await requestEmail(page, email);
+    await requestEmail(page, service.url, email, '/login');
     await button(page, 'Use a different email address').click();
     expect(await stored(page)).not.toContain('lk_');
     await page.reload();
@@ -152,13 +149,13 @@ describe('/login', () => {
   test('another tab of the same browser knows that an email was sent, but cannot use its code', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await requestEmail(page, email);
+    await requestEmail(page, service.url, email, '/login');
     const other = await page.context().newPage();
     await other.goto(`${service.url}/login`);
     await other.getByText(`We already sent an email to ${email}`).waitFor();
     expect(await other.getByLabel('Email address').inputValue()).toBe(email);
     expect(await stored(other)).not.toContain('lk_');
-    await other.goto(await signInLink(email));
+    await other.goto(await signInLink(service.url, email));
     await button(other, `Sign in as ${email}`).click();
     await other.waitForURL(`${service.url}/account`);
     await page.getByText(`You signed in as ${email} in another tab`).waitFor();
@@ -169,10 +166,10 @@ describe('/login', () => {
   test('a tab that missed the sign-in through the link shows who is signed in after a reload', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await requestEmail(page, email);
+    await requestEmail(page, service.url, email, '/login');
     await page.goto(`${service.url}/docs`);
     const other = await page.context().newPage();
-    await other.goto(await signInLink(email));
+    await other.goto(await signInLink(service.url, email));
     await button(other, `Sign in as ${email}`).click();
     await other.waitForURL(`${service.url}/account`);
     await page.goto(`${service.url}/login`);
@@ -187,7 +184,7 @@ describe('/login', () => {
     await signIn(page, service.url, email);
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/login?next=%2Fdevice%3Fuser_code%3DBBBB-BBBB`);
-    await headed(page, "You're signed in");
+    await titled(page, "You're signed in");
     await page.getByText(`You're signed in as ${email}`).waitFor();
     await page.getByRole('link', { name: 'Continue' }).click();
     await page.waitForURL(`${service.url}/device?user_code=BBBB-BBBB`);
@@ -259,7 +256,7 @@ describe('/login', () => {
   test('when two tabs wait for two users, the tab left over says who signed in', async () => {
     const [first, second] = [newAddress(), newAddress()];
     const page = await newPage(phone);
-    await requestEmail(page, first);
+    await requestEmail(page, service.url, first, '/login');
     const other = await page.context().newPage();
     await signIn(other, service.url, second);
     await page.getByText(`You signed in as ${second} in another tab`).waitFor();
@@ -289,7 +286,7 @@ describe('/login', () => {
     await page.goto(`${service.url}/login`);
     await page.getByLabel('Email address').fill(email);
     await button(page, 'Email me a link').dblclick();
-    await headed(page, 'Check your email');
+    await titled(page, 'Check your email');
     await page.getByLabel('Code from the email').fill(await codeFor(email));
     await button(page, 'Sign in').dblclick();
     await page.waitForURL(`${service.url}/account`);

@@ -1,10 +1,10 @@
 // The service compiled into one file works without any other file.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawn } from 'bun';
+import { spawn, spawnSync } from 'bun';
 import { removeAtExit } from '../support/cleanup.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -52,3 +52,34 @@ test('the single file reads .env from its working directory and executes nothing
   expect(service.logs().join('\n')).not.toContain('hostile');
   expect(await service.stop()).toBe(0);
 });
+
+// Runs a program of the image as its user, on a file system on which only /data can be written.
+const contain = `
+mount --bind "$1" "$1" && mount --bind /proc "$1/proc" && mount -t tmpfs -o uid=65532,gid=65532 none "$1/data" &&
+mount -o remount,bind,ro "$1" && root=$1 && shift &&
+exec chroot --userspec=65532:65532 --groups= "$root" "$@"`;
+
+const canContain = process.getuid?.() === 0 && spawnSync(['unshare', '--mount', 'true']).success;
+
+test.skipIf(!canContain)(
+  'the files of the container image are enough, for a user without rights and on a read-only file system',
+  async () => {
+    const image = join(directory, 'image');
+    const layOut = join(import.meta.dir, '../../deploy/image-root.sh');
+    expect(spawnSync(['sh', layOut, file, image]).exitCode).toBe(0);
+    // A container runtime makes this directory itself.
+    mkdirSync(join(image, 'proc'));
+    const program = ['unshare', '--mount', 'sh', '-c', contain, 'contain', image, '/latchkey-server'];
+    const service = await startService({
+      program,
+      databaseUrl: 'sqlite:/data/latchkey.db',
+      env: { SQLITE_TMPDIR: '/data' },
+    });
+    const { access_token: token } = await loginByMail(service.url, 'contained@example.com');
+    expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
+    const health = () => spawnSync([...program, 'health'], { env: { ...process.env, ...service.env } });
+    expect([health().exitCode, health().stderr.toString()]).toEqual([0, '']);
+    expect(await service.stop()).toBe(0);
+    expect(health().exitCode).toBe(1);
+  },
+);

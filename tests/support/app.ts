@@ -124,6 +124,23 @@ export function onBothDatabases(
   }
 }
 
+/**
+ * Two nodes of one service, to check that what happens at one takes effect at the other. On SQLite there is one node, so
+ * both are the same.
+ */
+export async function openNodes(
+  open: (options?: AppOptions) => Promise<TestApp>,
+  dialect: Dialect,
+): Promise<{ app: TestApp; node: TestApp; close: () => Promise<void> }> {
+  const app = await open();
+  const node = dialect === 'postgres' ? await open({ beside: app }) : app;
+  const close = async () => {
+    if (node !== app) await node.close();
+    await app.close();
+  };
+  return { app, node, close };
+}
+
 const offsets = new WeakMap<TestApp, { ms: number }>();
 
 export async function openApp(

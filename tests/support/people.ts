@@ -28,10 +28,18 @@ export async function signedIn(page: Page, url: string, email: string): Promise<
   return token;
 }
 
+/** The button with exactly this name. */
+export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
 /** Clicks the button with exactly this name. */
-export const pressed = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+export const pressed = (page: Page, name: string) => button(page, name).click();
 
 export const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
+
+/** Waits for the page with this title, whatever headings its parts have. */
+export const titled = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+
+export const newAddress = () => `${crypto.randomUUID()}@example.com`;
 
 /** The newest link with a token in the mails to an address about a subject. */
 export async function linkTo(url: string, to: string, subject: string): Promise<string> {
@@ -47,8 +55,13 @@ export async function linkTo(url: string, to: string, subject: string): Promise<
 }
 
 /** Requests a sign-in email on the sign-in page. */
-export async function requestEmail(page: Page, url: string, email: string): Promise<void> {
-  await page.goto(`${url}/login?prompt=login`);
+export async function requestEmail(
+  page: Page,
+  url: string,
+  email: string,
+  path = '/login?prompt=login',
+): Promise<void> {
+  await page.goto(`${url}${path}`);
   await page.getByLabel('Email address').fill(email);
   await pressed(page, 'Email me a link');
   await headed(page, 'Check your email');
@@ -159,3 +172,7 @@ export async function tabTo(page: Page, name: string): Promise<void> {
   }
   throw new Error(`not reached by Tab: ${name}`);
 }
+
+/** The sign-in link in the next mail to an address that has got `seen` of them. */
+export const signInLink = async (url: string, email: string, seen = 0): Promise<string> =>
+  `${url}/magic-link#token=${linkTokenIn(await mailTo(url, email, seen))}`;

@@ -1,10 +1,13 @@
 // `npm run screenshots` saves every page in every state, wide and narrow, light and dark, to artifacts/screenshots/. It
-// starts its own service. Arguments select the states whose names start with one of them.
+// starts its own service. Arguments select the states whose names start with one of them; `readme` takes the picture of the
+// README instead.
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newPage } from './browser.ts';
 import { openPageStates } from './page-states.ts';
+import { takeReadmePicture } from './readme-picture.ts';
+import { startService } from './service.ts';
 
 const directory = join(import.meta.dir, '../../artifacts/screenshots');
 const looks = [
@@ -13,6 +16,14 @@ const looks = [
 ];
 const wanted = process.argv.slice(2);
 const isWanted = (name: string) => wanted.length === 0 || wanted.some((start) => name.startsWith(start));
+
+if (wanted.includes('readme')) {
+  const service = await startService();
+  await takeReadmePicture(service);
+  await service.stop();
+  process.stdout.write('2 pictures in docs/images/\n');
+  process.exit(0);
+}
 
 if (wanted.length === 0) await rm(directory, { recursive: true, force: true });
 await mkdir(directory, { recursive: true });

@@ -6,6 +6,7 @@ import { keyFilePath } from '../platform/config/keys.ts';
 import { inspectDatabase } from '../platform/database/inspect.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
+import { ownServiceUrl } from './own-service.ts';
 import { settingsWarnings } from './warnings.ts';
 
 /** One thing that `doctor` looked at, with its result. */
@@ -68,8 +69,7 @@ async function checkMail(config: Config): Promise<Check[]> {
 
 /** Reads the metrics of the running service, which show what only it can see. */
 async function checkService(config: Config): Promise<Check[]> {
-  const host = ['0.0.0.0', '::'].includes(config.host) ? '127.0.0.1' : config.host;
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${config.port}/metrics`;
+  const url = `${ownServiceUrl(config)}/metrics`;
   try {
     const headers = config.metricsToken ? { Authorization: `Bearer ${config.metricsToken}` } : {};
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(serviceTimeoutMs) });

@@ -4,6 +4,7 @@ import { hasConfiguredKeys } from '../platform/config/keys.ts';
 import type { Context } from '../platform/context.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
+import { healthCommand } from './health.ts';
 import { organizationCommands } from './organizations.ts';
 import { outboxCommand } from './outbox.ts';
 import { serviceCommands } from './services.ts';
@@ -43,6 +44,7 @@ export function createProgram({ readEnvFile, serve, migrate, runOnStore, print }
   outboxCommand(program, runOnStore);
   eventCommands(program, runOnStore);
   doctorCommand(program, print, hasConfiguredKeys);
+  healthCommand(program);
   serviceCommands(program, runOnStore);
   return program;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
 import { outcome, signInByMail } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
@@ -17,20 +17,16 @@ const day = 86_400;
 
 onBothDatabases('keys', (open, dialect) => {
   let app: TestApp;
-  /** Another node, to check that what happens to a key takes effect everywhere. */
   let node: TestApp;
+  let close: () => Promise<void>;
   beforeAll(async () => {
-    app = await open();
-    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    ({ app, node, close } = await openNodes(open, dialect));
     await declareService(app.ctx, {
       resource: tickets,
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
     });
   });
-  afterAll(async () => {
-    if (node !== app) await node.close();
-    await app.close();
-  });
+  afterAll(() => close());
 
   const post = (tokens: Tokens, json: unknown) =>
     app.ask('POST', '/keys', { token: tokens.access_token, json });

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { CreatedKey, NewKey } from '@latchkey/contract/keys';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  type Ask,
+  onBothDatabases,
+  openNodes,
+  type TestApp,
+  type Tokens,
+} from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
@@ -16,20 +22,16 @@ const day = 86_400;
 
 onBothDatabases('the life of a key', (open, dialect) => {
   let app: TestApp;
-  /** Another node, to check that what happens to a key takes effect everywhere. */
   let node: TestApp;
+  let close: () => Promise<void>;
   beforeAll(async () => {
-    app = await open();
-    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    ({ app, node, close } = await openNodes(open, dialect));
     await declareService(app.ctx, {
       resource: tickets,
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
     });
   });
-  afterAll(async () => {
-    if (node !== app) await node.close();
-    await app.close();
-  });
+  afterAll(() => close());
 
   const created = (tokens: Tokens, wants?: Partial<NewKey>) => createdKey(app, tokens, wants);
   const list = async (tokens: Tokens) => (await app.ask('GET', '/keys', { token: tokens.access_token })).body;

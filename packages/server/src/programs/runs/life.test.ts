@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
@@ -19,21 +19,17 @@ const scope = 'profile';
 
 onBothDatabases('the life of a run', (open, dialect) => {
   let app: TestApp;
-  /** Another node, to check that what ends a run takes effect everywhere. */
   let node: TestApp;
+  let close: () => Promise<void>;
   let agents: TestService;
   let builds: TestService;
 
   beforeAll(async () => {
-    app = await open();
-    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    ({ app, node, close } = await openNodes(open, dialect));
     agents = await declareService(app.ctx, { name: 'Agents', resource: agentsUri, rights: ['delegate'] });
     builds = await declareService(app.ctx, { name: 'Builds', rights: ['delegate'] });
   });
-  afterAll(async () => {
-    if (node !== app) await node.close();
-    await app.close();
-  });
+  afterAll(() => close());
 
   const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
   const isActive = async (token: string) => (await introspected(node, token, agents.authorization)).active;

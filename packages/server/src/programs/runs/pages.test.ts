@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 
@@ -16,12 +16,12 @@ const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 onBothDatabases('runs of pages', (open, dialect) => {
   let app: TestApp;
   let node: TestApp;
+  let close: () => Promise<void>;
   let agents: TestService;
   let tickets: TestService;
 
   beforeAll(async () => {
-    app = await open();
-    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    ({ app, node, close } = await openNodes(open, dialect));
     agents = await declareService(app.ctx, {
       name: 'Agents',
       resource: agentsUri,
@@ -30,10 +30,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
     tickets = await declareService(app.ctx, { name: 'Tickets', resource: ticketsUri, rights: ['delegate'] });
   });
-  afterAll(async () => {
-    if (node !== app) await node.close();
-    await app.close();
-  });
+  afterAll(() => close());
 
   const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
   const facts = (token: string, service = agents) => introspected(node, token, service.authorization);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
@@ -18,12 +18,12 @@ const ticketsUri = 'https://tickets.example/api';
 onBothDatabases('runs, whatever else happens', (open, dialect) => {
   let app: TestApp;
   let node: TestApp;
+  let close: () => Promise<void>;
   let agents: TestService;
   let tickets: TestService;
 
   beforeAll(async () => {
-    app = await open();
-    node = dialect === 'postgres' ? await open({ beside: app }) : app;
+    ({ app, node, close } = await openNodes(open, dialect));
     const resource = 'https://agents.example/api';
     agents = await declareService(app.ctx, {
       name: 'Agents',
@@ -38,10 +38,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
       scopes: [{ name: 'tickets:read', sentence: 'Read tickets' }],
     });
   });
-  afterAll(async () => {
-    if (node !== app) await node.close();
-    await app.close();
-  });
+  afterAll(() => close());
 
   const facts = (token: string) => introspected(node, token, tickets.authorization);
 

@@ -1,0 +1,57 @@
+// The commands of the README do what it says.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { addCommand, type Home, loginAs, newHome, program, runIn } from '../support/cli.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const root = join(import.meta.dir, '../..');
+const email = 'readme@example.com';
+let service: TestService;
+let home: Home;
+let blocks: string[];
+
+/** Runs programs of the checkout, as npx does in its directory. */
+const npx = `#!/bin/sh
+name=$1
+shift
+case $name in
+  latchkey) exec ${program} "$@" ;;
+  latchkey-server) exec ${process.execPath} ${join(root, 'packages/server/src/main.ts')} "$@" ;;
+esac
+exit 127
+`;
+
+beforeAll(async () => {
+  service = await startService();
+  home = newHome({ ...service.env, LATCHKEY_SERVER: service.url });
+  addCommand(home, 'npx', npx);
+  const text = await Bun.file(join(root, 'README.md')).text();
+  blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+});
+
+afterAll(() => service.stop());
+
+const run = (block: string) =>
+  runIn(home, ['sh', '-ec', block.replaceAll('localhost:8787', new URL(service.url).host)]);
+
+test('the README starts with two commands, and the second is the sign-in', () => {
+  const commands = blocks[0]?.trim().split('\n') ?? [];
+  expect(commands.map((line) => line.split('#')[0]?.trim())).toEqual(['npm start', 'npx latchkey login']);
+});
+
+test('after the sign-in, the README shows the account and its sessions', async () => {
+  expect((await loginAs(home, service.url, email)).code).toBe(0);
+  const { code, stdout, stderr } = await run(blocks[1] ?? '');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(new RegExp(`^readme <${email}> at `));
+  expect(stdout).toContain('(this one)');
+  expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ email });
+});
+
+test('a service registered as in the README learns whose token it is', async () => {
+  const { code, stdout } = await run(blocks[2] ?? '');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ active: true, token_type: 'Bearer' });
+  expect(blocks).toHaveLength(3);
+});

@@ -1,0 +1,128 @@
+// The alert rules and the dashboard name only metrics, labels and values that the service has, and the alerts fire.
+
+import { beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { startService } from '../support/service.ts';
+
+const root = join(import.meta.dir, '../..');
+const read = (path: string): Promise<string> => Bun.file(join(root, path)).text();
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: Readonly<Record<'summary' | 'action' | 'documentation', string>>;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string }[];
+}
+
+const { groups } = Bun.YAML.parse(await read('deploy/alerts.yaml')) as { groups: [{ rules: Alert[] }] };
+const alerts = groups[0].rules;
+const dashboard = JSON.parse(await read('deploy/grafana-dashboard.json')) as { panels: Panel[] };
+
+/** The values of each label of each metric. */
+type Series = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
+
+function seriesIn(text: string): Series {
+  const series = new Map<string, Map<string, Set<string>>>();
+  for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const values = series.get(name) ?? new Map<string, Set<string>>();
+    series.set(name, values);
+    for (const [, label = '', value = ''] of labels.matchAll(/(\w+)="([^"]*)"/g))
+      values.set(label, (values.get(label) ?? new Set()).add(value));
+  }
+  return series;
+}
+
+/** What Prometheus adds to every metric. */
+const labelsOfTheScrape = new Set(['job', 'instance']);
+const words = /\b(?:latchkey|nodejs|process)_\w+/g;
+
+/** What an expression names that no series has. */
+function unknownIn(expression: string, series: Series): string[] {
+  const names = new Set(expression.match(words));
+  const unknown = [...names].filter((name) => !series.has(name));
+  for (const [, name = '', matchers = ''] of expression.matchAll(/(\w+)\{(.*?)\}(?=[\s)[]|$)/g)) {
+    if (name === 'up') continue;
+    for (const [, label = '', operator = '', value = ''] of matchers.matchAll(
+      /(\w+)(=~|!~|!=|=)"([^"]*)"/g,
+    )) {
+      if (labelsOfTheScrape.has(label)) continue;
+      const values = [...(series.get(name)?.get(label) ?? [])];
+      const pattern = new RegExp(`^(?:${operator.includes('~') ? value : RegExp.escape(value)})$`);
+      if (!values.some((one) => pattern.test(one))) unknown.push(`${name}{${label}${operator}"${value}"}`);
+    }
+  }
+  const labels = new Set([...names].flatMap((name) => [...(series.get(name)?.keys() ?? [])]));
+  for (const [, list = ''] of expression.matchAll(/\bby \(([^)]*)\)/g))
+    unknown.push(...list.split(', ').filter((label) => !labels.has(label) && !labelsOfTheScrape.has(label)));
+  return unknown;
+}
+
+let series: Series;
+
+beforeAll(async () => {
+  const service = await startService();
+  series = seriesIn(await (await fetch(`${service.url}/metrics`)).text());
+  await service.stop();
+});
+
+test('an unknown metric, label, value or grouping is found', () => {
+  const unknown = (expression: string) => unknownIn(expression, series);
+  expect(unknown('rate(latchkey_refresh_total[5m])')).toEqual(['latchkey_refresh_total']);
+  expect(unknown('latchkey_refreshes_total{result="theft"}')).toHaveLength(1);
+  expect(unknown('latchkey_refreshes_total{outcome=~"thefts|races"}')).toHaveLength(1);
+  expect(unknown('sum by (route, outcome) (latchkey_refreshes_total{outcome="theft"})')).toEqual(['route']);
+  expect(unknown('latchkey_http_requests_total{route="/api/v1/auth/feeds"}')).toHaveLength(1);
+});
+
+test.each(alerts.map((alert) => [alert.alert, alert] as const))('%s names only what there is', (_, alert) => {
+  expect(alert.expr).toMatch(/job="latchkey"/);
+  expect(unknownIn(alert.expr, series)).toEqual([]);
+});
+
+test('the dashboard names only what there is, and no panel covers another', () => {
+  expect(dashboard.panels.length).toBeGreaterThan(10);
+  for (const { title, targets } of dashboard.panels)
+    for (const { expr } of targets) expect([title, unknownIn(expr, series)]).toEqual([title, []]);
+  const places = (
+    dashboard.panels as unknown as { gridPos: { x: number; y: number; w: number; h: number } }[]
+  ).flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
+  );
+  expect(new Set(places).size).toBe(places.length);
+});
+
+test('every alert says what to do, and which section says more', async () => {
+  for (const { alert, annotations, labels } of alerts) {
+    const [page = '', anchor] = annotations.documentation.split('#');
+    const headings = [...(await read(page)).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+    const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(' ', '-'));
+    expect([alert, anchor, anchor === undefined || anchors.includes(anchor)]).toEqual([alert, anchor, true]);
+    expect([alert, annotations.action]).toEqual([alert, expect.stringMatching(/\.$/)]);
+    expect(['warning', 'critical']).toContain(labels.severity);
+  }
+});
+
+test('every alert has a case in which it fires, and a line in the documentation', async () => {
+  const cases = await read('tests/deploy/alerts.yaml');
+  const page = await read('docs/deploying.md');
+  for (const { alert } of alerts) {
+    expect(cases).toContain(`alertname="${alert}"`);
+    expect(page).toContain(`\`${alert}\``);
+  }
+});
+
+const promtool = Bun.which('promtool');
+
+test.skipIf(!promtool)('Prometheus accepts the rules, and each fires when it should and only then', () => {
+  const run = (...args: string[]) => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync([promtool ?? '', ...args], { cwd: root });
+    return [exitCode, exitCode === 0 ? '' : `${stdout}${stderr}`];
+  };
+  expect(run('check', 'rules', '--lint-fatal', 'deploy/alerts.yaml')).toEqual([0, '']);
+  expect(run('test', 'rules', 'tests/deploy/alerts.yaml')).toEqual([0, '']);
+});
