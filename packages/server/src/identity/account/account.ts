@@ -251,6 +251,11 @@ export async function findAccountByEmail(ctx: Context, email: string): Promise<s
   return user.id;
 }
 
+/** The locale and time zone of the owner of an address; undefined without an account. */
+export async function findReaderByEmail(on: Executor, email: string) {
+  return (await store.findReaderByEmail(on, { email_key: emailKeyOf(email) })).at(0);
+}
+
 /** How many account ids are read from the database at once. */
 const accountPageSize = 500;
 

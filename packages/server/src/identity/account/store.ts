@@ -76,6 +76,10 @@ export const findUserByEmail = statement<{ email_key: string }>()((db, p) =>
   db.selectFrom('users').select(['id', 'disabled_at']).where('email_key', '=', p.email_key),
 );
 
+export const findReaderByEmail = statement<{ email_key: string }>()((db, p) =>
+  db.selectFrom('users').select(['locale', 'time_zone']).where('email_key', '=', p.email_key),
+);
+
 /** The account of an address, locked until the transaction ends. */
 export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dialect) =>
   db

@@ -4,6 +4,7 @@ import type { Product } from '../config/product.ts';
 import { composeMessage, quotedClaim, timesFor } from './compose.ts';
 
 const latchkey: Product = { name: 'Latchkey', url: undefined, supportUrl: undefined, logo: undefined };
+const inEnglish = (product: Product) => ({ product, language: 'en' }) as const;
 
 test('untrusted text cannot close its quotes or become a link', () => {
   expect(quotedClaim("Ada's laptop")).toBe("Ada's laptop");
@@ -16,7 +17,7 @@ test('untrusted text cannot close its quotes or become a link', () => {
 });
 
 test('text and HTML have the same content, and the HTML escapes it', () => {
-  const { subject, text, html } = composeMessage(latchkey, 'A & B', [
+  const { subject, text, html } = composeMessage(inEnglish(latchkey), 'A & B', [
     'one <b>two</b>',
     { facts: [{ label: 'Name', claimed: '</td><script>' }] },
     { link: 'https://a.example/x#token=1&2', words: 'Go' },
@@ -50,38 +51,38 @@ test('the links of the product follow their words, so that they never have a lin
     supportUrl: 'https://help.acme.example/',
     logo: undefined,
   };
-  const { text, html } = composeMessage(acme, 'A', ['one']);
+  const { text, html } = composeMessage(inEnglish(acme), 'A', ['one']);
   expect(text).toBe('one\n\nAcme <b>: https://acme.example/?a=1&b=2\nHelp: https://help.acme.example/\n');
   expect(html).toMatch(
     /href="https:\/\/acme\.example\/\?a=1&#38;b=2"[^>]*>Acme &#60;b&#62;<\/a> · <a [^>]*href="https:\/\/help/,
   );
-  const onlyHelp = composeMessage({ ...acme, url: undefined }, 'A', ['one']);
+  const onlyHelp = composeMessage(inEnglish({ ...acme, url: undefined }), 'A', ['one']);
   expect(onlyHelp.text).toBe('one\n\nHelp: https://help.acme.example/\n');
-  expect(composeMessage(latchkey, 'A', ['one']).html).not.toMatch(/<a|<img/);
+  expect(composeMessage(inEnglish(latchkey), 'A', ['one']).html).not.toMatch(/<a|<img/);
 });
 
 test('the name of the product is above the HTML, with a PNG logo and without an SVG one', () => {
   const bytes = pngLogo(1, 1);
   const png: Product = { ...latchkey, name: 'A & B', logo: { type: 'image/png', bytes, size: undefined } };
-  expect(composeMessage(png, 'A', ['one']).html).toMatch(
+  expect(composeMessage(inEnglish(png), 'A', ['one']).html).toMatch(
     /<p [^>]*><img src="cid:logo@product" alt="" [^>]*> A &#38; B<\/p>\n<p [^>]*>one/,
   );
   const svg: Product = { ...png, logo: { type: 'image/svg+xml', bytes, size: undefined } };
-  expect(composeMessage(svg, 'A', ['one']).html).not.toContain('<img');
-  expect(composeMessage(svg, 'A', ['one']).html).toMatch(/<p [^>]*>A &#38; B<\/p>/);
+  expect(composeMessage(inEnglish(svg), 'A', ['one']).html).not.toContain('<img');
+  expect(composeMessage(inEnglish(svg), 'A', ['one']).html).toMatch(/<p [^>]*>A &#38; B<\/p>/);
 });
 
 test('the preheader is the first paragraph unless another is given, and only in the HTML', () => {
   const preheaderOf = (html: string) => /<div style="display: none[^>]*>([^<]*)</.exec(html)?.[1];
   const parts = [{ code: 'BCDF-GHJK' }, 'one & two', 'three'];
-  expect(preheaderOf(composeMessage(latchkey, 'A', parts).html)).toBe('one &#38; two');
-  const given = composeMessage(latchkey, 'A', parts, 'At a glance');
+  expect(preheaderOf(composeMessage(inEnglish(latchkey), 'A', parts).html)).toBe('one &#38; two');
+  const given = composeMessage(inEnglish(latchkey), 'A', parts, 'At a glance');
   expect(preheaderOf(given.html)).toBe('At a glance');
   expect(given.text).not.toContain('At a glance');
 });
 
 test('the HTML follows the dark mode of the mail program', () => {
-  const { html } = composeMessage(latchkey, 'A', ['one']);
+  const { html } = composeMessage(inEnglish(latchkey), 'A', ['one']);
   expect(html).toContain('<meta name="color-scheme" content="light dark">');
   expect(html).toMatch(
     /@media \(prefers-color-scheme: dark\) \{ \.page \{ background: #[0-9a-f]{6} !important/,
@@ -91,7 +92,7 @@ test('the HTML follows the dark mode of the mail program', () => {
 test('only paragraphs of the plain text are wrapped, at 76 columns', () => {
   const long = 'word '.repeat(40).trim();
   const link = `https://a.example/${'x'.repeat(100)}`;
-  const { text } = composeMessage(latchkey, 'A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);
+  const { text } = composeMessage(inEnglish(latchkey), 'A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);
   const [paragraph = '', ...rest] = text.split('\n\n');
   expect(paragraph.split('\n').every((line) => line.length <= 76 && line === line.trim())).toBe(true);
   expect(paragraph.replaceAll('\n', ' ')).toBe(long);

@@ -1,9 +1,11 @@
+import type { Language } from '@latchkey/contract/languages';
 import { offsetName, type TimePreferences, timeFormatOf, writeTime } from '@latchkey/contract/time-format';
 import { untrustedText } from '@latchkey/contract/untrusted-text';
 import type { Product } from '../config/product.ts';
 import { escapeHtml } from '../values/html.ts';
 import { htmlDocument, styles } from './layout.ts';
 import type { Message } from './message.ts';
+import { mailTexts } from './texts/texts.ts';
 
 /** A labelled line of a mail. `claimed` text comes from an unverified client and is shown in quotes. */
 export type Fact =
@@ -25,9 +27,6 @@ export const quotedClaim = (text: string): string =>
   untrustedText(text)
     .replace(/\.(?=[^\s.\d])/gu, '[.]')
     .replaceAll('://', '[:]//');
-
-/** Explains the quotes around claimed text. */
-export const quotesExplained = 'Text in quotes comes from the program or person and has not been verified.';
 
 /** The line width of plain text paragraphs. Facts and links are not wrapped. */
 const textColumns = 76;
@@ -63,20 +62,29 @@ const htmlOf = (part: Part): string => {
   return `<table style="${styles.facts}">\n${rows.join('\n')}\n</table>`;
 };
 
+/** Whose mail it is, and the language it is in. */
+interface Sender {
+  readonly product: Product;
+  readonly language: Language;
+}
+
 /** The links of the product, with their words. */
-const footerOf = ({ name, url, supportUrl }: Product): { words: string; url: string }[] => [
+const footerOf = ({
+  product: { name, url, supportUrl },
+  language,
+}: Sender): { words: string; url: string }[] => [
   ...(url === undefined ? [] : [{ words: name, url }]),
-  ...(supportUrl === undefined ? [] : [{ words: 'Help', url: supportUrl }]),
+  ...(supportUrl === undefined ? [] : [{ words: mailTexts[language].help, url: supportUrl }]),
 ];
 
 /** Each link follows its words, so that only the link that a mail is about has a line of its own. */
-const textFooter = (product: Product): string[] => {
-  const links = footerOf(product);
+const textFooter = (sender: Sender): string[] => {
+  const links = footerOf(sender);
   return links.length === 0 ? [] : [links.map(({ words, url }) => `${words}: ${url}`).join('\n')];
 };
 
-const htmlFooter = (product: Product): string[] => {
-  const links = footerOf(product).map(
+const htmlFooter = (sender: Sender): string[] => {
+  const links = footerOf(sender).map(
     ({ words, url }) =>
       `<a class="muted" href="${escapeHtml(url)}" style="${styles.footerLink}">${escapeHtml(words)}</a>`,
   );
@@ -88,18 +96,19 @@ const htmlFooter = (product: Product): string[] => {
  * text, and neither must the preheader, which is the first paragraph unless a better one is given.
  */
 export const composeMessage = (
-  product: Product,
+  sender: Sender,
   subject: string,
   parts: readonly Part[],
   preheader: string = parts.find((part) => typeof part === 'string') ?? '',
 ): Message => ({
   subject,
-  text: `${[...parts.map(textOf), ...textFooter(product)].join('\n\n')}\n`,
-  html: htmlDocument(product, {
+  text: `${[...parts.map(textOf), ...textFooter(sender)].join('\n\n')}\n`,
+  html: htmlDocument(sender.product, {
+    language: sender.language,
     subject,
     preheader,
     body: parts.map(htmlOf),
-    footer: htmlFooter(product),
+    footer: htmlFooter(sender),
   }),
 });
 
@@ -120,7 +129,7 @@ export function timesFor(reader: TimePreferences | undefined): (time: number) =>
     const text = writeTime(moment, { locale, timeZone }, { dateStyle: 'medium', timeStyle: 'short' });
     // Narrow and no-break spaces look broken in plain text of some mail programs.
     const written = `${text.replace(/\p{Zs}/gu, ' ')} ${offsetName(moment, timeZone)}`;
-    // Isolated, so that it does not reorder the English sentence around it.
+    // Isolated, so that it does not reorder the sentence around it.
     return rightToLeft.test(written) ? `\u2068${written}\u2069` : written;
   };
 }

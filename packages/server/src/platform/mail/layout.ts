@@ -1,3 +1,4 @@
+import type { Language } from '@latchkey/contract/languages';
 import type { Product } from '../config/product.ts';
 import { escapeHtml } from '../values/html.ts';
 import { palette } from './palette.ts';
@@ -51,6 +52,7 @@ const header = (product: Product): string => {
 };
 
 interface Content {
+  readonly language: Language;
   readonly subject: string;
   /** What a list of mails shows after the subject. */
   readonly preheader: string;
@@ -59,9 +61,12 @@ interface Content {
 }
 
 /** The HTML form of every mail: a card in the middle, in light or dark. It loads nothing but an attached logo. */
-export const htmlDocument = (product: Product, { subject, preheader, body, footer }: Content): string =>
+export const htmlDocument = (
+  product: Product,
+  { language, subject, preheader, body, footer }: Content,
+): string =>
   [
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(subject)}</title>`,
+    `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escapeHtml(subject)}</title>`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',
     `<style>:root { color-scheme: light dark } @media (prefers-color-scheme: dark) { ${darkStyles} }</style></head>`,

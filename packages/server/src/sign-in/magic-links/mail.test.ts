@@ -4,6 +4,7 @@ import { type Mail, openApp } from '../../../../../tests/support/app.ts';
 import { readConfig } from '../../platform/config/config.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { writerFor } from '../../platform/mail/writer.ts';
 import { emailCodeOf, signInMessage } from './mail.ts';
 
 async function signInMail(settings: Record<string, string> = {}): Promise<{ mail: Mail; keys: string }> {
@@ -69,11 +70,17 @@ test.each([
   [900, '15 minutes'],
   [86_400, '1440 minutes'],
 ])('a lifetime of %i s reads as %s', (seconds, words) => {
-  const { text, html } = signInMessage(readConfig({}).product, 'https://a.example/x', 'BCDF-GHJK', seconds, {
-    time: 0,
-    ipAddress: null,
-    userAgent: null,
-  });
+  const { text, html } = signInMessage(
+    writerFor(readConfig({}).product, undefined),
+    'https://a.example/x',
+    'BCDF-GHJK',
+    seconds,
+    {
+      time: 0,
+      ipAddress: null,
+      userAgent: null,
+    },
+  );
   expect(text).toContain(`within ${words}.`);
   expect(html).toContain(`within ${words}.`);
 });

@@ -1,11 +1,13 @@
 import { browserName } from '@latchkey/contract/browser-name';
 import { formatCode } from '@latchkey/contract/codes';
-import type { Product } from '../../platform/config/product.ts';
+import type { Language } from '@latchkey/contract/languages';
+import { findReaderByEmail } from '../../identity/account/account.ts';
 import { codeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import type { ServerKey } from '../../platform/crypto/key-ring.ts';
-import { composeMessage, type Fact, timesFor } from '../../platform/mail/compose.ts';
+import { composeMessage, type Fact } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
+import { type Writer, writerFor } from '../../platform/mail/writer.ts';
 import * as store from './store.ts';
 
 export const signInTemplate = 'sign_in';
@@ -14,10 +16,13 @@ export const signInTemplate = 'sign_in';
 export const emailCodeOf = (key: ServerKey, linkId: string): string =>
   codeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
 
-const minutes = (seconds: number): string => {
-  const count = Math.max(1, Math.round(seconds / 60));
-  return count === 1 ? '1 minute' : `${count} minutes`;
-};
+const inMinutes = (language: Language, seconds: number): string =>
+  new Intl.NumberFormat(language, {
+    style: 'unit',
+    unit: 'minute',
+    unitDisplay: 'long',
+    useGrouping: false,
+  }).format(Math.max(1, Math.round(seconds / 60)));
 
 /** Who requested a mail, and when. */
 interface MailRequest {
@@ -30,37 +35,44 @@ interface MailRequest {
  * The program is named only if it is a known browser, and in our words: anyone can have a mail sent to any address, and
  * must not get to write in it.
  */
-const factsOf = ({ time, ipAddress, userAgent }: MailRequest): Fact[] => {
+const factsOf = (
+  { texts: { signIn }, when }: Writer,
+  { time, ipAddress, userAgent }: MailRequest,
+): Fact[] => {
   const browser = browserName(userAgent ?? '');
   return [
-    { label: 'Requested', value: timesFor(undefined)(time) },
-    ...(browser === undefined ? [] : [{ label: 'Browser', value: browser }]),
-    ...(ipAddress === null ? [] : [{ label: 'IP address', value: ipAddress }]),
+    { label: signIn.requested, value: when(time) },
+    ...(browser === undefined ? [] : [{ label: signIn.browser, value: browser }]),
+    ...(ipAddress === null ? [] : [{ label: signIn.ipAddress, value: ipAddress }]),
   ];
 };
 
 /** Composes a sign-in mail. Its plain text has the link and the code each on a line of their own. */
-export const signInMessage = (
-  product: Product,
+export function signInMessage(
+  writer: Writer,
   link: string,
   code: string,
   ttlSeconds: number,
   request: MailRequest,
-): Message =>
-  composeMessage(
-    product,
-    `Sign in to ${product.name}`,
+): Message {
+  const { fill, language, texts } = writer;
+  const { subject, openLink, enterCode, once, notYou, preheader } = texts.signIn;
+  const duration = inMinutes(language, ttlSeconds);
+  return composeMessage(
+    writer,
+    fill(subject),
     [
-      `Open this link to sign in to ${product.name}:`,
-      { link, words: `Sign in to ${product.name}` },
-      'Or enter this code where you started signing in:',
+      fill(openLink),
+      { link, words: fill(subject) },
+      enterCode,
       { code },
-      `Use either one, once, within ${minutes(ttlSeconds)}. Never share the link or the code with anyone.`,
-      { facts: factsOf(request) },
-      "If you didn't request this email, you can ignore it.",
+      fill(once, { duration }),
+      { facts: factsOf(writer, request) },
+      notYou,
     ],
-    `Your link and code work once, within ${minutes(ttlSeconds)}.`,
+    fill(preheader, { duration }),
   );
+}
 
 /** Computes link and code when the mail is sent, so that neither is stored. A second attempt to send has the same ones. */
 export const signInMail: Template = async (ctx, mail) => {
@@ -69,7 +81,7 @@ export const signInMail: Template = async (ctx, mail) => {
   const subject = Buffer.from(row.id, 'base64url');
   const token = mintHandle(ctx.keys, 'magicLink', { subject, value: row.expires_at });
   return signInMessage(
-    ctx.config.product,
+    writerFor(ctx.config.product, await findReaderByEmail(ctx.db.read, row.email)),
     `${ctx.config.baseUrl}/magic-link#token=${token}`,
     formatCode(emailCodeOf(ctx.keys.signing, row.id)),
     (row.expires_at - row.created_at) / 1000,

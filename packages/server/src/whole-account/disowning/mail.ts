@@ -1,11 +1,6 @@
-import {
-  composeMessage,
-  type Fact,
-  type Part,
-  quotesExplained,
-  timesFor,
-} from '../../platform/mail/compose.ts';
+import { composeMessage, type Fact, type Part } from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
+import { writerFor } from '../../platform/mail/writer.ts';
 import { findDisownedNotice, findReader } from '../../security-log/notices/notices.ts';
 import { outcomeOf } from './outcome.ts';
 
@@ -18,28 +13,25 @@ const count = (label: string, number: number): Fact[] =>
 export const disownedMail: Template = async ({ config: { product }, db }, mail) => {
   const notice = await findDisownedNotice(db.read, mail.reference);
   if (!notice) return undefined;
-  const when = timesFor(await findReader(db.read, notice.user_id));
+  const writer = writerFor(product, await findReader(db.read, notice.user_id));
+  const texts = writer.texts.disowned;
   const undone = outcomeOf(notice);
   const named = [...undone.device_names, ...undone.passkeys_removed, ...undone.keys_removed];
   const facts: Fact[] = [
-    ...count('Browser sessions ended', undone.sessions_ended),
-    ...count('Devices signed out', undone.devices_ended),
-    ...undone.device_names.map((claimed) => ({ label: 'Device', claimed })),
-    ...undone.passkeys_removed.map((claimed) => ({ label: 'Passkey removed', claimed })),
-    ...undone.keys_removed.map((claimed) => ({ label: 'Key removed', claimed })),
-    ...(undone.email === null ? [] : [{ label: 'Address restored', value: undone.email }]),
+    ...count(texts.sessions, undone.sessions_ended),
+    ...count(texts.devices, undone.devices_ended),
+    ...undone.device_names.map((claimed) => ({ label: texts.device, claimed })),
+    ...undone.passkeys_removed.map((claimed) => ({ label: texts.passkey, claimed })),
+    ...undone.keys_removed.map((claimed) => ({ label: texts.key, claimed })),
+    ...(undone.email === null ? [] : [{ label: texts.address, value: undone.email }]),
   ];
   const parts: Part[] = [
-    `Someone used the “This wasn't me” link of a security notice about your ${product.name} account, sent ${when(notice.created_at)}.`,
-    ...(facts.length === 0
-      ? ['There was nothing left to undo: the session had already ended and had added nothing.']
-      : ['This was undone:', { facts }]),
-    ...(named.length === 0 ? [] : [quotesExplained]),
-    ...(undone.email === null
-      ? ['Your other sessions are not affected.']
-      : ['Because the address was restored, every session of the account has ended.']),
-    "Sign in and review your account: remove passkeys and sign out devices that you don't recognize.",
-    "If this wasn't you, someone else can read your email: change the password of your mailbox.",
+    writer.fill(texts.what, { time: writer.when(notice.created_at) }),
+    ...(facts.length === 0 ? [texts.nothing] : [texts.undone, { facts }]),
+    ...(named.length === 0 ? [] : [writer.texts.quotesExplained]),
+    undone.email === null ? texts.othersContinue : texts.allEnded,
+    texts.review,
+    texts.notYou,
   ];
-  return composeMessage(product, `What was undone in your ${product.name} account`, parts);
+  return composeMessage(writer, writer.fill(texts.subject), parts);
 };

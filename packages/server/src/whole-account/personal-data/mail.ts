@@ -1,11 +1,12 @@
 import { composeMessage } from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
+import { writerFor } from '../../platform/mail/writer.ts';
 
 export const accountDeletedTemplate = 'account_deleted';
 
-/** The last mail to a deleted account. It names nothing, since there is no row left to fill it from. */
-export const accountDeletedMail: Template = async ({ config: { product } }) =>
-  composeMessage(product, `Your ${product.name} account has been deleted`, [
-    `Your ${product.name} account has been deleted, with its sessions, passkeys, security log and memberships. It cannot be restored.`,
-    'You can sign up again with this address; that creates a new account. If you did not delete the account, contact the administrator of this service and change the password of your mailbox.',
-  ]);
+/** The last mail to a deleted account. There is no row left to fill it from: its reference is the language of its reader. */
+export const accountDeletedMail: Template = async ({ config: { product } }, { reference: locale }) => {
+  const writer = writerFor(product, { locale, time_zone: null });
+  const { subject, what, next } = writer.texts.accountDeleted;
+  return composeMessage(writer, writer.fill(subject), [writer.fill(what), next]);
+};

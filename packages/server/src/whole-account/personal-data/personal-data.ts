@@ -1,3 +1,4 @@
+import { languageOf } from '@latchkey/contract/languages';
 import { deleteUser, exportUser, findAccountByEmail, lockAccount } from '../../identity/account/account.ts';
 import {
   emailChangeMails,
@@ -21,7 +22,7 @@ import {
 } from '../../platform/mail/outbox.ts';
 import { exportEventsOf } from '../../security-log/events/events.ts';
 import { exportFeedEvents } from '../../security-log/feed/feed.ts';
-import { exportNotices, noticeMails } from '../../security-log/notices/notices.ts';
+import { exportNotices, findReader, noticeMails } from '../../security-log/notices/notices.ts';
 import { exportSessions, requireActiveSession } from '../../sessions/sessions.ts';
 import { exportDeviceAuthorizations } from '../../sign-in/device/device.ts';
 import { deleteMagicLinksTo, exportMagicLinks } from '../../sign-in/magic-links/magic-links.ts';
@@ -101,10 +102,11 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
     await deleteMagicLinksTo(tx, emailKey);
   }
   await deletePersonalOrganization(tx, userId);
+  const reader = await findReader(tx, userId);
   await enqueueMail(ctx, tx, {
     template: accountDeletedTemplate,
     recipient: email,
-    reference: '',
+    reference: languageOf(reader?.locale) ?? '',
     expiresAt: ctx.clock() + lastMailTtlMs,
   });
   await deleteUser(ctx, tx, userId);

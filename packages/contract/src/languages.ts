@@ -1,0 +1,21 @@
+/** The languages of emails, as BCP 47 tags. English is the reference and stands in for all others. */
+export const languages = ['en', 'de', 'fr', 'es', 'pt-BR', 'ja'] as const;
+
+export type Language = (typeof languages)[number];
+
+const byTag = new Map<string, Language>(languages.map((language) => [language.toLowerCase(), language]));
+// The only Portuguese there is also serves those who ask for another one.
+byTag.set('pt', 'pt-BR');
+
+/**
+ * The language for a tag, by dropping subtags from its end until one matches: `de-CH` is German. Undefined if none does.
+ * @see RFC 4647 section 3.4
+ */
+export function languageOf(tag: string | null | undefined): Language | undefined {
+  const subtags = (tag ?? '').trim().toLowerCase().split('-');
+  for (let length = subtags.length; length > 0; length--) {
+    const found = byTag.get(subtags.slice(0, length).join('-'));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,18 @@
+/** A text for a number of things, in each plural form of its language. */
+export type Plural = { readonly other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
+
+const places = /\{(\w+)\}/g;
+
+/** Fills in what is in braces, in one pass: so a value that looks like a place stays text. */
+export const fillText = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replace(places, (place, name: string) => values[name] ?? place);
+
+/** The form of a text for a number, with the number in it as `{count}`. */
+export function pluralText(language: string, forms: Plural, count: number): string {
+  const form = forms[new Intl.PluralRules(language).select(count)] ?? forms.other;
+  return fillText(form, { count: new Intl.NumberFormat(language).format(count) });
+}
+
+/** The names in braces, sorted. */
+export const placesIn = (text: string): string[] =>
+  [...text.matchAll(places)].map(([, name = '']) => name).sort();

@@ -1,0 +1,128 @@
+import type { MailTexts } from './type.ts';
+
+export const es: MailTexts = {
+  help: 'Ayuda',
+  unknown: 'desconocida',
+  quotesExplained: 'El texto entre comillas procede del programa o de la persona y no se ha verificado.',
+  signIn: {
+    subject: 'Inicia sesión en {product}',
+    openLink: 'Abre este enlace para iniciar sesión en {product}:',
+    enterCode: 'O escribe este código donde empezaste a iniciar sesión:',
+    once: 'Usa uno de los dos, una sola vez, en un plazo de {duration}. No compartas nunca el enlace ni el código con nadie.',
+    preheader: 'El enlace y el código funcionan una sola vez, en un plazo de {duration}.',
+    notYou: 'Si no has solicitado este correo, puedes ignorarlo.',
+    requested: 'Solicitado',
+    browser: 'Navegador',
+    ipAddress: 'Dirección IP',
+  },
+  emailReturned: {
+    subject: 'Tu cuenta de {product} ya no usa esta dirección',
+    what: 'Tu cuenta de {product} vuelve a usar una dirección anterior. Los correos de inicio de sesión y los avisos de seguridad ya no llegan a esta dirección.',
+    owner: 'Si la cuenta es tuya, inicia sesión con la dirección anterior y vuelve a cambiarla si quieres.',
+  },
+  accountDeleted: {
+    subject: 'Tu cuenta de {product} se ha eliminado',
+    what: 'Tu cuenta de {product} se ha eliminado, con sus sesiones, llaves de acceso, registro de seguridad y membresías. No se puede restaurar.',
+    next: 'Puedes volver a registrarte con esta dirección; se creará una cuenta nueva. Si no has eliminado la cuenta, ponte en contacto con el administrador de este servicio y cambia la contraseña de tu buzón.',
+  },
+  disowned: {
+    subject: 'Qué se ha deshecho en tu cuenta de {product}',
+    what: 'Alguien ha usado el enlace «No he sido yo» de un aviso de seguridad sobre tu cuenta de {product}, enviado el {time}.',
+    nothing: 'No quedaba nada por deshacer: la sesión ya había terminado y no había añadido nada.',
+    undone: 'Se ha deshecho lo siguiente:',
+    sessions: 'Sesiones de navegador cerradas',
+    devices: 'Dispositivos desconectados',
+    device: 'Dispositivo',
+    passkey: 'Llave de acceso eliminada',
+    key: 'Clave eliminada',
+    address: 'Dirección restaurada',
+    othersContinue: 'Tus demás sesiones no se ven afectadas.',
+    allEnded: 'Como se ha restaurado la dirección, se han cerrado todas las sesiones de la cuenta.',
+    review:
+      'Inicia sesión y revisa tu cuenta: elimina las llaves de acceso y cierra la sesión de los dispositivos que no reconozcas.',
+    notYou: 'Si no has sido tú, otra persona puede leer tu correo: cambia la contraseña de tu buzón.',
+  },
+  notice: {
+    newAddress: 'Dirección nueva',
+    when: 'Fecha',
+    ipAddress: 'Dirección IP',
+    device: 'Dispositivo',
+    program: 'Programa',
+    key: 'Clave',
+    passkey: 'Llave de acceso',
+    userAgent: 'Agente de usuario',
+    wasYou: 'Si has sido tú, puedes ignorar este correo.',
+    notYou: 'Si no has sido tú, abre este enlace y pulsa el botón de la página. {undo}',
+    link: 'No he sido yo',
+    expires: 'Abrir el enlace no cambia nada por sí solo. El enlace caduca el {time}.',
+  },
+  digest: {
+    what: 'Has recibido muchos avisos de este tipo sobre tu cuenta de {product} en una hora. Este correo enumera los demás, del más reciente al más antiguo.',
+    wasYou: 'Si has sido tú en todos los casos, puedes ignorar este correo.',
+    notYou:
+      'Si en algún caso no has sido tú, abre el enlace que aparece debajo y pulsa el botón de la página. {undo} Abrir un enlace no cambia nada por sí solo. El primero de estos enlaces caduca el {time}.',
+    more: {
+      one: '{count} más aparece solo en el registro de seguridad de la página de tu cuenta.',
+      many: '{count} más aparecen solo en el registro de seguridad de la página de tu cuenta.',
+      other: '{count} más aparecen solo en el registro de seguridad de la página de tu cuenta.',
+    },
+  },
+  undo: {
+    session:
+      'Así se cierra esa sesión y se deshace todo lo que añadió: llaves de acceso, claves, dispositivos aprobados, un cambio de correo y las sesiones que surgieron de ello.',
+    device: '{session} Después, la página ofrece cerrar también la sesión que aprobó el dispositivo.',
+    passkey: '{session} La llave de acceso eliminada no se restaura; puedes añadirla de nuevo.',
+    key: '{session} La clave eliminada no se restaura; puedes crear una nueva.',
+    address: 'Así se restaura esta dirección y se cierran todas las sesiones de la cuenta.',
+    theft:
+      'Así se deshace todo lo que añadió esa sesión: llaves de acceso, claves, dispositivos aprobados, un cambio de correo y las sesiones que surgieron de ello.',
+  },
+  notices: {
+    new_device: {
+      subject: 'Un dispositivo nuevo ha iniciado sesión en tu cuenta de {product}',
+      digestSubject: 'Más dispositivos nuevos han iniciado sesión en tu cuenta de {product}',
+      what: 'Un dispositivo nuevo ha iniciado sesión en tu cuenta de {product}. Lo ha aprobado alguien que tenía la sesión iniciada en tu cuenta.',
+    },
+    new_browser: {
+      subject: 'Nuevo inicio de sesión en tu cuenta de {product}',
+      digestSubject: 'Más inicios de sesión nuevos en tu cuenta de {product}',
+      what: 'Alguien ha iniciado sesión en tu cuenta de {product} desde un navegador y una red que no se habían usado juntos antes.',
+    },
+    passkey_added: {
+      subject: 'Se ha añadido una llave de acceso a tu cuenta de {product}',
+      digestSubject: 'Se han añadido más llaves de acceso a tu cuenta de {product}',
+      what: 'Se ha añadido una llave de acceso a tu cuenta de {product}. Quien la tenga puede iniciar sesión en tu cuenta.',
+    },
+    passkey_removed: {
+      subject: 'Se ha eliminado una llave de acceso de tu cuenta de {product}',
+      digestSubject: 'Se han eliminado más llaves de acceso de tu cuenta de {product}',
+      what: 'Se ha eliminado una llave de acceso de tu cuenta de {product}. Ya no puedes iniciar sesión con ella.',
+    },
+    key_added: {
+      subject: 'Se ha creado una clave para tu cuenta de {product}',
+      digestSubject: 'Se han creado más claves para tu cuenta de {product}',
+      what: 'Se ha creado una clave para tu cuenta de {product}. Un programa que la tenga puede actuar en tu nombre, dentro de lo que permite la clave, hasta que caduque.',
+    },
+    key_removed: {
+      subject: 'Se ha eliminado una clave de tu cuenta de {product}',
+      digestSubject: 'Se han eliminado más claves de tu cuenta de {product}',
+      what: 'Se ha eliminado una clave de tu cuenta de {product}. Los programas que la usan ya no pueden actuar en tu nombre.',
+    },
+    email_changed: {
+      subject: 'Se ha cambiado el correo electrónico de tu cuenta de {product}',
+      digestSubject: 'Se ha vuelto a cambiar el correo electrónico de tu cuenta de {product}',
+      what: 'Se ha cambiado el correo electrónico de tu cuenta de {product}. Los enlaces de inicio de sesión y los avisos de seguridad ya no llegan a esta dirección.',
+    },
+    theft_stopped: {
+      subject: 'Se ha cerrado una sesión de tu cuenta de {product} porque su token se usó dos veces',
+      digestSubject:
+        'Se han cerrado más sesiones de tu cuenta de {product} porque sus tokens se usaron dos veces',
+      what: 'Un token de una sesión de tu cuenta de {product} se ha usado por segunda vez, lo que puede significar que alguien lo ha copiado. Hemos cerrado esa sesión; tus demás sesiones no se ven afectadas. Vuelve a iniciar sesión donde lo necesites.',
+    },
+    refresh_repeated_elsewhere: {
+      subject: 'Una sesión de tu cuenta de {product} se ha usado desde dos lugares',
+      digestSubject: 'Más sesiones de tu cuenta de {product} se han usado desde dos lugares',
+      what: 'Un programa ha renovado una sesión de tu cuenta de {product}, y la misma solicitud ha llegado otra vez desde otra red u otro programa. Ocurre cuando un dispositivo cambia de red en ese momento o cuando alguien ha copiado las credenciales de esa sesión. Los detalles siguientes son los de la segunda solicitud.',
+    },
+  },
+};

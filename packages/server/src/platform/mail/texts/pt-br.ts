@@ -1,0 +1,128 @@
+import type { MailTexts } from './type.ts';
+
+export const ptBr: MailTexts = {
+  help: 'Ajuda',
+  unknown: 'desconhecido',
+  quotesExplained: 'O texto entre aspas vem do programa ou da pessoa e não foi verificado.',
+  signIn: {
+    subject: 'Entre no {product}',
+    openLink: 'Abra este link para entrar no {product}:',
+    enterCode: 'Ou digite este código onde você começou a entrar:',
+    once: 'Use um dos dois, uma única vez, em até {duration}. Nunca compartilhe o link nem o código com ninguém.',
+    preheader: 'O link e o código funcionam uma única vez, em até {duration}.',
+    notYou: 'Se você não solicitou este e-mail, pode ignorá-lo.',
+    requested: 'Solicitado',
+    browser: 'Navegador',
+    ipAddress: 'Endereço IP',
+  },
+  emailReturned: {
+    subject: 'Sua conta do {product} não usa mais este endereço',
+    what: 'Sua conta do {product} voltou a usar um endereço anterior. Os e-mails para entrar e os avisos de segurança não chegam mais a este endereço.',
+    owner: 'Se a conta é sua, entre com o endereço anterior e altere-o novamente se quiser.',
+  },
+  accountDeleted: {
+    subject: 'Sua conta do {product} foi excluída',
+    what: 'Sua conta do {product} foi excluída, com suas sessões, chaves de acesso, registro de segurança e associações. Não é possível restaurá-la.',
+    next: 'Você pode se cadastrar de novo com este endereço; isso cria uma conta nova. Se você não excluiu a conta, fale com o administrador deste serviço e mude a senha do seu e-mail.',
+  },
+  disowned: {
+    subject: 'O que foi desfeito na sua conta do {product}',
+    what: 'Alguém usou o link “Não fui eu” de um aviso de segurança sobre sua conta do {product}, enviado em {time}.',
+    nothing: 'Não havia mais nada a desfazer: a sessão já tinha terminado e não tinha adicionado nada.',
+    undone: 'Isto foi desfeito:',
+    sessions: 'Sessões de navegador encerradas',
+    devices: 'Dispositivos desconectados',
+    device: 'Dispositivo',
+    passkey: 'Chave de acesso removida',
+    key: 'Chave removida',
+    address: 'Endereço restaurado',
+    othersContinue: 'Suas outras sessões não foram afetadas.',
+    allEnded: 'Como o endereço foi restaurado, todas as sessões da conta foram encerradas.',
+    review:
+      'Entre e revise sua conta: remova as chaves de acesso e desconecte os dispositivos que você não reconhece.',
+    notYou: 'Se não foi você, outra pessoa pode ler seus e-mails: mude a senha do seu e-mail.',
+  },
+  notice: {
+    newAddress: 'Novo endereço',
+    when: 'Data',
+    ipAddress: 'Endereço IP',
+    device: 'Dispositivo',
+    program: 'Programa',
+    key: 'Chave',
+    passkey: 'Chave de acesso',
+    userAgent: 'User agent',
+    wasYou: 'Se foi você, pode ignorar este e-mail.',
+    notYou: 'Se não foi você, abra este link e clique no botão da página. {undo}',
+    link: 'Não fui eu',
+    expires: 'Abrir o link por si só não muda nada. O link expira em {time}.',
+  },
+  digest: {
+    what: 'Você recebeu muitos avisos deste tipo sobre sua conta do {product} em uma hora. Este e-mail lista os demais, do mais recente ao mais antigo.',
+    wasYou: 'Se tudo isso foi você, pode ignorar este e-mail.',
+    notYou:
+      'Se algo não foi você, abra o link abaixo do item e clique no botão da página. {undo} Abrir um link por si só não muda nada. O primeiro destes links expira em {time}.',
+    more: {
+      one: 'Mais {count} está somente no registro de segurança da página da sua conta.',
+      many: 'Mais {count} estão somente no registro de segurança da página da sua conta.',
+      other: 'Mais {count} estão somente no registro de segurança da página da sua conta.',
+    },
+  },
+  undo: {
+    session:
+      'Isso encerra essa sessão e desfaz tudo o que ela adicionou: chaves de acesso, chaves, dispositivos aprovados, uma mudança de e-mail e as sessões que vieram disso.',
+    device: '{session} Depois, a página oferece encerrar também a sessão que aprovou o dispositivo.',
+    passkey: '{session} A chave de acesso removida não é restaurada; você pode adicioná-la de novo.',
+    key: '{session} A chave removida não é restaurada; você pode criar uma nova.',
+    address: 'Isso restaura este endereço e encerra todas as sessões da conta.',
+    theft:
+      'Isso desfaz tudo o que essa sessão adicionou: chaves de acesso, chaves, dispositivos aprovados, uma mudança de e-mail e as sessões que vieram disso.',
+  },
+  notices: {
+    new_device: {
+      subject: 'Um novo dispositivo entrou na sua conta do {product}',
+      digestSubject: 'Mais dispositivos novos entraram na sua conta do {product}',
+      what: 'Um novo dispositivo entrou na sua conta do {product}. Alguém que estava na sua conta o aprovou.',
+    },
+    new_browser: {
+      subject: 'Novo acesso à sua conta do {product}',
+      digestSubject: 'Mais acessos novos à sua conta do {product}',
+      what: 'Alguém entrou na sua conta do {product} com um navegador e uma rede que ainda não tinham sido usados juntos.',
+    },
+    passkey_added: {
+      subject: 'Uma chave de acesso foi adicionada à sua conta do {product}',
+      digestSubject: 'Mais chaves de acesso foram adicionadas à sua conta do {product}',
+      what: 'Uma chave de acesso foi adicionada à sua conta do {product}. Quem a tiver pode entrar como você.',
+    },
+    passkey_removed: {
+      subject: 'Uma chave de acesso foi removida da sua conta do {product}',
+      digestSubject: 'Mais chaves de acesso foram removidas da sua conta do {product}',
+      what: 'Uma chave de acesso foi removida da sua conta do {product}. Você não pode mais entrar com ela.',
+    },
+    key_added: {
+      subject: 'Uma chave foi criada para sua conta do {product}',
+      digestSubject: 'Mais chaves foram criadas para sua conta do {product}',
+      what: 'Uma chave foi criada para sua conta do {product}. Um programa que a tenha pode agir como você, dentro do que a chave permite, até ela expirar.',
+    },
+    key_removed: {
+      subject: 'Uma chave da sua conta do {product} foi removida',
+      digestSubject: 'Mais chaves da sua conta do {product} foram removidas',
+      what: 'Uma chave da sua conta do {product} foi removida. Os programas que a usam não podem mais agir como você.',
+    },
+    email_changed: {
+      subject: 'O e-mail da sua conta do {product} foi alterado',
+      digestSubject: 'O e-mail da sua conta do {product} foi alterado novamente',
+      what: 'O e-mail da sua conta do {product} foi alterado. Os links para entrar e os avisos de segurança não chegam mais a este endereço.',
+    },
+    theft_stopped: {
+      subject: 'Uma sessão da sua conta do {product} foi encerrada porque seu token foi usado duas vezes',
+      digestSubject:
+        'Mais sessões da sua conta do {product} foram encerradas porque seus tokens foram usados duas vezes',
+      what: 'Um token de uma sessão da sua conta do {product} foi usado pela segunda vez, o que pode significar que alguém o copiou. Encerramos essa sessão; suas outras sessões não foram afetadas. Entre novamente onde precisar.',
+    },
+    refresh_repeated_elsewhere: {
+      subject: 'Uma sessão da sua conta do {product} foi usada em dois lugares',
+      digestSubject: 'Mais sessões da sua conta do {product} foram usadas em dois lugares',
+      what: 'Um programa renovou uma sessão da sua conta do {product}, e a mesma solicitação chegou de novo de outra rede ou de outro programa. Isso acontece quando um dispositivo muda de rede nesse momento ou quando alguém copiou as credenciais dessa sessão. Os detalhes abaixo são os da segunda solicitação.',
+    },
+  },
+};

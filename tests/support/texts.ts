@@ -1,0 +1,42 @@
+// Compares the texts of a language with the English ones.
+
+import { placesIn } from '@latchkey/contract/texts';
+
+type Texts = Readonly<Record<string, unknown>>;
+
+const isTexts = (value: unknown): value is Texts => typeof value === 'object' && value !== null;
+const isPlural = (value: unknown): value is Texts => isTexts(value) && typeof value['other'] === 'string';
+
+const textProblem = (text: unknown, english: unknown): string[] => {
+  if (typeof text !== 'string' || typeof english !== 'string') return ['missing'];
+  if (text.trim() === '') return ['empty'];
+  return placesIn(text).join() === placesIn(english).join() ? [] : ['other placeholders than in English'];
+};
+
+function pluralProblems(language: string, forms: Texts, english: Texts): string[] {
+  const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions();
+  if (Object.keys(forms).sort().join() !== [...pluralCategories].sort().join())
+    return [`: plural forms are not ${[...pluralCategories].sort().join(', ')}`];
+  return Object.entries(forms).flatMap(([form, text]) =>
+    textProblem(text, english['other']).map((problem) => `.${form}: ${problem}`),
+  );
+}
+
+/** What a language lacks, has too much or fills in differently, by the key of the text. */
+export function textProblems(language: string, texts: Texts, english: Texts, under = ''): string[] {
+  const more = Object.keys(texts).filter((key) => !(key in english));
+  return [
+    ...Object.entries(english).flatMap(([key, reference]) => {
+      const text = texts[key];
+      const path = under + key;
+      if (isPlural(reference))
+        return isTexts(text)
+          ? pluralProblems(language, text, reference).map((problem) => path + problem)
+          : [`${path}: missing`];
+      if (isTexts(reference))
+        return isTexts(text) ? textProblems(language, text, reference, `${path}.`) : [`${path}: missing`];
+      return textProblem(text, reference).map((problem) => `${path}: ${problem}`);
+    }),
+    ...more.map((key) => `${under}${key}: not in English`),
+  ];
+}
