@@ -8,10 +8,10 @@ import { mailboxTransport, smtpTransport, type Transport } from '../platform/mai
 import { type MailWorker, startMailWorker } from '../platform/mail/worker.ts';
 import { observeProcess } from '../platform/telemetry/metrics.ts';
 import { announce } from './announcement.ts';
-import { holdNewConnections } from './held-handshakes.ts';
 import { listen } from './listener.ts';
 import { nextSignal } from './stop-signal.ts';
-import type { SupervisorConnection } from './worker.ts';
+import { holdNewConnections } from './workers/held-handshakes.ts';
+import type { SupervisorConnection } from './workers/worker.ts';
 
 /** How long the service waits after SIGTERM for requests in flight and mails being sent. */
 const drainDeadlineMs = 10_000;

@@ -1,6 +1,6 @@
 import type { Subprocess } from 'bun';
-import { workerEnvironment } from '../platform/config/environment.ts';
-import type { MetricsSnapshot } from '../platform/telemetry/metrics.ts';
+import { workerEnvironment } from '../../platform/config/environment.ts';
+import type { MetricsSnapshot } from '../../platform/telemetry/metrics.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** A worker that takes longer to start is stuck. */

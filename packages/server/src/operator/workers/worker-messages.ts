@@ -1,4 +1,4 @@
-import type { MetricsSnapshot } from '../platform/telemetry/metrics.ts';
+import type { MetricsSnapshot } from '../../platform/telemetry/metrics.ts';
 
 /** What a worker tells its supervisor. */
 export type FromWorker =

@@ -1,5 +1,5 @@
-import { isWorker } from '../platform/config/environment.ts';
-import type { MetricsSnapshot } from '../platform/telemetry/metrics.ts';
+import { isWorker } from '../../platform/config/environment.ts';
+import type { MetricsSnapshot } from '../../platform/telemetry/metrics.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** The connection of a worker to the supervisor that started it. */

@@ -1,9 +1,9 @@
-import type { Config } from '../platform/config/config.ts';
-import { ConfigError } from '../platform/config/config-error.ts';
-import type { Log } from '../platform/telemetry/log.ts';
-import { type MetricsSnapshot, mergeCounts } from '../platform/telemetry/metrics.ts';
-import { announce } from './announcement.ts';
-import { nextSignal } from './stop-signal.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { ConfigError } from '../../platform/config/config-error.ts';
+import type { Log } from '../../platform/telemetry/log.ts';
+import { type MetricsSnapshot, mergeCounts } from '../../platform/telemetry/metrics.ts';
+import { announce } from '../announcement.ts';
+import { nextSignal } from '../stop-signal.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /** The pause before a worker is replaced doubles with each one that ends soon after its start. */
