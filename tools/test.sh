@@ -31,7 +31,7 @@ export CHROMIUM_PATH
 # The tests of deploy/ that need these are skipped without them.
 { command -v caddy && command -v nginx && command -v promtool; } >/dev/null || install_debian caddy nginx prometheus
 
-# The tests through a pooler fail without it. Debian keeps it outside the PATH of users.
+# The tests through a pooler are skipped without it. Debian keeps it outside the PATH of users.
 { command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]; } >/dev/null || install_debian pgbouncer
 
 [ $# -gt 0 ] || set -- ./packages ./tests

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
-import { startPgBouncer } from '../support/pgbouncer.ts';
+import { hasPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
@@ -18,7 +18,7 @@ async function createService(service: TestService): Promise<Record<string, strin
   return { Authorization: `Basic ${btoa(stdout.trim().split('\n').at(-1) ?? '')}` };
 }
 
-test.each(['with', 'without'])(
+test.skipIf(!hasPgBouncer).each(['with', 'without'])(
   'signing in, refreshing, runs and the feed work through PgBouncer, %s a direct address',
   async (direct) => {
     const databaseUrl = await (await startPostgres()).createDatabase();

@@ -19,7 +19,10 @@ const pollMs = 20;
 
 const program = Bun.which('pgbouncer') ?? Bun.which('/usr/sbin/pgbouncer');
 
-/** @throws {Error} where PgBouncer is not installed; `npm test` installs it as root on Debian */
+/** `npm test` installs it as root on Debian. */
+export const hasPgBouncer = program !== null;
+
+/** @throws {Error} where PgBouncer is not installed */
 export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
   if (!program) throw new Error('the tests need PgBouncer: install it');
   const database = new URL(databaseUrl);
