@@ -62,9 +62,20 @@ const hold = (service: TestService, device_code: string) =>
     JSON.stringify({ device_code }),
   );
 
+/** A connection that waits at a worker when that is killed is reset, so a scrape is tried again. */
+async function scrape(service: TestService, tries = 10): Promise<string> {
+  try {
+    return await (await fetch(`${service.url.replace('localhost', '127.0.0.1')}/metrics`)).text();
+  } catch (error) {
+    if (tries === 1) throw error;
+    await Bun.sleep(pollMs);
+    return scrape(service, tries - 1);
+  }
+}
+
 /** The value of a metric, summed over its labels. */
 async function metric(service: TestService, pattern: RegExp): Promise<number> {
-  const text = await (await fetch(`${service.url.replace('localhost', '127.0.0.1')}/metrics`)).text();
+  const text = await scrape(service);
   const values = text
     .split('\n')
     .filter((line) => pattern.test(line))
