@@ -16,6 +16,10 @@ export const magicLinkEndpoints = {
     summary: 'Emails a sign-in link and a sign-in code',
     notes: 'The response is the same whether or not the account exists.',
     access: 'anyone',
+    headers: {
+      'Accept-Language':
+        'The languages that the user reads. The email is in one of them if the profile of the account has no `locale`, or there is no account.',
+    },
     body: magicLinkRequest,
     status: 202,
     response: magicLinkSent,

@@ -18,6 +18,7 @@ import { up as runs } from './migrations/0016-runs.ts';
 import { up as feed } from './migrations/0017-feed.ts';
 import { up as linkOrigin } from './migrations/0018-link-origin.ts';
 import { up as eventPositions } from './migrations/0019-event-positions.ts';
+import { up as linkLanguage } from './migrations/0020-link-language.ts';
 
 /** Append-only: a released migration is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -40,6 +41,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0017-feed': { up: feed },
   '0018-link-origin': { up: linkOrigin },
   '0019-event-positions': { up: eventPositions },
+  '0020-link-language': { up: linkLanguage },
 };
 
 export const migrationNames = Object.keys(migrations);

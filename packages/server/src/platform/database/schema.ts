@@ -90,6 +90,7 @@ export interface Tables {
     spent_at: number | null;
     ip_address: string | null;
     user_agent: string | null;
+    language: string | null;
   };
   passkeys: {
     id: string;

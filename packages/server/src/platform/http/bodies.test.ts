@@ -349,6 +349,7 @@ const anyHeaders = fc.dictionary(
     'User-Agent',
     'Content-Length',
     'Accept',
+    'Accept-Language',
   ),
   fc.oneof(
     headerText,

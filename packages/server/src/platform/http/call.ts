@@ -1,9 +1,11 @@
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { Language } from '@latchkey/contract/languages';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Caller, CallingService } from '../context.ts';
 import { AuthError } from '../errors.ts';
+import { preferredLanguage } from '../values/accept-language.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
 import { readKnownBrowserCookie, readSessionCookie } from './cookie.ts';
@@ -37,11 +39,13 @@ export interface Call<E extends Endpoint> extends CallHeaders {
 }
 
 export interface CallHeaders {
-  // The first four are missing also for an endpoint that does not declare them.
+  // The first five are missing also for an endpoint that does not declare them.
   readonly idempotencyKey: string | undefined;
   readonly wait: WaitPreference | undefined;
   readonly ifMatch: string | null;
   readonly ifNoneMatch: string | null;
+  /** The one of our languages that the request prefers. */
+  readonly language: Language | undefined;
   readonly accept: string | null;
   /** Whose key a service authenticates with, if any: it is checked only where the request needs one. */
   readonly authorization: string | null;
@@ -132,6 +136,7 @@ export function completeCall(
     wait: 'Prefer' in declared ? readWait(request) : undefined,
     ifMatch: 'If-Match' in declared ? headers.get('If-Match') : null,
     ifNoneMatch: 'If-None-Match' in declared ? headers.get('If-None-Match') : null,
+    language: 'Accept-Language' in declared ? preferredLanguage(headers.get('Accept-Language')) : undefined,
     accept: headers.get('Accept'),
     authorization: headers.get('Authorization'),
     presentedCredential: () => readPresentedCredential(config, headers),

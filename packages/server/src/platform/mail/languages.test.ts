@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
 import { fillText } from '@latchkey/contract/texts';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { mailTexts } from './texts/texts.ts';
 
 const product = 'Latchkey';
@@ -45,6 +45,85 @@ onBothDatabases('the language of mails', (open) => {
     await app.ask('PATCH', '/me', { token, json: { locale: 'sv-SE' } });
     await app.login('sv@example.com');
     expect((await app.mails())[0]).toMatchObject({ subject: 'Sign in to Latchkey' });
+    await app.close();
+  });
+
+  const requested = (app: TestApp, email: string, acceptLanguage: string) =>
+    app.ask('POST', '/magic_link', { json: { email }, headers: { 'Accept-Language': acceptLanguage } });
+
+  test('without an account, the sign-in mail is in the language that the request prefers', async () => {
+    const app = await open();
+    for (const language of languages) {
+      const email = `${language.toLowerCase()}@example.com`;
+      await requested(app, email, `zh, ${language};q=0.9, en;q=0.8`);
+      const [mail] = await app.mails();
+      expect(mail).toMatchObject({ to: email, subject: named(mailTexts[language].signIn.subject) });
+      expect(mail!.html).toStartWith(`<!doctype html><html lang="${language}">`);
+    }
+    await app.close();
+  });
+
+  test('with an account, its locale wins over the language of the request, which serves one without a locale', async () => {
+    const app = await open();
+    const { access_token: token } = await app.login('ada@example.com');
+    const subjectFor = async (profile: object, acceptLanguage: string) => {
+      await app.ask('PATCH', '/me', { token, json: profile });
+      await requested(app, 'ada@example.com', acceptLanguage);
+      return (await app.mails())[0]!.subject;
+    };
+    expect(await subjectFor({ locale: null }, 'fr-CA')).toBe(named(mailTexts.fr.signIn.subject));
+    expect(await subjectFor({ locale: 'de' }, 'fr-CA')).toBe(named(mailTexts.de.signIn.subject));
+    expect(await subjectFor({ locale: 'en' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
+    expect(await subjectFor({ locale: 'sv' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
+    await app.close();
+  });
+
+  test('times follow the language of the request and the time zone of the account', async () => {
+    const app = await open();
+    const timeFor = async (acceptLanguage: string) => {
+      await requested(app, 'ada@example.com', acceptLanguage);
+      return (await app.mails())[0]!.text.match(/^.*UTC.*$/m)?.[0];
+    };
+    expect(await timeFor('de')).toMatch(/: \d\d\.\d\d\.\d{4}, \d\d:\d\d UTC$/);
+    expect(await timeFor('en-US')).toMatch(/: \d{1,2} [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC$/);
+    const { access_token: token } = await app.login('ada@example.com');
+    await app.ask('PATCH', '/me', { token, json: { time_zone: 'Asia/Tokyo' } });
+    expect(await timeFor('de')).toMatch(/: \d\d\.\d\d\.\d{4}, \d\d:\d\d UTC\+9$/);
+    await app.close();
+  });
+
+  test('a header that cannot be read means English and is no error', async () => {
+    const app = await open();
+    for (const header of [
+      '',
+      ',;=',
+      'de;q=2',
+      'de;q=x',
+      "de'; DROP TABLE users",
+      `de${'-x'.repeat(5_000)}`,
+    ]) {
+      expect((await requested(app, 'ada@example.com', header)).status).toBe(202);
+      expect((await app.mails())[0]!.subject).toBe(named(mailTexts.en.signIn.subject));
+    }
+    expect(await app.mails()).toHaveLength(6);
+    await app.close();
+  });
+
+  test('neither the response nor the statements of a request tell whether its address has an account', async () => {
+    const app = await open();
+    const { access_token: token } = await app.login('ada@example.com');
+    await app.ask('PATCH', '/me', { token, json: { locale: 'de' } });
+    await app.mails();
+    const seen = async (email: string) => {
+      const before = app.statements.length;
+      const { status, body, headers } = await requested(app, email, 'fr');
+      const statements = app.statements.slice(before);
+      const names = [...headers.keys()].sort();
+      return { status, names, body: { ...body, request: body.request.length }, statements };
+    };
+    const known = await seen('ada@example.com');
+    expect(known).toEqual(await seen('eve@example.com'));
+    expect(known.statements.join()).not.toContain('"users"');
     await app.close();
   });
 });

@@ -1,4 +1,5 @@
 import { normalizeCode } from '@latchkey/contract/codes';
+import type { Language } from '@latchkey/contract/languages';
 import { findOrCreateAccount, requireSignupAllowed } from '../../identity/account/account.ts';
 import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
 import type { Context } from '../../platform/context.ts';
@@ -14,11 +15,16 @@ import { type SignInOrigin, type StartedSession, startSession } from '../../sess
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
 
-/** Where a request for a mail comes from, and the cookie by which its browser may be known. */
+/** Where a request for a mail comes from, the language it prefers, and the cookie by which its browser may be known. */
 interface RequestOrigin {
   readonly client: ClientInfo;
+  readonly language: Language | undefined;
   readonly knownBrowserCookie: string | undefined;
 }
+
+/** None for English, so that its times are written as in all mails to people without a locale. */
+const storedLanguage = (language: Language | undefined): string | null =>
+  language === undefined || language === 'en' ? null : language;
 
 /**
  * Sends a sign-in mail. The response and its timing do not depend on whether the account exists: an account is only
@@ -46,6 +52,7 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
         expires_at: expiresAt,
         ip_address: origin.client.ipAddress,
         user_agent: origin.client.userAgent,
+        language: storedLanguage(origin.language),
       });
       await enqueueMail(ctx, tx, {
         template: signInTemplate,

@@ -80,8 +80,12 @@ export const signInMail: Template = async (ctx, mail) => {
   if (!row) return undefined;
   const subject = Buffer.from(row.id, 'base64url');
   const token = mintHandle(ctx.keys, 'magicLink', { subject, value: row.expires_at });
+  const reader = await findReaderByEmail(ctx.db.read, row.email);
   return signInMessage(
-    writerFor(ctx.config.product, await findReaderByEmail(ctx.db.read, row.email)),
+    writerFor(ctx.config.product, {
+      locale: reader?.locale ?? row.language,
+      time_zone: reader?.time_zone ?? null,
+    }),
     `${ctx.config.baseUrl}/magic-link#token=${token}`,
     formatCode(emailCodeOf(ctx.keys.signing, row.id)),
     (row.expires_at - row.created_at) / 1000,

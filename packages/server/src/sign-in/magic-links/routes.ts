@@ -5,8 +5,9 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { previewMagicLink, requestMagicLink, signInWithCode, signInWithLink } from './magic-links.ts';
 
 export function magicLinkRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.requestMagicLink, async ({ body, client, knownBrowserCookie }) => {
-    const { sent, headers } = await requestMagicLink(ctx, body.email, { client, knownBrowserCookie });
+  api.on(endpoints.requestMagicLink, async ({ body, client, language, knownBrowserCookie }) => {
+    const origin = { client, language, knownBrowserCookie };
+    const { sent, headers } = await requestMagicLink(ctx, body.email, origin);
     return { body: sent, headers };
   });
 

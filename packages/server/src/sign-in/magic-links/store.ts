@@ -13,6 +13,7 @@ export const insertMagicLink = statement<{
   expires_at: number;
   ip_address: string | null;
   user_agent: string | null;
+  language: string | null;
 }>()((db, p) =>
   db.insertInto('magic_links').values({
     id: p.id,
@@ -23,6 +24,7 @@ export const insertMagicLink = statement<{
     code_tries: 0,
     ip_address: p.ip_address,
     user_agent: p.user_agent,
+    language: p.language,
   }),
 );
 
@@ -83,7 +85,16 @@ export const deleteMagicLinks = statement<{ email_key: string }>()((db, p) =>
 export const exportMagicLinks = statement<{ email_key: string }>()((db, p) =>
   db
     .selectFrom('magic_links')
-    .select(['email', 'created_at', 'expires_at', 'code_tries', 'spent_at', 'ip_address', 'user_agent'])
+    .select([
+      'email',
+      'created_at',
+      'expires_at',
+      'code_tries',
+      'spent_at',
+      'ip_address',
+      'user_agent',
+      'language',
+    ])
     .where('email_key', '=', p.email_key)
     .orderBy('created_at'),
 );

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test';
+import { preferredLanguage } from './accept-language.ts';
+
+test.each([
+  ['de-CH,de;q=0.9,en;q=0.8', 'de'],
+  ['zh-CN, fr;q=0.7, es;q=0.8', 'es'],
+  ['en;q=0.5, ja', 'ja'],
+  ['en-GB, de', 'en'],
+  ['fr, de', 'fr'],
+  ['pt-PT ; q=0.3', 'pt-BR'],
+  ['de;q=0, fr;q=0.001', 'fr'],
+  ['de;Q=0.1, fr;Q=0.2', 'fr'],
+  [', ,;,de,', 'de'],
+] as const)('of the languages of our emails, %p prefers %s', (header, language) => {
+  expect(preferredLanguage(header)).toBe(language);
+});
+
+test.each(['nonsense', '', '-1', '1.001', '2', '1e9', 'Infinity', '0x1', '0.1234', ' 1'])(
+  'a language with the quality %p is not accepted',
+  (quality) => {
+    expect(preferredLanguage(`de;q=${quality}, fr;q=0.1`)).toBe('fr');
+  },
+);
+
+test.each([null, '', '*', 'zh', 'de;q=0', ';q=1', '-', '\u{1F600}'])('%p means English', (header) => {
+  expect(preferredLanguage(header)).toBe('en');
+});
+
+test('a header longer than browsers send means English', () => {
+  expect(preferredLanguage(`de,${'zh,'.repeat(300)}`)).toBe('de');
+  expect(preferredLanguage(`de,${'zh,'.repeat(400)}`)).toBe('en');
+});
