@@ -58,8 +58,9 @@ function stepFor(max: number, ticks: number): number {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step * ticks >= max)!;
 }
 
+/** The last one may be beyond the maximum by a hundredth of a step: samples are not taken on the second. */
 const multiplesUpTo = (max: number, step: number): number[] =>
-  Array.from({ length: Math.floor(max / step + 1e-9) + 1 }, (_, index) => index * step);
+  Array.from({ length: Math.floor(max / step + 0.01) + 1 }, (_, index) => index * step);
 
 const numberText = (value: number): string => String(Number(value.toPrecision(6)));
 const coordinate = (value: number): string => value.toFixed(1);

@@ -34,14 +34,19 @@ export class Load {
   /** The first answers that were not expected, in words. */
   readonly unexpected: string[] = [];
   unexpectedCount = 0;
-  /** The limit, in requests per second. */
-  rate = Number.POSITIVE_INFINITY;
   readonly #server: string;
   #window = newWindow();
+  #rate = Number.POSITIVE_INFINITY;
   #nextAt = 0;
 
   constructor(server: string) {
     this.#server = server;
+  }
+
+  /** Limits what is sent from now on, in requests per second. */
+  limit(rate: number): void {
+    this.#rate = rate;
+    this.#nextAt = performance.now();
   }
 
   /** Begins a new window; returns the one that ended. */
@@ -120,9 +125,9 @@ export class Load {
   }
 
   async #turn(): Promise<void> {
-    if (this.rate === Number.POSITIVE_INFINITY) return;
+    if (this.#rate === Number.POSITIVE_INFINITY) return;
     const now = performance.now();
-    this.#nextAt = Math.max(this.#nextAt, now - maxLateMs) + 1000 / this.rate;
+    this.#nextAt = Math.max(this.#nextAt, now - maxLateMs) + 1000 / this.#rate;
     if (this.#nextAt > now) await Bun.sleep(this.#nextAt - now);
   }
 }

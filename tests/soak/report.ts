@@ -2,6 +2,13 @@
 
 import { curves, type Sample, type Trend } from './trends.ts';
 
+/** What is not a success, like `400:12 404:3`. Most of it is asked for; a request without an answer is 0. */
+const refusalsIn = (statuses: Sample['statuses']): string =>
+  Object.entries(statuses)
+    .filter(([status]) => Number(status) < 200 || Number(status) >= 400)
+    .map(([status, count]) => `${status}:${count}`)
+    .join(' ');
+
 const columns: readonly (readonly [title: string, of: (sample: Sample) => string])[] = [
   ['min', ({ atSeconds }) => (atSeconds / 60).toFixed(1)],
   ['req/s', (sample) => curves.requests.of(sample).toFixed(0)],
@@ -12,13 +19,7 @@ const columns: readonly (readonly [title: string, of: (sample: Sample) => string
   ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
   ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
   ['p99.9 ms', ({ p999Ms }) => p999Ms.toFixed(1)],
-  [
-    'statuses',
-    ({ statuses }) =>
-      `  ${Object.entries(statuses)
-        .map(([status, count]) => `${status}:${count}`)
-        .join(' ')}`,
-  ],
+  ['refusals by status', ({ statuses }) => refusalsIn(statuses)],
 ];
 
 const minWidth = 7;

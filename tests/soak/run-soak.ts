@@ -72,7 +72,19 @@ interface Measured {
   readonly close: () => Promise<void>;
 }
 
-async function openStore(store: Store): Promise<Measured> {
+/** When the clock of the service started, and how often it jumps. */
+interface Jumps {
+  readonly startedAt: number;
+  readonly everySeconds: number;
+}
+
+/** The clock of PostgreSQL, by which events of the feed are dated, jumps with that of the service. */
+const jumpingClock = ({ startedAt, everySeconds }: Jumps): string =>
+  `CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+    SELECT now + interval '20 hours' * floor((extract(epoch FROM now) - ${startedAt / 1000}) / ${everySeconds})
+    FROM pg_catalog.clock_timestamp() AS now $$`;
+
+async function openStore(store: Store, jumps: Jumps): Promise<Measured> {
   if (store === 'sqlite') {
     const file = join(temporaryDirectory(), 'latchkey.db');
     const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -84,6 +96,10 @@ async function openStore(store: Store): Promise<Measured> {
   }
   const databaseUrl = await (await startPostgres({ durable: true })).createDatabase();
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  await sql.unsafe(jumpingClock(jumps));
+  await sql.unsafe(
+    `ALTER DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET search_path = public, pg_catalog`,
+  );
   return {
     databaseUrl,
     databaseBytes: async () => {
@@ -133,10 +149,9 @@ async function measureFullRate(load: Load, fullSeconds: number): Promise<number>
   return load.takeWindow().latenciesMs.length / ((performance.now() - from) / 1000);
 }
 
-/** A service with every right but `delegate`, which no request of a soak needs. */
+/** The key of a service that may read the feed. */
 async function newServiceKey(service: TestService): Promise<string> {
-  const args = ['services', 'create', 'projects', '--may', 'feed', '--may', 'users'];
-  const { stdout } = await runOperator(service.env, ...args);
+  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects', '--may', 'feed');
   return stdout.trimEnd().split('\n').at(-1)!;
 }
 
@@ -155,31 +170,40 @@ async function live(
     readFeedUntil(world, over),
     ...Array.from({ length: visitors }, () => visitUntil(world, over)),
   ];
-  const fullRate = await measureFullRate(load, soak.fullSeconds);
-  load.rate = Math.max(1, fullRate / 2);
-  const takeSample = sampler(service, load, databaseBytes);
-  const samples: Sample[] = [];
-  const startedAt = performance.now();
-  for (let n = 1; n * soak.sampleSeconds <= soak.seconds; n++) {
-    await Bun.sleep(startedAt + n * soak.sampleSeconds * 1000 - performance.now());
-    const sample = await takeSample();
-    samples.push(sample);
-    onSample(sample);
+  try {
+    const fullRate = await measureFullRate(load, soak.fullSeconds);
+    load.limit(Math.max(1, fullRate / 2));
+    const takeSample = sampler(service, load, databaseBytes);
+    const samples: Sample[] = [];
+    const startedAt = performance.now();
+    for (let n = 1; n * soak.sampleSeconds <= soak.seconds; n++) {
+      await Bun.sleep(startedAt + n * soak.sampleSeconds * 1000 - performance.now());
+      const sample = await takeSample();
+      samples.push(sample);
+      onSample(sample);
+    }
+    return { fullRate, samples };
+  } finally {
+    // Also if the service has crashed.
+    isOver = true;
+    load.limit(Number.POSITIVE_INFINITY);
+    await Promise.all(clients);
   }
-  isOver = true;
-  load.rate = Number.POSITIVE_INFINITY;
-  await Promise.all(clients);
-  return { fullRate, samples };
 }
 
 /** Runs one soak, and returns what was measured. Needs Linux: /proc tells what the service uses. */
 export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = () => {}): Promise<Result> {
   const inbox = await openInbox();
-  const store = await openStore(soak.store);
-  const jumpSeconds = jumpSecondsOf(soak.seconds);
+  const jumps: Jumps = { startedAt: Date.now(), everySeconds: jumpSecondsOf(soak.seconds) };
+  const store = await openStore(soak.store, jumps);
   const service = await startService({
     databaseUrl: store.databaseUrl,
-    env: { ...lifetimes, LATCHKEY_SMTP_URL: inbox.url, SOAK_JUMP_SECONDS: String(jumpSeconds) },
+    env: {
+      ...lifetimes,
+      LATCHKEY_SMTP_URL: inbox.url,
+      SOAK_STARTED_AT: String(jumps.startedAt),
+      SOAK_JUMP_SECONDS: String(jumps.everySeconds),
+    },
     program: [process.execPath, '--preload', fastClock, serverMain],
   });
   const load = new Load(service.url);
@@ -195,7 +219,7 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
       unexpectedCount: load.unexpectedCount,
       unexpected: load.unexpected,
       exitCode,
-      isJudged: (soak.seconds / 2 / jumpSeconds) * jumpDays >= keptDays,
+      isJudged: (soak.seconds / 2 / jumps.everySeconds) * jumpDays >= keptDays,
     };
   } finally {
     await service.kill();

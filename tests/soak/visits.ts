@@ -180,7 +180,7 @@ export async function readFeedUntil({ load, serviceKey }: World, isOver: () => b
     try {
       const init = { method: 'POST', headers, body };
       const answer = await load.send('readFeed', 200, operations.readFeed.path, init);
-      ack = Object.keys((JSON.parse(answer) as FeedAnswer).sets);
+      ack = Object.keys((JSON.parse(answer) as Partial<FeedAnswer>).sets ?? {});
     } catch (error) {
       load.fail(`the reader of the feed: ${error}`);
     }
