@@ -56,8 +56,12 @@ export function requireValid({
     throw invalid(`may: there is no right ${unknown}; the rights are ${serviceRights.join(', ')}.`);
 }
 
+/** Whether a service can declare this resource. */
+export const isResource = (uri: string): boolean =>
+  uri.length <= fieldLimits.resource && absoluteUri.test(uri) && URL.canParse(uri);
+
 function requireUri(field: 'resource' | 'reach', uri: string): void {
-  if (uri.length <= fieldLimits.resource && absoluteUri.test(uri) && URL.canParse(uri)) return;
+  if (isResource(uri)) return;
   throw invalid(
     `${field}: must be an absolute URI without a fragment, of at most ${fieldLimits.resource} characters.`,
   );

@@ -10,7 +10,14 @@ import { AuthError } from '../../platform/errors.ts';
 import { feedStart } from '../../security-log/feed/feed.ts';
 import { authenticateService, requireRight } from './authentication.ts';
 import { newSecret, type ServiceCredentials } from './credentials.ts';
-import { type DeclaredScope, listOf, type Registration, requireName, requireValid } from './registration.ts';
+import {
+  type DeclaredScope,
+  isResource,
+  listOf,
+  type Registration,
+  requireName,
+  requireValid,
+} from './registration.ts';
 import * as store from './store.ts';
 import { type AccessEnding, declaring, withdrawAll } from './takeover.ts';
 
@@ -194,12 +201,12 @@ export async function listServices(ctx: Context): Promise<ListedService[]> {
 export const findScopes = (on: Executor, names: readonly string[]) =>
   store.findScopes(on, { names: JSON.stringify(names) });
 
-/** The service that declares this resource. */
+/** The service that declares this resource. PostgreSQL cannot even look for some texts that are none. */
 export const findResource = async (
   on: Executor,
   resource: string,
 ): Promise<{ readonly id: string; readonly name: string } | undefined> =>
-  (await store.findResource(on, { resource }))[0];
+  isResource(resource) ? (await store.findResource(on, { resource }))[0] : undefined;
 
 /**
  * The names among these that services declare, which they cannot withdraw until the transaction ends. Lock the account

@@ -68,6 +68,7 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
       ['an empty resource', { resource: '' }, 'invalid_target'],
       ['a resource that no service declares', { resource: 'https://other.example' }, 'invalid_target'],
       ['a resource below a declared one', { resource: `${tickets}/1` }, 'invalid_target'],
+      ['a resource that no database can store', { resource: 'https://other.example/\0' }, 'invalid_target'],
       ['a resource with a fragment', { resource: `${tickets}#a` }, 'invalid_target'],
       ['the resource of a revoked service', { resource: 'https://old.example/' }, 'invalid_target'],
       ['a resource that is too long', { resource: `https://${'a'.repeat(2_048)}` }, 'invalid_request'],
