@@ -47,13 +47,10 @@ test('requests are not sent faster than the limit', async () => {
 });
 
 test('the clock of the service jumps', () => {
-  const print =
-    'const from = performance.now(); while (performance.now() - from < 5); console.log(Date.now())';
-  const { stdout } = spawnSync(
-    [process.execPath, '--preload', join(import.meta.dir, 'fast-clock.ts'), '-e', 'console.log(Date.now())'],
-    { env: { SOAK_JUMP_SECONDS: '60', SOAK_STARTED_AT: String(Date.now() - 90_000) } },
-  );
+  const fastClock = join(import.meta.dir, 'fast-clock.ts');
+  const { stdout } = spawnSync([process.execPath, '--preload', fastClock, '-e', 'console.log(Date.now())'], {
+    env: { SOAK_JUMP_SECONDS: '600', SOAK_STARTED_AT: String(Date.now() - 900_000) },
+  });
   const aheadMs = Number(stdout.toString()) - Date.now();
-  expect(Math.round(aheadMs / 3_600_000) % 20).toBe(0);
-  expect(aheadMs).toBeGreaterThan(19 * 3_600_000);
+  expect(Math.round(aheadMs / 3_600_000)).toBe(20);
 });
