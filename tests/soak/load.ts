@@ -1,0 +1,133 @@
+// Sends requests at a rate, and records their latency and whether each answer was the expected one.
+
+import { createApi } from '@latchkey/client/api';
+import { LatchkeyError } from '@latchkey/client/errors';
+import type { Answer, Body, OperationId, Params } from '@latchkey/client/operations';
+
+/** What was sent since the window began. */
+export interface Window {
+  readonly latenciesMs: number[];
+  /** How often each status came back; 0 is a request without an answer. */
+  readonly statuses: Record<number, number>;
+}
+
+/** What a call sends. */
+export interface Input<Id extends OperationId> {
+  readonly params?: Params<Id>;
+  readonly body?: Body<Id>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly accessToken?: string;
+}
+
+/** A request that is late by more than this is not made up for: a stall must not be followed by a burst. */
+const maxLateMs = 1_000;
+const maxUnexpected = 20;
+const maxQuoted = 300;
+
+const newWindow = (): Window => ({ latenciesMs: [], statuses: {} });
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+export class Load {
+  /** How often each kind of request got the expected answer. */
+  readonly kinds: Record<string, number> = {};
+  /** The first answers that were not expected, in words. */
+  readonly unexpected: string[] = [];
+  unexpectedCount = 0;
+  readonly #server: string;
+  #window = newWindow();
+  #rate = Number.POSITIVE_INFINITY;
+  #nextAt = 0;
+
+  constructor(server: string) {
+    this.#server = server;
+  }
+
+  /** Limits what is sent from now on, in requests per second. */
+  limit(rate: number): void {
+    this.#rate = rate;
+    this.#nextAt = performance.now();
+  }
+
+  /** Begins a new window; returns the one that ended. */
+  takeWindow(): Window {
+    const ended = this.#window;
+    this.#window = newWindow();
+    return ended;
+  }
+
+  /** An operation by the SDK, which must succeed. */
+  call<Id extends OperationId>(id: Id, input: Input<Id> = {}): Promise<Answer<Id>> {
+    return this.#operate(id, id, isSuccess, input);
+  }
+
+  /** An operation by the SDK, which must be refused with this status. */
+  async refused<Id extends OperationId>(id: Id, status: number, input: Input<Id> = {}): Promise<void> {
+    try {
+      await this.#operate(`${id}: ${status}`, id, (actual) => actual === status, input);
+    } catch (error) {
+      if (!(error instanceof LatchkeyError && error.status === status)) throw error;
+    }
+  }
+
+  /** A plain request; the answer must have this status. Returns its body. */
+  async send(kind: string, status: number, path: string, init: RequestInit = {}): Promise<string> {
+    const response = await this.#record(kind, (actual) => actual === status, this.#server + path, init);
+    return response.text();
+  }
+
+  #operate<Id extends OperationId>(
+    kind: string,
+    id: Id,
+    isExpected: (status: number) => boolean,
+    input: Input<Id>,
+  ): Promise<Answer<Id>> {
+    const api = createApi({
+      server: this.#server,
+      fetch: (url, init) => this.#record(kind, isExpected, url, init),
+    });
+    return api.call(id, input);
+  }
+
+  /** Sends a request when its turn comes, and reads its answer to the end. */
+  async #record(
+    kind: string,
+    isExpected: (status: number) => boolean,
+    url: string,
+    init: RequestInit,
+  ): Promise<Response> {
+    await this.#turn();
+    const sentAt = performance.now();
+    try {
+      const response = await fetch(url, init);
+      const text = await response.text();
+      this.#window.latenciesMs.push(performance.now() - sentAt);
+      this.#count(kind, response.status, isExpected, text);
+      const { status, headers } = response;
+      return new Response(status === 204 || status === 304 ? null : text, { status, headers });
+    } catch (error) {
+      this.#count(kind, 0, isExpected, String(error));
+      throw error;
+    }
+  }
+
+  #count(kind: string, status: number, isExpected: (status: number) => boolean, text: string): void {
+    const { statuses } = this.#window;
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    if (isExpected(status)) this.kinds[kind] = (this.kinds[kind] ?? 0) + 1;
+    else this.fail(`${kind}: ${status} ${text}`);
+  }
+
+  /** Records that something went wrong. */
+  fail(what: string): void {
+    this.unexpectedCount += 1;
+    if (this.unexpected.length < maxUnexpected) this.unexpected.push(what.slice(0, maxQuoted));
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#rate === Number.POSITIVE_INFINITY) return;
+    const now = performance.now();
+    this.#nextAt = Math.max(this.#nextAt, now - maxLateMs) + 1000 / this.#rate;
+    if (this.#nextAt > now) await Bun.sleep(this.#nextAt - now);
+  }
+}

@@ -1,0 +1,229 @@
+// Starts a service, measures how many requests it answers, and holds half of that while it samples what the service uses.
+
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { cpuSeconds, memoryOf } from '../../bench/support/processes.ts';
+import { randomFrom } from '../hostile/random.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { openInbox } from './inbox.ts';
+import { Load } from './load.ts';
+import { percentile, type Sample } from './trends.ts';
+import { kinds, readFeedUntil, visitUntil, type World } from './visits.ts';
+
+export type Store = 'sqlite' | 'postgres';
+
+export interface Soak {
+  readonly store: Store;
+  /** Without the time in which the full rate is measured. */
+  readonly seconds: number;
+  readonly sampleSeconds: number;
+  /** How long requests are sent at the full rate. Only the second half of that time is measured. */
+  readonly fullSeconds: number;
+  readonly seed: number;
+}
+
+export interface Result {
+  /** The rate that the service reached, of which half was held, in requests per second. */
+  readonly fullRate: number;
+  readonly samples: readonly Sample[];
+  readonly kinds: Readonly<Record<string, number>>;
+  /** The kinds of requests that were never answered as expected. */
+  readonly missing: readonly string[];
+  readonly unexpectedCount: number;
+  readonly unexpected: readonly string[];
+  readonly exitCode: number;
+  /** Half of the soak is long enough that what the service keeps longest has gone before. */
+  readonly isJudged: boolean;
+}
+
+const visitors = 24;
+/** The longest time that something is kept: a session for a week, and then its row for a month. */
+const keptDays = 38;
+const jumpDays = 20 / 24;
+const jumpsPerSoak = 120;
+const minJumpSeconds = 10;
+
+/** With a jump of its clock at these intervals, the service lives through at least 50 days in half of a long soak. */
+const jumpSecondsOf = (seconds: number): number => Math.max(minJumpSeconds, seconds / jumpsPerSoak);
+
+const weekSeconds = String(7 * 86_400);
+const daySeconds = String(86_400);
+
+/** Short lifetimes, so that rows come and go. Each outlives a jump of the clock. */
+const lifetimes = {
+  LATCHKEY_ACCESS_TOKEN_TTL: weekSeconds,
+  LATCHKEY_REFRESH_IDLE_TTL: weekSeconds,
+  LATCHKEY_SESSION_TTL: weekSeconds,
+  LATCHKEY_RECENT_LOGIN_TTL: weekSeconds,
+  LATCHKEY_MAGIC_LINK_TTL: daySeconds,
+  LATCHKEY_DEVICE_CODE_TTL: daySeconds,
+  LATCHKEY_EVENT_RETENTION: weekSeconds,
+  LATCHKEY_DEVICE_POLL_INTERVAL: '1',
+};
+
+const serverMain = join(import.meta.dir, '../../packages/server/src/main.ts');
+const fastClock = join(import.meta.dir, 'fast-clock.ts');
+
+interface Measured {
+  readonly databaseBytes: () => Promise<number>;
+  readonly databaseUrl: string;
+  readonly close: () => Promise<void>;
+}
+
+/** When the clock of the service started, and how often it jumps. */
+interface Jumps {
+  readonly startedAt: number;
+  readonly everySeconds: number;
+}
+
+/** The clock of PostgreSQL, by which events of the feed are dated, jumps with that of the service. */
+const jumpingClock = ({ startedAt, everySeconds }: Jumps): string =>
+  `CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+    SELECT now + interval '20 hours' * floor((extract(epoch FROM now) - ${startedAt / 1000}) / ${everySeconds})
+    FROM pg_catalog.clock_timestamp() AS now $$`;
+
+async function openStore(store: Store, jumps: Jumps): Promise<Measured> {
+  if (store === 'sqlite') {
+    const file = join(temporaryDirectory(), 'latchkey.db');
+    const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    return {
+      databaseUrl: `sqlite:${file}`,
+      databaseBytes: async () => sizeOf(file) + sizeOf(`${file}-wal`),
+      close: async () => {},
+    };
+  }
+  const databaseUrl = await (await startPostgres({ durable: true })).createDatabase();
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  await sql.unsafe(jumpingClock(jumps));
+  await sql.unsafe(
+    `ALTER DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET search_path = public, pg_catalog`,
+  );
+  return {
+    databaseUrl,
+    databaseBytes: async () => {
+      const [row] = await sql<{ bytes: string }[]>`SELECT pg_database_size(current_database()) AS bytes`;
+      return Number(row?.bytes);
+    },
+    close: () => sql.end(),
+  };
+}
+
+/** Samples what happened since the last call, or since it was made. */
+function sampler({ pid }: TestService, load: Load, databaseBytes: Measured['databaseBytes']) {
+  const startedAt = performance.now();
+  let windowFrom = startedAt;
+  let cpuFrom = cpuSeconds(pid);
+  load.takeWindow();
+  return async (): Promise<Sample> => {
+    const { latenciesMs, statuses } = load.takeWindow();
+    const now = performance.now();
+    const cpu = cpuSeconds(pid);
+    const seconds = (now - windowFrom) / 1000;
+    const sorted = latenciesMs.sort((a, b) => a - b);
+    const sample = {
+      atSeconds: (now - startedAt) / 1000,
+      residentBytes: memoryOf(pid).resident,
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      cpuShare: (cpu - cpuFrom) / seconds,
+      databaseBytes: await databaseBytes(),
+      requestsPerSecond: sorted.length / seconds,
+      statuses,
+      p50Ms: percentile(sorted, 0.5),
+      p99Ms: percentile(sorted, 0.99),
+      p999Ms: percentile(sorted, 0.999),
+    };
+    windowFrom = now;
+    cpuFrom = cpu;
+    return sample;
+  };
+}
+
+/** The requests per second that are answered without a limit. */
+async function measureFullRate(load: Load, fullSeconds: number): Promise<number> {
+  await Bun.sleep((fullSeconds * 1000) / 2);
+  load.takeWindow();
+  const from = performance.now();
+  await Bun.sleep((fullSeconds * 1000) / 2);
+  return load.takeWindow().latenciesMs.length / ((performance.now() - from) / 1000);
+}
+
+/** The key of a service that may read the feed. */
+async function newServiceKey(service: TestService): Promise<string> {
+  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects', '--may', 'feed');
+  return stdout.trimEnd().split('\n').at(-1)!;
+}
+
+/** Sends requests at the full rate, then at half of it; hands over each sample. */
+async function live(
+  world: World,
+  service: TestService,
+  soak: Soak,
+  databaseBytes: Measured['databaseBytes'],
+  onSample: (sample: Sample) => void,
+): Promise<Pick<Result, 'fullRate' | 'samples'>> {
+  const { load } = world;
+  let isOver = false;
+  const over = () => isOver;
+  const clients = [
+    readFeedUntil(world, over),
+    ...Array.from({ length: visitors }, () => visitUntil(world, over)),
+  ];
+  try {
+    const fullRate = await measureFullRate(load, soak.fullSeconds);
+    load.limit(Math.max(1, fullRate / 2));
+    const takeSample = sampler(service, load, databaseBytes);
+    const samples: Sample[] = [];
+    const startedAt = performance.now();
+    for (let n = 1; n * soak.sampleSeconds <= soak.seconds; n++) {
+      await Bun.sleep(startedAt + n * soak.sampleSeconds * 1000 - performance.now());
+      const sample = await takeSample();
+      samples.push(sample);
+      onSample(sample);
+    }
+    return { fullRate, samples };
+  } finally {
+    // Also if the service has crashed.
+    isOver = true;
+    load.limit(Number.POSITIVE_INFINITY);
+    await Promise.all(clients);
+  }
+}
+
+/** Runs one soak, and returns what was measured. Needs Linux: /proc tells what the service uses. */
+export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = () => {}): Promise<Result> {
+  const inbox = await openInbox();
+  const jumps: Jumps = { startedAt: Date.now(), everySeconds: jumpSecondsOf(soak.seconds) };
+  const store = await openStore(soak.store, jumps);
+  const service = await startService({
+    databaseUrl: store.databaseUrl,
+    env: {
+      ...lifetimes,
+      LATCHKEY_SMTP_URL: inbox.url,
+      SOAK_STARTED_AT: String(jumps.startedAt),
+      SOAK_JUMP_SECONDS: String(jumps.everySeconds),
+    },
+    program: [process.execPath, '--preload', fastClock, serverMain],
+  });
+  const load = new Load(service.url);
+  try {
+    const serviceKey = await newServiceKey(service);
+    const world: World = { load, inbox, random: randomFrom(soak.seed), serviceKey };
+    const lived = await live(world, service, soak, store.databaseBytes, onSample);
+    const exitCode = await service.stop();
+    return {
+      ...lived,
+      kinds: load.kinds,
+      missing: kinds.filter((kind) => !load.kinds[kind]),
+      unexpectedCount: load.unexpectedCount,
+      unexpected: load.unexpected,
+      exitCode,
+      isJudged: (soak.seconds / 2 / jumps.everySeconds) * jumpDays >= keptDays,
+    };
+  } finally {
+    await service.kill();
+    await store.close();
+    await inbox.close();
+  }
+}
