@@ -20,7 +20,7 @@ type FeedResponse = Body | Response | Promise<Body | Response>;
 const json = (body: Body, status = 200): Response =>
   Response.json(body, { status, headers: { 'X-Request-Id': 'r' } });
 
-/** A security event token, which nobody verifies. */
+/** A security event token. Its signature is not verified here. */
 const eventToken = (payload: Body): string =>
   `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.`;
 
