@@ -1,6 +1,7 @@
 // `npm run bench -- [figure …]`: measures the promised figures, or only the named ones, and reports whether each promise
-// is kept. Exits with 1 unless all of them are.
+// is kept. Exits with 1 unless all of them are. `npm run bench -- table` does the same for the table of docs/performance.md.
 
+import { approval } from './figures/approval.ts';
 import { costs } from './figures/costs.ts';
 import { forged } from './figures/forged.ts';
 import { heldPolls } from './figures/held-polls.ts';
@@ -15,8 +16,10 @@ import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
 import { verifications } from './figures/verifications.ts';
 import { workers } from './figures/workers.ts';
+import { runFlame } from './flame/flame.ts';
 import { moveToLoadCore, requireCores } from './support/cores.ts';
 import { type Figure, type Finding, isFinding, resultOf, textOf, verdictOf } from './support/report.ts';
+import { runTable } from './table/table.ts';
 
 const figures: readonly Figure[] = [
   me,
@@ -29,12 +32,14 @@ const figures: readonly Figure[] = [
   passkeyLogin,
   knownAddresses,
   heldPolls,
+  approval,
   verifications,
   runTree,
+  workers,
 ];
 
 /** Figures without a promise. They are measured only by name. */
-const unpromised: readonly Figure[] = [costs, workers];
+const unpromised: readonly Figure[] = [costs];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -49,8 +54,18 @@ function chosenFigures(names: readonly string[]): readonly Figure[] {
   return names.length === 0 ? figures : all.filter(({ name }) => names.includes(name));
 }
 
-const chosen = chosenFigures(process.argv.slice(2));
+const [first, ...options] = process.argv.slice(2);
 requireCores();
+if (first === 'table' || first === 'flame') {
+  moveToLoadCore();
+  const run = first === 'table' ? runTable : runFlame;
+  const isKept = await run(options, print).catch((error: unknown) => {
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`);
+    return false;
+  });
+  process.exit(isKept ? 0 : 1);
+}
+const chosen = chosenFigures(process.argv.slice(2));
 moveToLoadCore();
 
 const findings: Finding[] = [];

@@ -12,4 +12,11 @@ if [ -n "$missing" ] || [ ! -r /proc/self/stat ]; then
   echo "latchkey: benchmarks need Linux with${missing:- /proc}; on Debian: apt-get install wrk util-linux" >&2
   exit 1
 fi
+case " $* " in *' table '*)
+  peers=bench/peers
+  if [ ! "$peers/node_modules/.package-lock.json" -nt "$peers/package-lock.json" ]; then
+    echo 'latchkey: installing the services to compare with ...' >&2
+    npm ci --prefix "$peers" --no-audit --no-fund --loglevel=error >&2 || exit 1
+  fi
+esac
 exec node_modules/.bin/bun bench/bench.ts "$@"

@@ -1,7 +1,7 @@
 // GET /me with many sessions in the store, against the least program that keeps the same promises, and against a bare
 // server that answers the same bytes.
 
-import { connections, mePath, putUnderLoad } from '../support/load.ts';
+import { connections, mePath, putUnderLoad, withTokens } from '../support/load.ts';
 import { type Figure, ratioFinding, ratioMeasurement } from '../support/report.ts';
 import { compare, roundSeconds } from '../support/rounds.ts';
 import { startBareServer, startFloor } from '../support/service.ts';
@@ -19,7 +19,7 @@ export const me: Figure = {
     const floor = await startFloor('me', { databaseUrl: stand.databaseUrl, keys: stand.ring });
     const bare = await startBareServer(answer);
     const expected = { status: 200, bytes: answer.bytes };
-    const load = { path: mePath, tokens, seconds: roundSeconds, expected };
+    const load = { requests: withTokens(mePath, tokens), seconds: roundSeconds, expected };
     const subject = { name: 'GET /me', run: () => askMe(stand, tokens, answer.bytes) };
     const toFloor = await compare(subject, {
       name: 'floor',

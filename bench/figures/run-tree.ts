@@ -9,7 +9,7 @@ import { insertRun } from '../../packages/server/src/sessions/runs/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { startPostgres } from '../../tests/support/postgres.ts';
 import { concurrently } from '../support/concurrently.ts';
-import { connections, mePath, putUnderLoad } from '../support/load.ts';
+import { connections, mePath, putUnderLoad, withTokens } from '../support/load.ts';
 import type { Figure, Finding } from '../support/report.ts';
 import { median } from '../support/rounds.ts';
 import { accessTokens, bearer, recordMe, type Stand, sqliteUrl, standOn } from '../support/stand.ts';
@@ -81,8 +81,7 @@ async function endUnderLoad(stand: Stand, tree: Tree, tokens: readonly string[])
   const { server } = stand;
   const load = putUnderLoad({
     server,
-    path: mePath,
-    tokens,
+    requests: withTokens(mePath, tokens),
     seconds: loadSeconds,
     expected: { status, bytes },
   });

@@ -30,7 +30,7 @@ export const size: Figure = {
     const refresh = await compare(await refreshSide(large), await refreshSide(small));
     await Promise.all([large.server.stop(), small.server.stop()]);
     return [
-      ratioFinding(`GET /me, ${setting}`, me, 0.8),
+      ratioFinding(`GET /me, ${setting}`, me, 0.9),
       ratioFinding(`POST /refresh, ${setting}`, refresh, 0.8),
     ];
   },

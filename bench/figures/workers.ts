@@ -1,43 +1,68 @@
-// GET /me on PostgreSQL with one process and with two workers on the same core: what sharing a port costs. How much more
-// two workers answer on two cores needs a third one for load and database.
+// GET /me on PostgreSQL with one process and with two workers, each time on both cores, which load and database use, too. So
+// the rate says little; what two workers could answer on cores of their own follows from the CPU time of a request.
 
 import { startPostgres } from '../../tests/support/postgres.ts';
+import { moveToBothCores, moveToLoadCore, onBothCores } from '../support/cores.ts';
 import { connections } from '../support/load.ts';
 import { cpuSecondsOfFamily } from '../support/processes.ts';
 import type { Figure } from '../support/report.ts';
 import { median } from '../support/rounds.ts';
-import { accessTokens, askMe, recordMe, standOn } from '../support/stand.ts';
+import { serveCommand } from '../support/service.ts';
+import { accessTokens, askMe, recordMe, type Stand, standOn } from '../support/stand.ts';
 import { fillStore } from '../support/store.ts';
 
 const sessions = 10_000;
-const rounds = 3;
-const workerCounts = [1, 2];
+const rounds = 9;
+const atLeast = 1.7;
+/** Of all workers together. */
+const databaseConnections = 16;
 
-/** One line: the rate and the CPU time of all processes for a request. */
-async function measure(databaseUrl: string, workers: number): Promise<string> {
-  const stand = await standOn(databaseUrl, sessions, workers);
+interface Side {
+  readonly stand: Stand;
+  readonly tokens: readonly string[];
+  readonly bytes: number;
+  readonly rates: number[];
+  /** CPU time of all processes of the service for a request, in microseconds. */
+  readonly micros: number[];
+}
+
+async function openSide(databaseUrl: string, workers: number): Promise<Side> {
+  const env = { LATCHKEY_DATABASE_POOL: `${databaseConnections / workers}` };
+  const stand = await standOn(databaseUrl, sessions, { workers, env, command: onBothCores(serveCommand) });
   const tokens = accessTokens(stand);
   const { bytes } = await recordMe(stand, tokens[0]!);
-  const rates: number[] = [];
-  const micros: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const before = cpuSecondsOfFamily(stand.server.pid);
-    const { count, seconds } = await askMe(stand, tokens, bytes);
-    rates.push(count / seconds);
-    micros.push(((cpuSecondsOfFamily(stand.server.pid) - before) * 1e6) / count);
-  }
-  await stand.server.stop();
-  const processes = workers === 1 ? '1 process' : `${workers} workers`;
-  return `${processes}: ${Math.round(median(rates))} requests/s, ${Math.round(median(micros))} µs of CPU each`;
+  return { stand, tokens, bytes, rates: [], micros: [] };
 }
+
+async function runRound({ stand, tokens, bytes, rates, micros }: Side): Promise<void> {
+  const before = cpuSecondsOfFamily(stand.server.pid);
+  const { count, seconds } = await askMe(stand, tokens, bytes);
+  rates.push(count / seconds);
+  micros.push(((cpuSecondsOfFamily(stand.server.pid) - before) * 1e6) / count);
+}
+
+const lineOf = (name: string, { rates, micros }: Side): string =>
+  `${name}: ${Math.round(median(rates))} requests/s, ${Math.round(median(micros))} µs of CPU each`;
 
 export const workers: Figure = {
   name: 'workers',
   run: async () => {
+    // Otherwise one of the workers would share its core with the whole database.
+    moveToBothCores();
     const databaseUrl = await (await startPostgres()).createDatabase();
     await fillStore(databaseUrl, sessions);
-    const details: string[] = [];
-    for (const count of workerCounts) details.push(await measure(databaseUrl, count));
-    return [{ what: `GET /me, ${connections} connections, PostgreSQL, workers on one core`, details }];
+    const one = await openSide(databaseUrl, 1);
+    const two = await openSide(databaseUrl, 2);
+    for (let round = 0; round < rounds; round++) for (const side of [one, two]) await runRound(side);
+    for (const { stand } of [one, two]) await stand.server.stop();
+    moveToLoadCore();
+    return [
+      {
+        what: `GET /me, ${connections} connections, PostgreSQL: two workers ÷ one process, by CPU time`,
+        value: (2 * median(one.micros)) / median(two.micros),
+        promise: { atLeast },
+        details: [lineOf('1 process', one), lineOf('2 workers', two)],
+      },
+    ];
   },
 };

@@ -2,39 +2,30 @@
 // the same database, so that a revocation holds at once, and writes the same response and log line. No scopes, metrics,
 // cookies, limits or other endpoints.
 
-import { Database } from 'bun:sqlite';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { sha256 } from '../../packages/server/src/platform/crypto/hash.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { commonHeaders, logLine } from './log.ts';
+import type { Value } from '../../packages/server/src/platform/database/executor.ts';
+import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
+import { openDatabase } from './database.ts';
+import { serve } from './server.ts';
 
 const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const db = new Database((process.env['DATABASE_URL'] ?? '').slice('sqlite:'.length), { strict: true });
+const { read } = openDatabase(process.env['DATABASE_URL'] ?? '');
+// On SQLite an expression: a join with a bare parameter would be prepared anew for each value.
+const placeholder = read.dialect === 'sqlite' ? '+?' : '$1';
 const refused = { description: process.env['REFUSAL'] ?? '', challenge: process.env['CHALLENGE'] ?? '' };
 
-const findSession = db.query<Record<string, number | string | null>, [string]>(
-  `SELECT user_id, expires_at, revoked_at, session_epoch,
-     (SELECT session_epoch FROM users WHERE id = user_id AND disabled_at IS NULL) AS user_epoch
-   FROM sessions WHERE id = ?`,
-);
-const findUser = db.query<Record<string, number | string | null>, [string]>(
-  `SELECT id, email, email_verified, name, avatar_url, locale, time_zone, revision, created_at, updated_at
-   FROM users WHERE id = ?`,
-);
+const text = `SELECT s.expires_at, u.id, u.email, u.email_verified, u.name, u.avatar_url, u.locale, u.time_zone, u.revision,
+     u.created_at, u.updated_at
+   FROM sessions s JOIN users u ON u.id = s.user_id
+   WHERE s.id = ${placeholder} AND s.revoked_at IS NULL AND s.session_epoch = u.session_epoch AND u.disabled_at IS NULL`;
 
-function profileOf(authorization: string | null) {
+async function profileOf(authorization: string | null) {
   const handle = readHandle(keys, 'accessToken', authorization?.slice('Bearer '.length) ?? '');
   if (!handle || handle.value <= Date.now()) return undefined;
-  const id = `ses_${sha256('session id', handle.subject).subarray(0, 16).toString('base64url')}`;
-  const session = findSession.get(id);
-  const isActive =
-    session !== null &&
-    session['revoked_at'] === null &&
-    session['session_epoch'] === session['user_epoch'] &&
-    Number(session['expires_at']) > Date.now();
-  const row = isActive ? findUser.get(String(session['user_id'])) : null;
-  if (!row) return undefined;
-  const { revision, created_at, updated_at, email_verified, ...shown } = row;
+  const [row] = await read.run<Record<string, Value>>(text, [sessionIdOf(handle.subject)]);
+  if (!row || Number(row['expires_at']) <= Date.now()) return undefined;
+  const { expires_at: _, revision, created_at, updated_at, email_verified, ...shown } = row;
   const profile = {
     ...shown,
     email_verified: email_verified === 1,
@@ -44,25 +35,13 @@ function profileOf(authorization: string | null) {
   return { profile, etag: `"${row['id']}.${revision}"` };
 }
 
-Bun.serve({
-  hostname: '127.0.0.1',
-  port: Number(process.env['PORT']),
-  development: false,
-  fetch: ({ headers }) => {
-    const startedAt = performance.now();
-    const requestId = headers.get('X-Request-Id') ?? crypto.randomUUID();
-    const found = profileOf(headers.get('Authorization'));
-    const body = found?.profile ?? {
-      error: 'invalid_token',
-      error_description: refused.description,
-      request_id: requestId,
-    };
-    const status = found ? 200 : 401;
-    const response = new Response(JSON.stringify(body), { status, headers: commonHeaders });
-    response.headers.set('X-Request-Id', requestId);
-    if (found) response.headers.set('ETag', found.etag);
-    else response.headers.set('WWW-Authenticate', refused.challenge);
-    logLine(requestId, 'GET', status, found ? 'ok' : 'invalid_token', startedAt);
-    return response;
-  },
+serve(async ({ headers }, request_id) => {
+  const found = await profileOf(headers.get('Authorization'));
+  if (found) return { status: 200, body: found.profile, headers: { ETag: found.etag } };
+  return {
+    status: 401,
+    body: { error: 'invalid_token', error_description: refused.description, request_id },
+    outcome: 'invalid_token',
+    headers: { 'WWW-Authenticate': refused.challenge },
+  };
 });

@@ -3,7 +3,7 @@
 
 import { Database } from 'bun:sqlite';
 import { bytesWritten } from '../support/processes.ts';
-import type { RotateParameter, RotateStatement } from '../support/rotate-statement.ts';
+import { type RotateParameter, type RotateStatement, rotateConstants } from '../support/rotate-statement.ts';
 import type { Sample } from '../support/rounds.ts';
 
 export interface CommitLoop {
@@ -40,10 +40,12 @@ while (performance.now() < deadline) {
   const row = rows[count % rows.length]!;
   const now = Date.now();
   const values: Record<RotateParameter, string | number | null> = {
+    ...rotateConstants,
     ...row,
     idempotency_hash: null,
     now,
     idle_expires_at: now + idleTtlMs,
+    run_idle_expires_at: now + idleTtlMs,
   };
   const found = update.all(
     ...statement.placeholders.map((name) => (typeof name === 'number' ? name : values[name])),

@@ -28,15 +28,26 @@ export function requireCores(): void {
 }
 
 /** Moves this process and all later child processes to the load core. */
-export function moveToLoadCore(): void {
-  const moved = spawnSync(['taskset', '--all-tasks', '--cpu-list', '--pid', `${loadCore}`, `${process.pid}`]);
+export const moveToLoadCore = (): void => moveTo([loadCore]);
+
+/** Lets this process and all later child processes use both cores. */
+export const moveToBothCores = (): void => moveTo([serverCore, loadCore]);
+
+function moveTo(list: readonly number[]): void {
+  const options = ['--all-tasks', '--cpu-list', '--pid'];
+  const moved = spawnSync(['taskset', ...options, list.join(','), `${process.pid}`]);
   if (!moved.success) throw new Error(`taskset: ${moved.stderr}`);
 }
 
 /** Pins a command to one core. */
-export const onCore = (core: number, command: readonly string[]): string[] => [
+export const onCore = (core: number, command: readonly string[]): string[] => onCores([core], command);
+
+/** Lets a command use both cores. */
+export const onBothCores = (command: readonly string[]): string[] => onCores([serverCore, loadCore], command);
+
+const onCores = (list: readonly number[], command: readonly string[]): string[] => [
   'taskset',
   '--cpu-list',
-  `${core}`,
+  list.join(','),
   ...command,
 ];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import { loadCore, onCore } from './cores.ts';
+import type { LoadRequest } from './load-request.ts';
 import { bytesWritten, cpuSeconds } from './processes.ts';
 import type { Sample } from './rounds.ts';
 import type { RecordedAnswer, RunningServer } from './service.ts';
@@ -21,15 +22,44 @@ export const mePath = '/api/v1/auth/me';
 export const refreshPath = '/api/v1/auth/refresh';
 
 export interface Load {
-  readonly server: RunningServer;
-  readonly path: string;
-  /** Used in turn. With `refreshes` each is exchanged for its successor, which goes to the end of the queue. */
-  readonly tokens: readonly string[];
-  readonly refreshes?: boolean;
+  readonly server: Pick<RunningServer, 'url' | 'pid'>;
+  readonly requests: Requests;
+  /** How long to send requests; with `once`, the longest that all of them may take. */
   readonly seconds: number;
-  /** Every response must have this status and size. */
-  readonly expected: { readonly status: number; readonly bytes: number };
+  /** Every response must have this status and, if it is known, this size. */
+  readonly expected: { readonly status: number; readonly bytes?: number };
 }
+
+/** What a load sends. */
+export type Requests =
+  | { readonly mode: 'turns' | 'once'; readonly list: readonly LoadRequest[] }
+  /** Each token is exchanged with a request that has `{token}` in its body; its successor goes to the end of the queue. */
+  | { readonly mode: 'refresh'; readonly template: LoadRequest; readonly tokens: readonly string[] };
+
+/** Requests for a path with access tokens in turn. */
+export const withTokens = (path: string, tokens: readonly string[]): Requests => ({
+  mode: 'turns',
+  list: tokens.map((token) => ({ method: 'GET', path, headers: { Authorization: `Bearer ${token}` } })),
+});
+
+/** Refreshes with these tokens and their successors. */
+export const refreshesOf = (tokens: readonly string[]): Requests => ({
+  mode: 'refresh',
+  template: {
+    method: 'POST',
+    path: refreshPath,
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"refresh_token":"{token}"}',
+  },
+  tokens,
+});
+
+/** A request as a line of the file that load.lua reads. */
+const lineOf = ({ method, path, headers, body = '' }: LoadRequest): string =>
+  [method, path, body, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)].join('\t');
+
+const linesOf = (requests: Requests): string[] =>
+  requests.mode === 'refresh' ? [lineOf(requests.template), ...requests.tokens] : requests.list.map(lineOf);
 
 /** The result of wrk. `refused` counts responses with status 400 or above, `failed` requests without a response. */
 interface WrkResult {
@@ -40,6 +70,7 @@ interface WrkResult {
   readonly failed: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly p999Ms: number;
 }
 
 /**
@@ -47,13 +78,12 @@ interface WrkResult {
  * @throws {Error} when a request failed, or responses had an unexpected status or size
  */
 export async function putUnderLoad(load: Load): Promise<Sample> {
-  const tokenFile = join(temporaryDirectory(), 'tokens');
-  writeFileSync(tokenFile, load.tokens.join('\n'));
+  const file = join(temporaryDirectory(), 'requests');
+  writeFileSync(file, linesOf(load.requests).join('\n'));
   const command = [
     ...['wrk', '--threads', '1', '--connections', `${connections}`, '--duration', `${load.seconds}s`],
     ...['--timeout', `${responseTimeoutSeconds}s`],
-    ...['--script', join(import.meta.dir, 'load.lua'), load.server.url + load.path, '--', tokenFile],
-    ...(load.refreshes ? ['refresh'] : []),
+    ...['--script', join(import.meta.dir, 'load.lua'), load.server.url, '--', file, load.requests.mode],
   ];
   const { pid } = load.server;
   const before = { cpu: cpuSeconds(pid), written: bytesWritten(pid) };
@@ -76,7 +106,7 @@ export async function putUnderLoad(load: Load): Promise<Sample> {
  * @throws {Error} with the expected and the actual result
  */
 export function requireExpected(
-  { path, expected }: Pick<Load, 'path' | 'expected'>,
+  { requests, expected }: Pick<Load, 'requests' | 'expected'>,
   result: WrkResult,
 ): void {
   const refusals = expected.status >= 400 ? result.requests : 0;
@@ -84,13 +114,19 @@ export function requireExpected(
   const asExpected =
     result.failed === 0 &&
     result.refused === refusals &&
-    (result.requests === 0 || Math.abs(bytesEach - expected.bytes) <= maxSizeDifference);
+    isComplete(requests, result) &&
+    (result.requests === 0 || Math.abs(bytesEach - (expected.bytes ?? bytesEach)) <= maxSizeDifference);
   if (asExpected) return;
-  const { status, bytes } = expected;
+  const { status, bytes = 'any number of' } = expected;
+  const { path } = requests.mode === 'refresh' ? requests.template : requests.list[0]!;
   throw new Error(
     `${path} did not respond with ${status} and ${bytes} bytes: ${JSON.stringify({ ...result, bytesEach })}`,
   );
 }
+
+/** Requests that are sent once must all be answered: the rate is that of all of them. */
+const isComplete = (requests: Requests, result: WrkResult): boolean =>
+  requests.mode !== 'once' || result.requests === requests.list.length;
 
 /** Headers that depend on the connection or the time. Every server sends its own. */
 const ownHeaders = new Set(['date', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']);

@@ -8,15 +8,18 @@ export interface Sample {
   readonly seconds: number;
   /** CPU seconds of the measured process alone. */
   readonly cpuSeconds: number;
+  /** CPU seconds of a database with its own processes. */
+  readonly databaseCpuSeconds?: number;
   /** Bytes that the measured process wrote to disk. */
   readonly bytesWritten?: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
+  readonly p999Ms?: number;
 }
 
 export interface Side {
   readonly name: string;
-  /** Runs one round. The first one is for warming up and does not count. */
+  /** Runs one round. The first ones are for warming up and do not count. */
   run(): Promise<Sample>;
 }
 
@@ -80,6 +83,22 @@ export async function compare(
     cpuRatios: measured.map((pair) => cpuMicros(pair.baseline) / cpuMicros(pair.subject)),
     othersShare: othersShare(),
   };
+}
+
+/** Runs any number of sides in rounds, each time in another order. The first rounds are for warming up and do not count. */
+export async function runRounds(
+  sides: readonly Side[],
+  { counted, warmUps }: { readonly counted: number; readonly warmUps: number },
+): Promise<Map<string, Sample[]>> {
+  const samples = new Map<string, Sample[]>(sides.map(({ name }) => [name, []]));
+  for (let round = 0; round < warmUps + counted; round++) {
+    for (let turn = 0; turn < sides.length; turn++) {
+      const { name, run } = sides[(round + turn) % sides.length]!;
+      const sample = await run();
+      if (round >= warmUps && sample.count > 0) samples.get(name)!.push(sample);
+    }
+  }
+  return samples;
 }
 
 const inTurn = async (subject: Side, baseline: Side) => ({

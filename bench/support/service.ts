@@ -29,10 +29,15 @@ export interface ServiceSettings {
   readonly keys?: string;
   /** How many processes share the port. Default: one. */
   readonly workers?: number;
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts the service as in production, but without rate limits and with its log discarded. Resolves when it is ready. */
-export function startService(settings: ServiceSettings, command = serveCommand): Promise<RunningServer> {
+export function startService(
+  settings: ServiceSettings,
+  command: readonly string[] = serveCommand,
+): Promise<RunningServer> {
   const port = freePort();
   const env = {
     PORT: String(port),
@@ -42,6 +47,7 @@ export function startService(settings: ServiceSettings, command = serveCommand):
     LATCHKEY_RATE_LIMITS: 'off',
     ...(settings.workers ? { LATCHKEY_WORKERS: String(settings.workers) } : {}),
     ...(settings.keys ? { LATCHKEY_KEYS: settings.keys } : {}),
+    ...settings.env,
   };
   return startServer(command, env, `http://127.0.0.1:${port}`, '/readyz');
 }
@@ -53,6 +59,12 @@ export interface RecordedAnswer {
   readonly body: string;
 }
 
+/** What the floor of `GET /me` repeats of a refusal. Nothing unless the answer is one. */
+export const refusalOf = ({ status, body, headers }: RecordedAnswer): Record<string, string> =>
+  status === 401
+    ? { REFUSAL: JSON.parse(body).error_description, CHALLENGE: headers['www-authenticate'] ?? '' }
+    : {};
+
 /** Starts a bare `Bun.serve` that answers every request with the same response. */
 export function startBareServer(answer: RecordedAnswer): Promise<RunningServer> {
   const port = freePort();
@@ -61,22 +73,45 @@ export function startBareServer(answer: RecordedAnswer): Promise<RunningServer> 
   return startServer([process.execPath, program], env, `http://127.0.0.1:${port}`, '/');
 }
 
-/** Starts the floor of a figure: the least program of `bench/floors/` that keeps the same promises. */
+/** The programs of `bench/floors/`. */
+export type FloorName =
+  | 'me'
+  | 'refresh'
+  | 'introspect'
+  | 'device-start'
+  | 'device-poll'
+  | 'link-request'
+  | 'link-verify'
+  | 'passkey-login';
+
+/** Starts the floor of a figure: the least program that keeps the same promises. */
 export function startFloor(
-  name: 'me' | 'refresh',
-  { databaseUrl, keys }: Required<Omit<ServiceSettings, 'workers'>>,
+  name: FloorName,
+  { databaseUrl, keys }: { readonly databaseUrl: string; readonly keys: string },
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
+  return startProgram(join(import.meta.dir, `../floors/${name}.ts`), databaseUrl, {
+    LATCHKEY_KEYS: keys,
+    ...more,
+  });
+}
+
+/** The programs of `bench/peers/`. */
+export const peerNames = ['better-auth', 'oidc-provider'] as const;
+export type PeerName = (typeof peerNames)[number];
+
+/** Starts another authentication service on a database of its own. */
+export const startPeer = (name: PeerName, databaseUrl: string): Promise<RunningServer> =>
+  startProgram(join(import.meta.dir, `../peers/${name}.ts`), databaseUrl);
+
+function startProgram(
+  path: string,
+  databaseUrl: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
   const port = freePort();
-  const program = join(import.meta.dir, `../floors/${name}.ts`);
-  const env = {
-    PORT: String(port),
-    NODE_ENV: 'production',
-    DATABASE_URL: databaseUrl,
-    LATCHKEY_KEYS: keys,
-    ...more,
-  };
-  return startServer([process.execPath, program], env, `http://127.0.0.1:${port}`, '/');
+  const env = { PORT: String(port), NODE_ENV: 'production', DATABASE_URL: databaseUrl, ...more };
+  return startServer([process.execPath, path], env, `http://127.0.0.1:${port}`, '/');
 }
 
 async function startServer(

@@ -1,16 +1,25 @@
 // A running service on a filled database of its own.
 
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
 import {
   generateKey,
   type KeyRing,
   parseKeyRing,
 } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
+import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { temporaryDirectory } from '../../tests/support/service.ts';
-import { mePath, putUnderLoad, recordAnswer, refreshPath } from './load.ts';
+import { mePath, putUnderLoad, recordAnswer, refreshesOf, refreshPath, withTokens } from './load.ts';
 import { roundSeconds, type Sample } from './rounds.ts';
-import { type RecordedAnswer, type RunningServer, startService } from './service.ts';
+import {
+  type RecordedAnswer,
+  type RunningServer,
+  type ServiceSettings,
+  serveCommand,
+  startService,
+} from './service.ts';
 import { accessTokenOf, fillStore, unspentTokenOf } from './store.ts';
 
 /** How many tokens a load uses in turn. */
@@ -39,9 +48,16 @@ export async function openStand(sessions: number): Promise<Stand> {
 }
 
 /** Starts the service on a database with this number of sessions. */
-export async function standOn(databaseUrl: string, sessions: number, workers = 1): Promise<Stand> {
+export async function standOn(
+  databaseUrl: string,
+  sessions: number,
+  {
+    command = serveCommand,
+    ...settings
+  }: Pick<ServiceSettings, 'workers' | 'env'> & { readonly command?: readonly string[] } = {},
+): Promise<Stand> {
   const ring = generateKey();
-  const server = await startService({ databaseUrl, keys: ring, workers });
+  const server = await startService({ databaseUrl, keys: ring, ...settings }, command);
   return { server, keys: parseKeyRing(ring), ring, databaseUrl, sessions };
 }
 
@@ -62,7 +78,37 @@ export const recordMe = (
 /** Runs a round of `GET /me`. */
 export async function askMe(stand: Stand, tokens: readonly string[], bytes: number): Promise<Sample> {
   const expected = { status: 200, bytes };
-  return putUnderLoad({ server: stand.server, path: mePath, tokens, seconds: roundSeconds, expected });
+  const requests = withTokens(mePath, tokens);
+  return putUnderLoad({ server: stand.server, requests, seconds: roundSeconds, expected });
+}
+
+/** The MAC is the last 32 bytes of a handle: slightly less than its last 43 characters. */
+const macCharacters = 42;
+
+/** Access tokens with the right format and key id but a wrong MAC. */
+export function forgedTokens(keys: KeyRing, count: number): string[] {
+  const value = Date.now() + 3_600_000;
+  return Array.from({ length: count }, () => {
+    const genuine = mintHandle(keys, 'accessToken', { subject: randomBytes(subjectBytes), value });
+    const mac = randomBytes(macCharacters).toString('base64url').slice(0, macCharacters);
+    return genuine.slice(0, -macCharacters) + mac;
+  });
+}
+
+/** The current refresh tokens of these sessions. */
+export const unspentTokens = (on: Executor, keys: KeyRing, indexes: readonly number[]): Promise<string[]> =>
+  Promise.all(indexes.map((index) => unspentTokenOf(on, keys, index)));
+
+/** Resolves when refreshes that were cut off at the end of a round have finished. */
+export async function settled(on: Executor): Promise<void> {
+  const refreshesSoFar = async () =>
+    Number((await on.run<{ sum: unknown }>('SELECT sum(generation) AS sum FROM sessions', []))[0]!.sum);
+  for (let last = -1; ; ) {
+    const now = await refreshesSoFar();
+    if (now === last) return;
+    last = now;
+    await Bun.sleep(settleMs);
+  }
 }
 
 /**
@@ -74,28 +120,16 @@ export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>
   const step = sessions / tokensInTurn;
   const indexes = Array.from({ length: tokensInTurn }, (_, at) => Math.floor(at * step));
   const db = await openDatabase(stand.databaseUrl, { log: { warn: () => undefined } });
-  const unspentTokens = () => Promise.all(indexes.map((index) => unspentTokenOf(db.read, keys, index)));
-  const [first] = await unspentTokens();
+  const [first] = await unspentTokens(db.read, keys, indexes);
   const { bytes } = await recordAnswer(server.url + refreshPath, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ refresh_token: first }),
   });
   const expected = { status: 200, bytes };
-  const refreshesSoFar = async () =>
-    Number((await db.read.run<{ sum: unknown }>('SELECT sum(generation) AS sum FROM sessions', []))[0]!.sum);
-  const settled = async () => {
-    for (let last = -1; ; ) {
-      const now = await refreshesSoFar();
-      if (now === last) return;
-      last = now;
-      await Bun.sleep(settleMs);
-    }
-  };
   return async () => {
-    await settled();
-    const tokens = await unspentTokens();
-    const load = { server, path: refreshPath, tokens, refreshes: true, seconds: roundSeconds, expected };
-    return putUnderLoad(load);
+    await settled(db.read);
+    const tokens = await unspentTokens(db.read, keys, indexes);
+    return putUnderLoad({ server, requests: refreshesOf(tokens), seconds: roundSeconds, expected });
   };
 }

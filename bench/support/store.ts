@@ -15,6 +15,8 @@ const accessTokenTtlMs = 4 * 3_600_000;
 export const refreshIdleTtlMs = 30 * dayMs;
 const sessionTtlMs = 180 * dayMs;
 const batchSize = 5000;
+/** A transaction of the service's database must not take long, and on a busy machine rows do. */
+const postgresBatchSize = 500;
 const fillCacheKiB = 2 * 1024 * 1024;
 
 /** How many sessions an account has. */
@@ -28,17 +30,23 @@ const secretOf = (index: number): Buffer => sha256('bench session', `${index}`).
 
 export const sessionIdAt = (index: number): string => sessionIdOf(secretOf(index));
 
-const userIdOf = (index: number): string => idOf('usr_', index);
+/** The number of an account is that of its first session, divided by the sessions of an account. */
+export const userIdAt = (index: number): string => idOf('usr_', index);
+
+export const emailAt = (index: number): string => `person-${String(index).padStart(8, '0')}@example.com`;
+
+export const userHandleAt = (index: number): string =>
+  sha256('handle', `${index}`).toString('base64url').padEnd(86, 'A');
 
 /** Adds an account. All accounts have the same size. */
 async function addUser(tx: Executor, index: number, now: number): Promise<void> {
-  const name = `person-${String(index).padStart(8, '0')}`;
+  const email = emailAt(index);
   await insertUser(tx, {
-    id: userIdOf(index),
-    email: `${name}@example.com`,
-    email_key: `${name}@example.com`,
-    name,
-    webauthn_user_handle: sha256('handle', `${index}`).toString('base64url').padEnd(86, 'A'),
+    id: userIdAt(index),
+    email,
+    email_key: email,
+    name: email.split('@')[0]!,
+    webauthn_user_handle: userHandleAt(index),
     now,
   });
 }
@@ -46,7 +54,7 @@ async function addUser(tx: Executor, index: number, now: number): Promise<void> 
 async function addSession(tx: Executor, index: number, now: number): Promise<void> {
   await insertSession(tx, {
     id: sessionIdAt(index),
-    user_id: userIdOf(Math.floor(index / sessionsPerUser)),
+    user_id: userIdAt(Math.floor(index / sessionsPerUser)),
     session_epoch: null,
     kind: 'device',
     method: 'device_code',
@@ -75,7 +83,8 @@ export async function fillStore(databaseUrl: string, sessions: number): Promise<
     await fillFile(databaseUrl.slice('sqlite:'.length), sessions);
     return;
   }
-  for (const batch of batchesOf(sessions)) await db.transaction((tx) => addBatch(tx, batch));
+  for (const batch of batchesOf(sessions, postgresBatchSize))
+    await db.transaction((tx) => addBatch(tx, batch));
   await db.close();
 }
 
@@ -91,14 +100,14 @@ async function fillFile(path: string, sessions: number): Promise<void> {
       connection.query(text).all(...values) as Row[],
   };
   connection.run('BEGIN');
-  for (const batch of batchesOf(sessions)) await addBatch(tx, batch);
+  for (const batch of batchesOf(sessions, batchSize)) await addBatch(tx, batch);
   connection.run('COMMIT');
   connection.close();
 }
 
-function* batchesOf(sessions: number): Generator<number[]> {
-  for (let first = 0; first < sessions; first += batchSize) {
-    yield Array.from({ length: Math.min(batchSize, sessions - first) }, (_, at) => first + at);
+function* batchesOf(sessions: number, size: number): Generator<number[]> {
+  for (let first = 0; first < sessions; first += size) {
+    yield Array.from({ length: Math.min(size, sessions - first) }, (_, at) => first + at);
   }
 }
 

@@ -1,0 +1,45 @@
+// The least program that keeps the promises of `POST /magic_link`: it stores the link and queues its email in one commit, on
+// SQLite together with all requests that have arrived, and answers once that is on disk. It sends nothing, and has no limits,
+// known browsers, languages, metrics or other endpoints.
+
+import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
+import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { newId, systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
+import { insertMail, urgentPriority } from '../../packages/server/src/platform/mail/outbox-store.ts';
+import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
+import { insertMagicLink } from '../../packages/server/src/sign-in/magic-links/store.ts';
+import { openDatabase } from './database.ts';
+import { json, serve } from './server.ts';
+
+const ttlSeconds = 900;
+
+const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
+const db = openDatabase(process.env['DATABASE_URL'] ?? '');
+
+serve(async (request) => {
+  const { email = '' } = await json(request);
+  const now = Date.now();
+  const subject = systemRandom(subjectBytes);
+  const id = subject.toString('base64url');
+  const expires_at = now + ttlSeconds * 1000;
+  const email_key = emailKeyOf(email);
+  const link = { id, email, email_key, now, expires_at, ip_address: '127.0.0.1' };
+  await db.batch(async (on) => {
+    await insertMagicLink(on, { ...link, user_agent: request.headers.get('User-Agent'), language: null });
+    await insertMail(on, {
+      id: newId('mail_', systemRandom),
+      template: 'sign_in',
+      recipient: email,
+      recipient_key: email_key,
+      reference: id,
+      now,
+      due: now,
+      expires_at,
+      priority: urgentPriority,
+      trace_id: null,
+      span_id: null,
+    });
+  });
+  const handle = mintHandle(keys, 'magicLinkRequest', { subject, value: expires_at });
+  return { status: 202, body: { status: 'sent', expires_in: ttlSeconds, request: handle } };
+});
