@@ -1,20 +1,43 @@
 import { z } from 'zod';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { readOnly, text, time, visibleText } from './fields.ts';
+import {
+  addressShown,
+  emailVerified,
+  personName,
+  pictureUrl,
+  readOnly,
+  text,
+  time,
+  userId,
+  visibleText,
+} from './fields.ts';
 
 export const profile = z
   .object({
-    id: z.string(),
-    email: z.string(),
-    email_verified: z.boolean(),
-    name: z.string(),
-    avatar_url: z.string().nullable(),
-    locale: z.string().nullable(),
-    time_zone: z.string().nullable(),
-    created_at: time,
-    updated_at: time,
+    id: userId,
+    email: addressShown,
+    email_verified: emailVerified,
+    name: personName,
+    avatar_url: pictureUrl,
+    locale: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The language of emails, dates and times, as a BCP 47 tag. Null if the user set none.',
+        examples: ['en-GB'],
+      }),
+    time_zone: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The IANA name of the time zone. Null if the user set none.',
+        examples: ['Europe/London'],
+      }),
+    created_at: time.meta({ description: 'When the account was created.' }),
+    updated_at: time.meta({ description: 'When the profile last changed.' }),
   })
-  .meta({ id: 'Profile' });
+  .meta({ id: 'Profile', description: "A user's profile." });
 export type Profile = z.infer<typeof profile>;
 
 /** What a token may see of the profile: the members of the scopes `email` and `profile` are absent without them. */
@@ -27,7 +50,23 @@ export const profileView = profile
     locale: true,
     time_zone: true,
   })
-  .meta({ id: 'ProfileView', description: 'The profile, as far as the scope of the token allows.' });
+  .meta({
+    id: 'ProfileView',
+    description: 'The profile, as far as the scope of the token allows.',
+    examples: [
+      {
+        id: examples.userId,
+        email: examples.email,
+        email_verified: true,
+        name: 'Ada Lovelace',
+        avatar_url: 'https://images.example/ada.png',
+        locale: 'en-GB',
+        time_zone: 'Europe/London',
+        created_at: examples.time,
+        updated_at: examples.time,
+      },
+    ],
+  });
 export type ProfileView = z.infer<typeof profileView>;
 
 /** Strict: rejects spaces, control characters and mistakes that URL parsers silently correct. */
@@ -57,21 +96,43 @@ const isTimeZoneName = (value: string) => {
 };
 
 /** A JSON merge patch: absent members are unchanged, and `null` clears a member. @see RFC 7396 */
-export const profilePatch = z.object({
-  name: visibleText(fieldLimits.profileName).optional(),
-  avatar_url: text(fieldLimits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),
-  locale: text(fieldLimits.locale)
-    .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
-    .nullable()
-    .optional(),
-  time_zone: text(fieldLimits.timeZone)
-    .refine(isTimeZoneName, 'must be an IANA time zone name')
-    .nullable()
-    .optional(),
-  id: readOnly,
-  email: readOnly,
-  email_verified: readOnly,
-  created_at: readOnly,
-  updated_at: readOnly,
-});
+export const profilePatch = z
+  .object({
+    name: visibleText(fieldLimits.profileName)
+      .optional()
+      .meta({
+        description: 'What the user is called on pages, in emails and by services.',
+        examples: ['Ada Lovelace'],
+      }),
+    avatar_url: text(fieldLimits.avatarUrl)
+      .refine(isHttpsUrl, 'must be an https URL')
+      .nullable()
+      .optional()
+      .meta({
+        description: 'The https address of a picture for services to show. Null removes it.',
+        examples: ['https://images.example/ada.png'],
+      }),
+    locale: text(fieldLimits.locale)
+      .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
+      .nullable()
+      .optional()
+      .meta({
+        description: 'The language of emails, dates and times, as a BCP 47 tag. Null removes it.',
+        examples: ['en-GB'],
+      }),
+    time_zone: text(fieldLimits.timeZone)
+      .refine(isTimeZoneName, 'must be an IANA time zone name')
+      .nullable()
+      .optional()
+      .meta({
+        description: 'The IANA name of the time zone of dates and times. Null removes it.',
+        examples: ['Europe/London'],
+      }),
+    id: readOnly,
+    email: readOnly,
+    email_verified: readOnly,
+    created_at: readOnly,
+    updated_at: readOnly,
+  })
+  .meta({ examples: [{ name: 'Ada Lovelace', time_zone: 'Europe/London' }] });
 export type ProfilePatch = z.infer<typeof profilePatch>;

@@ -2,6 +2,17 @@ import { z } from 'zod';
 
 /** What a token allows in detail, in terms of the services that read it. @see RFC 9396 section 2 */
 export const authorizationDetails = z
-  .array(z.looseObject({ type: z.string() }))
-  .meta({ id: 'AuthorizationDetails', description: 'RFC 9396 section 2' });
+  .array(
+    z.looseObject({
+      type: z.string().meta({
+        description: 'The type, which decides what further members mean.',
+        examples: ['project_access'],
+      }),
+    }),
+  )
+  .meta({
+    id: 'AuthorizationDetails',
+    description: 'What the token allows in detail, in terms of the services that read it (RFC 9396).',
+    examples: [[{ type: 'project_access', projects: ['engine'] }]],
+  });
 export type AuthorizationDetails = z.infer<typeof authorizationDetails>;

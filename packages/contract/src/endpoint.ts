@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { EndpointGroup } from './endpoint-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import type { OwnScope } from './scopes.ts';
 import type { ServiceRight } from './services.ts';
@@ -18,9 +19,15 @@ export type Access = 'anyone' | 'optional' | 'bearer' | 'browser' | 'recent' | '
 /** An API operation. Validation, types, clients and the OpenAPI document are all derived from it. */
 export interface Endpoint {
   readonly id: string;
+  /** A heading, in the imperative. */
+  readonly title: string;
+  /** The page of the reference that it is on. */
+  readonly group: EndpointGroup;
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Parameters in braces, as in OpenAPI. */
   readonly path: string;
+  /** Each parameter of the path, with its description and example. */
+  readonly params?: Readonly<Record<string, z.ZodType>>;
   /** One sentence without a full stop. */
   readonly summary: string;
   /** Details beyond the summary, in full sentences. */
@@ -61,6 +68,8 @@ export interface Endpoint {
   /** The media type to request a signed response with, through `Accept`. */
   readonly signedAs?: string;
   readonly errors: readonly ErrorCode[];
+  /** What codes mean here, where that is more than they mean everywhere (`errorMeanings`). */
+  readonly errorMeanings?: Partial<Readonly<Record<ErrorCode, string>>>;
 }
 
 /** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */

@@ -38,13 +38,62 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
+/** What each code means, wherever it occurs. An endpoint can say more precisely what it means there. */
+export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
+  invalid_request:
+    'A field is missing, empty, duplicate, too long or of the wrong type. The description names it.',
+  invalid_grant: 'The code, link or token is unknown, malformed, expired, already used or revoked.',
+  unknown_credential: 'The passkey is not registered here.',
+  authorization_pending: 'The user has not decided yet. Poll again after the interval.',
+  slow_down: 'The poll came too early. Wait for the new interval in the response before each poll.',
+  access_denied: 'The user denied the request.',
+  expired_token: 'The device code has expired. Start again.',
+  unsupported_grant_type: 'The grant_type is not one of those listed.',
+  invalid_scope: 'A scope is unknown, malformed or wider than allowed here.',
+  invalid_target: 'The resource is unknown, malformed or not allowed here.',
+  invalid_authorization_details:
+    'The authorization_details are malformed, too large or wider than allowed here.',
+  invalid_client: 'The service key is missing or wrong.',
+  invalid_token: 'The access token is missing, malformed, expired or revoked. Refresh it, or sign in again.',
+  insufficient_user_authentication:
+    'The sign-in is too old, or not one of a browser. The user has to sign in again.',
+  account_disabled: 'An administrator has disabled the account.',
+  signup_disabled: 'There is no account with this address, and new accounts cannot be created here.',
+  origin_not_allowed: 'The request came with a cookie from a page of another origin.',
+  insufficient_scope: 'The token does not have a scope that this endpoint needs.',
+  unauthorized_client: 'The service key does not have a right that this request needs.',
+  not_found: "There is no such thing, or it is another user's.",
+  method_not_allowed: 'The path exists, but not with this method. Allow lists the methods.',
+  conflict: 'The request contradicts what is there. The description says how.',
+  gone: 'What was asked for is no longer kept.',
+  precondition_failed: 'A condition of the request does not hold: If-Match, If-None-Match or Latchkey-User.',
+  payload_too_large: 'The body is larger than 64 KiB.',
+  unsupported_media_type: 'The Content-Type is not one that this endpoint takes.',
+  rate_limited: 'Too many requests. Wait for the seconds in Retry-After.',
+  server_error: 'Something failed on our side. It is in the log under the request id.',
+  temporarily_unavailable:
+    'The service is starting, stopping or has lost its database. Try again after Retry-After.',
+};
+
 /** The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`. */
 export const errorBody = z
   .object({
-    error: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
-    error_description: z.string(),
-    request_id: z.string(),
-    interval: z.int().optional(),
+    error: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]).meta({
+      description: 'The error code. It is stable: decide by it.',
+      examples: ['invalid_request'],
+    }),
+    error_description: z.string().meta({
+      description: 'What is wrong and what to do, for a developer. Its words may change.',
+      examples: ['email: must be an email address, like ada@example.com'],
+    }),
+    request_id: z.string().meta({
+      description: 'The id of the request, as in X-Request-Id. Name it when you report a problem.',
+      examples: ['0b6f2c1e-8d3a-4f57-9a10-5e7c4d2b8f96'],
+    }),
+    interval: z
+      .int()
+      .optional()
+      .meta({ description: 'Seconds to wait between two polls from now on.', examples: [10] }),
   })
   .meta({ id: 'Error', description: 'RFC 6749 section 5.2' });
 export type ErrorBody = z.infer<typeof errorBody>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { nextCursor, time } from './fields.ts';
+import { examples } from './examples.ts';
+import { ipAddress, nextCursor, time, userAgent } from './fields.ts';
 
 /** The types of security log events. */
 export const eventTypes = [
@@ -34,22 +35,29 @@ export const eventTypes = [
 
 export const event = z
   .object({
-    id: z.string(),
-    type: z.enum(eventTypes),
-    created_at: time,
+    id: z.string().meta({ description: 'The id of the event.', examples: [examples.eventId] }),
+    type: z.enum(eventTypes).meta({ description: 'What happened.', examples: ['login'] }),
+    created_at: time.meta({ description: 'When it happened.' }),
     session_id: z
       .string()
       .nullable()
-      .meta({ description: 'The session in which, or to which, it happened.' }),
-    ip_address: z.string().nullable(),
-    user_agent: z.string().nullable(),
-    detail: z
-      .record(z.string(), z.string())
-      .meta({ description: 'Details that depend on the type. Often empty.' }),
+      .meta({
+        description: 'The session in which, or to which, it happened. Null if there was none.',
+        examples: [examples.sessionId],
+      }),
+    ip_address: ipAddress,
+    user_agent: userAgent,
+    detail: z.record(z.string(), z.string()).meta({
+      description: 'Details that depend on the type. Often empty.',
+      examples: [{ method: 'passkey', kind: 'browser' }],
+    }),
   })
   .meta({ id: 'Event', description: "An entry of the account's security log." });
 export type Event = z.infer<typeof event>;
 
 export const eventList = z
-  .object({ events: z.array(event), next_cursor: nextCursor })
-  .meta({ id: 'EventList' });
+  .object({
+    events: z.array(event).meta({ description: 'The events, newest first.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'EventList', description: 'A page of the security log.' });

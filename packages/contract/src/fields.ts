@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { asciiDomainOf, isMappedToItself } from './domains.ts';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 
 /** A required, non-empty string of up to `max` characters that every supported database can store. */
@@ -35,12 +36,75 @@ export const token = opaque(fieldLimits.token);
 /** Refused by whoever knows it, where everything unknown is ignored as RFC 6749 section 3.2 says. */
 export const notSupported = text(fieldLimits.bodyBytes)
   .optional()
-  .meta({ description: 'Not supported: refused.' });
+  // No example: no value is accepted.
+  .meta({ description: 'Not supported: refused.', examples: [] });
 
 /** An RFC 3339 timestamp in UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$',
+  examples: [examples.time],
 });
+
+export const userId = z.string().meta({ description: 'The id of the user.', examples: [examples.userId] });
+
+/** An email address in a response. */
+export const addressShown = z
+  .string()
+  .meta({ description: "The user's email address, as it was first typed.", examples: [examples.email] });
+
+export const emailVerified = z.boolean().meta({
+  description: 'Whether the user has proved that they receive email at the address.',
+  examples: [true],
+});
+
+export const personName = z
+  .string()
+  .meta({ description: 'The name that the user goes by. May be empty.', examples: ['Ada Lovelace'] });
+
+export const pictureUrl = z
+  .string()
+  .nullable()
+  .meta({
+    description: "The https address of the user's picture. Null if the user set none.",
+    examples: ['https://images.example/ada.png'],
+  });
+
+export const ipAddress = z
+  .string()
+  .nullable()
+  .meta({
+    description: 'The client address that the request came from. Null if unknown.',
+    examples: [examples.ipAddress],
+  });
+
+export const userAgent = z
+  .string()
+  .nullable()
+  .meta({
+    description:
+      'The User-Agent header of the request. Sent by the client, so unverified. Null if there was none.',
+    examples: [examples.userAgent],
+  });
+
+export const clientName = z
+  .string()
+  .nullable()
+  .meta({
+    description: 'The name of the program, as it gave it. Unverified. Null if it gave none.',
+    examples: ['Example CLI'],
+  });
+
+export const deviceName = z
+  .string()
+  .nullable()
+  .meta({
+    description: 'The name of the device, as the program gave it. Unverified. Null if it gave none.',
+    examples: ['den'],
+  });
+
+/** The remaining lifetime of something. */
+export const expiresIn = (what: string, seconds: number) =>
+  z.int().meta({ description: `Seconds until ${what} expires.`, examples: [seconds] });
 
 /** The body of a request without parameters. */
 export const emptyObject = z.object({});
@@ -59,14 +123,16 @@ export const pagination = z.object({
       z.int(pageSizeError).min(1, pageSizeError).max(fieldLimits.pageSize, pageSizeError),
     )
     .default(fieldLimits.defaultPageSize)
-    .meta({ description: `Maximum number of entries, 1-${fieldLimits.pageSize}.` }),
-  cursor: text(fieldLimits.cursor).optional().meta({ description: 'The next_cursor of the previous page.' }),
+    .meta({ description: 'Maximum number of entries.', examples: [20] }),
+  cursor: text(fieldLimits.cursor)
+    .optional()
+    .meta({ description: 'The next_cursor of the previous page.', examples: [examples.cursor] }),
 });
 
 export const nextCursor = z
   .string()
   .nullable()
-  .meta({ description: 'The cursor of the next page. Null on the last page.' });
+  .meta({ description: 'The cursor of the next page. Null on the last page.', examples: [examples.cursor] });
 
 /** The length that counts when the email is delivered. Not asked before the domain is known to be one. */
 function isShortEnoughInAscii(address: string): boolean {
@@ -101,7 +167,7 @@ export const emailAddress = z
   )
   .meta({
     description: 'An email address. The case of ASCII letters is ignored.',
-    examples: ['ada@example.com'],
+    examples: [examples.email],
     // Looser than the validation, and limited to syntax that all regular expression dialects share.
     pattern: '^[^@\\s]{1,64}@[^@\\s]{1,252}$',
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { nextCursor, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
@@ -7,7 +8,10 @@ import { describedScope, resourceText, scopeText } from './scopes.ts';
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
 
 export const newKey = z.object({
-  name: visibleText(fieldLimits.keyName).meta({ description: 'Shown to the user, to tell keys apart.' }),
+  name: visibleText(fieldLimits.keyName).meta({
+    description: 'Shown to the user, to tell keys apart.',
+    examples: ['Nightly build'],
+  }),
   scope: scopeText.meta({ examples: ['profile email'] }),
   resource: resourceText.optional(),
   // Anything else than such an array is `invalid_authorization_details`, not `invalid_request`.
@@ -16,47 +20,85 @@ export const newKey = z.object({
     .optional()
     .meta({
       type: 'array',
-      items: { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] },
+      items: {
+        type: 'object',
+        properties: {
+          type: {
+            type: 'string',
+            description: 'The type, which decides what further members mean.',
+            examples: ['project_access'],
+          },
+        },
+        required: ['type'],
+      },
+      examples: [[{ type: 'project_access', projects: ['engine'] }]],
       description: `What the key allows in detail, in terms of the services that read it (RFC 9396). At most ${fieldLimits.authorizationDetailsBytes} bytes of JSON.`,
     }),
   expires_in: lifetime.meta({
-    description: `Lifetime in seconds: ${fieldLimits.keyMinSeconds} to ${fieldLimits.keyMaxSeconds}.`,
+    description: 'Lifetime in seconds.',
     examples: [2_592_000],
   }),
 });
 export type NewKey = z.infer<typeof newKey>;
 
+export const keyId = z.string().meta({ description: 'The id of the key.', examples: [examples.keyId] });
+
 const keyMembers = {
-  id: z.string(),
-  name: z.string(),
-  scope: z.string().meta({ description: 'What the key allows. `*` is everything the user may do.' }),
-  resource: z.string().nullable().meta({ description: 'The only service that accepts the key, if any.' }),
+  id: keyId,
+  name: z.string().meta({ description: 'Its name, as the user gave it.', examples: ['Nightly build'] }),
+  scope: z.string().meta({
+    description: 'What the key allows. `*` is everything the user may do.',
+    examples: ['profile email'],
+  }),
+  resource: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'The only service that accepts the key. Null if any does.',
+      examples: [examples.resource],
+    }),
   authorization_details: authorizationDetails.optional(),
-  created_at: time,
-  expires_at: time,
-  last_used_at: time.nullable().meta({ description: 'Null until its first use. At most five minutes old.' }),
+  created_at: time.meta({ description: 'When the key was created.' }),
+  expires_at: time.meta({ description: 'When the key expires.', examples: ['2026-02-14T09:30:00.000Z'] }),
+  last_used_at: time.nullable().meta({
+    description: 'When the key was last used, up to five minutes late. Null until its first use.',
+    examples: ['2026-01-16T03:00:02.481Z'],
+  }),
 };
 
 export const key = z.object(keyMembers).meta({ id: 'Key', description: 'A key, without its secret.' });
 export type Key = z.infer<typeof key>;
 
 export const createdKey = z
-  .object({ ...keyMembers, key: z.string().meta({ description: 'The key itself. Only shown this once.' }) })
-  .meta({ id: 'CreatedKey' });
+  .object({
+    ...keyMembers,
+    last_used_at: keyMembers.last_used_at.meta({ examples: [null] }),
+    key: z.string().meta({ description: 'The key itself. Only shown this once.', examples: [examples.key] }),
+  })
+  .meta({ id: 'CreatedKey', description: 'A key, with its secret.' });
 export type CreatedKey = z.infer<typeof createdKey>;
 
-export const keyList = z.object({ keys: z.array(key), next_cursor: nextCursor }).meta({ id: 'KeyList' });
+export const keyList = z
+  .object({
+    keys: z.array(key).meta({ description: 'The keys, newest first.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'KeyList', description: "A page of the user's active keys." });
 
 /** Everything that a client can ask for. */
 export const scopeList = z
   .object({
-    scopes: z.array(describedScope),
-    resources: z.array(
-      z.object({
-        resource: z.string().meta({ description: 'A URI (RFC 8707).' }),
-        service: z.string().meta({ description: 'The name of the service that declared it.' }),
-      }),
-    ),
+    scopes: z.array(describedScope).meta({ description: 'The scopes that a token can have.' }),
+    resources: z
+      .array(
+        z.object({
+          resource: z.string().meta({ description: 'A URI (RFC 8707).', examples: [examples.resource] }),
+          service: z
+            .string()
+            .meta({ description: 'The name of the service that declared it.', examples: ['Projects'] }),
+        }),
+      )
+      .meta({ description: 'The resources that a token can be bound to.' }),
   })
-  .meta({ id: 'ScopeList' });
+  .meta({ id: 'ScopeList', description: 'What a token, a key or a device can be limited to.' });
 export type ScopeList = z.infer<typeof scopeList>;

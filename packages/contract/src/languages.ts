@@ -1,7 +1,10 @@
-/** The languages of emails, as BCP 47 tags. English is the reference and stands in for all others. */
+/** The languages of pages and emails, as BCP 47 tags. English is the reference and stands in for all others. */
 export const languages = ['en', 'de', 'fr', 'es', 'pt-BR', 'ja'] as const;
 
 export type Language = (typeof languages)[number];
+
+/** The cookie with the language of pages, without the prefix that it has over HTTPS. Its value is one of `languages`. */
+export const languageCookie = 'latchkey_language';
 
 const byTag = new Map<string, Language>(languages.map((language) => [language.toLowerCase(), language]));
 // The only Portuguese there is also serves those who ask for another one.

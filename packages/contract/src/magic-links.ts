@@ -1,22 +1,31 @@
 import { z } from 'zod';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { emailAddress, opaque, text, token } from './fields.ts';
+import { emailAddress, expiresIn, opaque, text, token } from './fields.ts';
+
+const linkToken = token.meta({
+  description: 'The token in the emailed link, after `#token=`.',
+  examples: [examples.linkToken],
+});
 
 export const magicLinkRequest = z.object({ email: emailAddress });
 
 export const magicLinkSent = z
   .object({
-    status: z.literal('sent'),
-    expires_in: z.int(),
-    request: z
-      .string()
-      .meta({ description: 'A secret of this client. The emailed code only works together with it.' }),
+    status: z.literal('sent').meta({ description: 'Always `sent`.' }),
+    expires_in: expiresIn('the link and the code', 900),
+    request: z.string().meta({
+      description: 'A secret of this client. The emailed code only works together with it.',
+      examples: [examples.linkRequest],
+    }),
   })
-  .meta({ id: 'MagicLinkSent' });
+  .meta({ id: 'MagicLinkSent', description: 'The same whether or not the account exists.' });
 
-export const magicLinkToken = z.object({ token });
+export const magicLinkToken = z.object({ token: linkToken });
 
-export const magicLinkPreview = z.object({ expires_in: z.int() }).meta({ id: 'MagicLinkPreview' });
+export const magicLinkPreview = z
+  .object({ expires_in: expiresIn('the link', 840) })
+  .meta({ id: 'MagicLinkPreview', description: 'A link that still works.' });
 
 /** With a malformed `token`, the request must fail instead of falling back to the code. */
 const noToken = z
@@ -30,6 +39,29 @@ const noToken = z
  * address the user typed: a link for a different address is then refused without being spent.
  */
 export const magicLinkVerification = z.union([
-  z.object({ token, email: text(fieldLimits.emailAddress).optional() }),
-  z.object({ request: token, code: opaque(fieldLimits.emailCode), token: noToken }),
+  z
+    .object({
+      token: linkToken,
+      email: text(fieldLimits.emailAddress)
+        .optional()
+        .meta({
+          description:
+            'The address that the user typed. A link for another address is refused and stays usable.',
+          examples: [examples.email],
+        }),
+    })
+    .meta({ title: 'With the link' }),
+  z
+    .object({
+      request: token.meta({
+        description: 'The `request` of the response to the request for the link.',
+        examples: [examples.linkRequest],
+      }),
+      code: opaque(fieldLimits.emailCode).meta({
+        description: 'The code from the email. Case, spaces and hyphens do not matter.',
+        examples: ['BCDF-GHJK'],
+      }),
+      token: noToken,
+    })
+    .meta({ title: 'With the code' }),
 ]);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { time, token } from './fields.ts';
+import { examples } from './examples.ts';
+import { ipAddress, time, token, userAgent } from './fields.ts';
 
 /** The kinds of security notices. */
 export const noticeKinds = [
@@ -16,35 +17,54 @@ export const noticeKinds = [
 export type NoticeKind = (typeof noticeKinds)[number];
 
 export const noticeDisowning = z.object({
-  token,
-  approver: z.boolean().optional().meta({
-    description:
-      'If true, also disowns the browser session that approved the device, even if the notice has been used before.',
+  token: token.meta({
+    description: 'The token in the link "This wasn\'t me" of the notice, after `#token=`.',
+    examples: [examples.noticeToken],
   }),
+  approver: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        'If true, also disowns the browser session that approved the device, even if the notice has been used before.',
+      examples: [true],
+    }),
 });
 
 export const disownedNotice = z
   .object({
-    kind: z.enum(noticeKinds),
-    email: z.string().nullable().meta({
-      description:
-        'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account.',
-    }),
-    sessions_ended: z.int().meta({ description: 'Number of browser sessions ended.' }),
+    kind: z.enum(noticeKinds).meta({ description: 'What the notice was about.', examples: ['new_device'] }),
+    email: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account.',
+        examples: [null],
+      }),
+    sessions_ended: z.int().meta({ description: 'Number of browser sessions ended.', examples: [0] }),
     devices_ended: z.int().meta({
       description: 'Number of devices signed out, including approved devices that had not signed in yet.',
+      examples: [1],
     }),
     device_names: z.array(z.string()).meta({
       description: 'Names of up to 20 of those devices, newest first, as provided by them. Unverified.',
+      examples: [['den']],
     }),
-    passkeys_removed: z.array(z.string()).meta({ description: 'Names of the passkeys removed.' }),
-    keys_removed: z.array(z.string()).meta({ description: 'Names of the keys removed.' }),
+    passkeys_removed: z
+      .array(z.string())
+      .meta({ description: 'Names of the passkeys removed.', examples: [[]] }),
+    keys_removed: z
+      .array(z.string())
+      .meta({ description: 'Names of the keys removed.', examples: [['Nightly build']] }),
     approver: z
       .object({
-        created_at: time,
-        ip_address: z.string().nullable(),
-        user_agent: z.string().nullable(),
-        disowned: z.boolean(),
+        created_at: time.meta({ description: 'When that browser signed in.' }),
+        ip_address: ipAddress,
+        user_agent: userAgent,
+        disowned: z
+          .boolean()
+          .meta({ description: 'Whether that session is disowned too.', examples: [false] }),
       })
       .nullable()
       .meta({

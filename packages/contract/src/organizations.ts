@@ -1,26 +1,48 @@
 import { z } from 'zod';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { nextCursor, time, visibleText } from './fields.ts';
+import { nextCursor, personName, time, userId, visibleText } from './fields.ts';
 
 export const organizationRoles = ['owner', 'admin', 'member'] as const;
-export const organizationRole = z.enum(organizationRoles);
+export const organizationRole = z.enum(organizationRoles).meta({
+  description: 'What the member may do in the organization. Services decide what each role allows.',
+  examples: ['admin'],
+});
 export type OrganizationRole = z.infer<typeof organizationRole>;
+
+const organizationId = z.string().meta({
+  description: 'The id of the organization. It never changes.',
+  examples: [examples.organizationId],
+});
+const slug = z
+  .string()
+  .meta({ description: 'Its short name in addresses. Unique.', examples: ['analytical-engines'] });
+const shownName = z
+  .string()
+  .meta({ description: 'The name of the organization.', examples: ['Analytical Engines'] });
+const joinedAt = time.meta({ description: 'When the user became a member.' });
 
 export const organization = z
   .object({
-    id: z.string(),
-    slug: z.string(),
-    name: z.string(),
+    id: organizationId,
+    slug,
+    name: shownName,
     role: organizationRole,
-    personal: z.boolean(),
-    joined_at: time,
+    personal: z.boolean().meta({
+      description: 'Whether this is the organization that every account has for itself.',
+      examples: [false],
+    }),
+    joined_at: joinedAt,
   })
-  .meta({ id: 'Organization' });
+  .meta({ id: 'Organization', description: 'An organization, as one of its members sees it.' });
 export type Organization = z.infer<typeof organization>;
 
 export const organizationList = z
-  .object({ organizations: z.array(organization), next_cursor: nextCursor })
-  .meta({ id: 'OrganizationList' });
+  .object({
+    organizations: z.array(organization).meta({ description: 'The organizations, oldest membership first.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'OrganizationList', description: "A page of the user's organizations." });
 
 /** The slug of a new organization. Organizations of earlier releases may have other slugs. */
 export const organizationSlug = new RegExp(`^[a-z0-9](-?[a-z0-9]){0,${fieldLimits.organizationSlug - 1}}$`);
@@ -28,23 +50,39 @@ export const organizationSlug = new RegExp(`^[a-z0-9](-?[a-z0-9]){0,${fieldLimit
 /** What a slug must be, to be read after its name. */
 export const organizationSlugRule = `must be 1-${fieldLimits.organizationSlug} lower-case letters and digits, with single hyphens between them`;
 
-export const organizationName = visibleText(fieldLimits.organizationName);
+export const organizationName = visibleText(fieldLimits.organizationName).meta({
+  description: 'The name of the organization, as people see it.',
+  examples: ['Analytical Engines'],
+});
+
+export const organizationSlugParameter = z.string().meta({
+  description: `The slug of the organization. For a new one it ${organizationSlugRule}.`,
+  examples: ['analytical-engines'],
+});
 
 export const organizationWrite = z.object({ name: organizationName });
 
 /** An organization as services see it: without a user, there is no role. */
 export const organizationRecord = z
-  .object({ id: z.string(), slug: z.string(), name: z.string(), created_at: time })
-  .meta({ id: 'OrganizationRecord' });
+  .object({
+    id: organizationId,
+    slug,
+    name: shownName,
+    created_at: time.meta({ description: 'When the organization was created.' }),
+  })
+  .meta({ id: 'OrganizationRecord', description: 'An organization, as services see it.' });
 export type OrganizationRecord = z.infer<typeof organizationRecord>;
 
 export const member = z
-  .object({ user_id: z.string(), name: z.string(), role: organizationRole, joined_at: time })
-  .meta({ id: 'Member' });
+  .object({ user_id: userId, name: personName, role: organizationRole, joined_at: joinedAt })
+  .meta({ id: 'Member', description: 'A member of an organization.' });
 export type Member = z.infer<typeof member>;
 
 export const memberList = z
-  .object({ members: z.array(member), next_cursor: nextCursor })
-  .meta({ id: 'MemberList' });
+  .object({
+    members: z.array(member).meta({ description: 'The members, oldest membership first.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'MemberList', description: 'A page of the members of an organization.' });
 
 export const memberWrite = z.object({ role: organizationRole });

@@ -1,39 +1,76 @@
 import { z } from 'zod';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { readOnly, text, time, visibleText } from './fields.ts';
 
 /** COSE algorithms in order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
 
-const publicKey = z.literal('public-key');
+const publicKey = z.literal('public-key').meta({ description: 'Always `public-key`.' });
+
+const transportNames = 'How the browser can reach the authenticator.';
+
+const challenge = z
+  .string()
+  .meta({ description: 'Random bytes to sign, in base64url. Works once.', examples: [examples.challenge] });
+
+const timeout = z
+  .int()
+  .meta({ description: 'How long to wait for the user, in milliseconds.', examples: [300_000] });
 
 const credentialDescriptor = z.object({
   type: publicKey,
-  id: z.string(),
-  transports: z.array(z.string()).optional(),
+  id: z.string().meta({ description: 'The credential id, in base64url.', examples: [examples.credentialId] }),
+  transports: z
+    .array(z.string())
+    .optional()
+    .meta({ description: transportNames, examples: [['internal', 'hybrid']] }),
 });
 
 /** @see WebAuthn Level 3 section 5.1.10 */
 export const creationOptions = z
   .object({
-    rp: z.object({ id: z.string(), name: z.string() }),
-    user: z.object({
-      id: z
-        .string()
-        .meta({ description: 'A random value that stays the same for the lifetime of the account.' }),
-      name: z.string(),
-      displayName: z.string(),
-    }),
-    challenge: z.string(),
-    pubKeyCredParams: z.array(z.object({ type: publicKey, alg: z.int() })),
-    timeout: z.int().meta({ description: 'In milliseconds.' }),
-    excludeCredentials: z.array(credentialDescriptor),
-    authenticatorSelection: z.object({
-      residentKey: z.literal('required'),
-      requireResidentKey: z.literal(true),
-      userVerification: z.literal('required'),
-    }),
-    attestation: z.literal('none'),
+    rp: z
+      .object({
+        id: z.string().meta({ description: 'The domain of the passkey.', examples: ['login.example'] }),
+        name: z.string().meta({ description: 'The name of the service.', examples: ['Latchkey'] }),
+      })
+      .meta({ description: 'The relying party: this service.' }),
+    user: z
+      .object({
+        id: z.string().meta({
+          description: 'A random value that stays the same for the lifetime of the account.',
+          examples: ['dXNlci1oYW5kbGU'],
+        }),
+        name: z.string().meta({ description: "The account's email address.", examples: [examples.email] }),
+        displayName: z
+          .string()
+          .meta({ description: "The user's name, or else the address.", examples: ['Ada Lovelace'] }),
+      })
+      .meta({ description: 'The account, as the browser shows it.' }),
+    challenge,
+    pubKeyCredParams: z
+      .array(
+        z.object({
+          type: publicKey,
+          alg: z.int().meta({ description: 'A COSE algorithm.', examples: [passkeyAlgorithms[0]] }),
+        }),
+      )
+      .meta({ description: 'The algorithms that are accepted, best first.' }),
+    timeout,
+    excludeCredentials: z
+      .array(credentialDescriptor)
+      .meta({ description: 'The passkeys that the account has already.' }),
+    authenticatorSelection: z
+      .object({
+        residentKey: z
+          .literal('required')
+          .meta({ description: 'The passkey must work without an email address.' }),
+        requireResidentKey: z.literal(true).meta({ description: 'The same, for older browsers.' }),
+        userVerification: z.literal('required').meta({ description: 'The user must unlock the passkey.' }),
+      })
+      .meta({ description: 'What the passkey must be able to do.' }),
+    attestation: z.literal('none').meta({ description: 'No proof of the make is asked for.' }),
   })
   .meta({ id: 'PublicKeyCredentialCreationOptionsJSON', description: 'WebAuthn Level 3 section 5.1.10' });
 export type CreationOptions = z.infer<typeof creationOptions>;
@@ -41,34 +78,66 @@ export type CreationOptions = z.infer<typeof creationOptions>;
 /** @see WebAuthn Level 3 section 5.1.10 */
 export const requestOptions = z
   .object({
-    challenge: z.string(),
-    timeout: z.int().meta({ description: 'In milliseconds.' }),
-    rpId: z.string(),
-    userVerification: z.literal('required'),
+    challenge,
+    timeout,
+    rpId: z.string().meta({ description: 'The domain of the passkey.', examples: ['login.example'] }),
+    userVerification: z.literal('required').meta({ description: 'The user must unlock the passkey.' }),
   })
   .meta({ id: 'PublicKeyCredentialRequestOptionsJSON', description: 'WebAuthn Level 3 section 5.1.10' });
 export type RequestOptions = z.infer<typeof requestOptions>;
 
+const clientDataJSON = text(fieldLimits.clientDataJson).meta({
+  description: 'What the browser says about the request, in base64url.',
+  examples: [examples.clientDataJson],
+});
+
 const credential = {
-  id: text(fieldLimits.credentialId),
-  rawId: text(fieldLimits.credentialId),
+  id: text(fieldLimits.credentialId).meta({
+    description: 'The credential id, in base64url.',
+    examples: [examples.credentialId],
+  }),
+  rawId: text(fieldLimits.credentialId).meta({
+    description: 'The same as id.',
+    examples: [examples.credentialId],
+  }),
   type: publicKey,
-  authenticatorAttachment: text(fieldLimits.transport).nullable().optional(),
-  clientExtensionResults: z.looseObject({}).optional(),
+  authenticatorAttachment: text(fieldLimits.transport)
+    .nullable()
+    .optional()
+    .meta({
+      description: 'Whether the authenticator is part of the device.',
+      examples: ['platform'],
+    }),
+  clientExtensionResults: z
+    .looseObject({})
+    .optional()
+    .meta({ description: 'The results of extensions. None are used.', examples: [{}] }),
 };
 
 /** The browser's response to the creation options. @see WebAuthn Level 3 section 5.1.8 */
 export const registrationResponse = z
   .object({
     ...credential,
-    response: z.object({
-      clientDataJSON: text(fieldLimits.clientDataJson),
-      attestationObject: text(fieldLimits.attestationObject),
-      transports: z.array(text(fieldLimits.transport)).max(fieldLimits.transports).optional(),
-    }),
+    response: z
+      .object({
+        clientDataJSON,
+        attestationObject: text(fieldLimits.attestationObject).meta({
+          description: 'The new public key and its attestation, in base64url.',
+          examples: ['o2NmbXRkbm9uZWdhdHRTdG10oA'],
+        }),
+        transports: z
+          .array(text(fieldLimits.transport))
+          .max(fieldLimits.transports)
+          .optional()
+          .meta({ description: transportNames, examples: [['internal', 'hybrid']] }),
+      })
+      .meta({ description: 'What the authenticator made.' }),
     name: visibleText(fieldLimits.passkeyName)
       .optional()
-      .meta({ description: "Defaults to the authenticator's product name." }),
+      .meta({
+        description: "What the user calls the passkey. Default: the authenticator's product name.",
+        examples: ['Work laptop'],
+      }),
   })
   .meta({ id: 'RegistrationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
 export type RegistrationResponse = z.infer<typeof registrationResponse>;
@@ -77,35 +146,73 @@ export type RegistrationResponse = z.infer<typeof registrationResponse>;
 export const authenticationResponse = z
   .object({
     ...credential,
-    response: z.object({
-      clientDataJSON: text(fieldLimits.clientDataJson),
-      authenticatorData: text(fieldLimits.authenticatorData),
-      signature: text(fieldLimits.signature),
-      userHandle: z.string().max(fieldLimits.userHandle).nullable().optional(),
-    }),
+    response: z
+      .object({
+        clientDataJSON,
+        authenticatorData: text(fieldLimits.authenticatorData).meta({
+          description: 'What the authenticator says about itself, in base64url.',
+          examples: ['SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ'],
+        }),
+        signature: text(fieldLimits.signature).meta({
+          description: 'The signature over both, in base64url.',
+          examples: ['MEUCIQDx3vK8Wn0q'],
+        }),
+        userHandle: z
+          .string()
+          .max(fieldLimits.userHandle)
+          .nullable()
+          .optional()
+          .meta({
+            description: 'The user id that the passkey was created with.',
+            examples: ['dXNlci1oYW5kbGU'],
+          }),
+      })
+      .meta({ description: 'What the authenticator signed.' }),
   })
   .meta({ id: 'AuthenticationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
 export type AuthenticationResponse = z.infer<typeof authenticationResponse>;
 
+export const passkeyId = z
+  .string()
+  .meta({ description: 'The id of the passkey.', examples: [examples.passkeyId] });
+
 export const passkey = z
   .object({
-    id: z.string(),
-    credential_id: z.string(),
-    name: z.string(),
-    aaguid: z.string(),
-    device_type: z.enum(['single_device', 'multi_device']),
-    backed_up: z.boolean(),
-    transports: z.array(z.string()),
-    created_at: time,
-    last_used_at: time.nullable(),
+    id: passkeyId,
+    credential_id: z.string().meta({
+      description: 'Its WebAuthn credential id, in base64url.',
+      examples: [examples.credentialId],
+    }),
+    name: z.string().meta({ description: 'What the user calls it.', examples: ['Work laptop'] }),
+    aaguid: z.string().meta({
+      description: 'The make of the authenticator. All zeros if it does not say.',
+      examples: ['ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4'],
+    }),
+    device_type: z.enum(['single_device', 'multi_device']).meta({
+      description: 'Whether the passkey stays on one device or can be synchronized to others.',
+      examples: ['multi_device'],
+    }),
+    backed_up: z
+      .boolean()
+      .meta({ description: 'Whether it was backed up at its last use.', examples: [true] }),
+    transports: z.array(z.string()).meta({ description: transportNames, examples: [['internal', 'hybrid']] }),
+    created_at: time.meta({ description: 'When it was registered.' }),
+    last_used_at: time
+      .nullable()
+      .meta({ description: 'When it was last used to sign in. Null until its first use.' }),
   })
-  .meta({ id: 'Passkey' });
+  .meta({ id: 'Passkey', description: "One of the user's passkeys." });
 export type Passkey = z.infer<typeof passkey>;
 
-export const passkeyList = z.object({ passkeys: z.array(passkey) }).meta({ id: 'PasskeyList' });
+export const passkeyList = z
+  .object({ passkeys: z.array(passkey).meta({ description: 'All passkeys, newest first.' }) })
+  .meta({ id: 'PasskeyList', description: "The user's passkeys." });
 
 export const passkeyPatch = z.object({
-  name: visibleText(fieldLimits.passkeyName),
+  name: visibleText(fieldLimits.passkeyName).meta({
+    description: 'What the user calls the passkey from now on.',
+    examples: ['Old laptop'],
+  }),
   id: readOnly,
   credential_id: readOnly,
   aaguid: readOnly,
@@ -117,7 +224,21 @@ export const passkeyPatch = z.object({
 });
 
 /** @see W3C A Well-Known URL for Relying Party Passkey Endpoints, section 2 */
-export const passkeyEndpoints = z.object({ enroll: z.url(), manage: z.url() });
+export const passkeyEndpoints = z.object({
+  enroll: z.url().meta({
+    description: 'The page where users add a passkey.',
+    examples: ['https://login.example/account#security'],
+  }),
+  manage: z.url().meta({
+    description: 'The page where users manage their passkeys.',
+    examples: ['https://login.example/account#security'],
+  }),
+});
 
 /** @see WebAuthn Level 3 section 5.11 */
-export const relatedOriginList = z.object({ origins: z.array(z.url()) });
+export const relatedOriginList = z.object({
+  origins: z.array(z.url()).meta({
+    description: 'The origins that may use the passkeys.',
+    examples: [['https://login.example']],
+  }),
+});

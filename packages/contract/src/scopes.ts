@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 
 /** The scope of a token that may do everything its user may. */
@@ -35,18 +36,26 @@ export const scopeText = z
 export const resourceText = z
   .string()
   .max(fieldLimits.resource)
-  .meta({ description: 'The URI of the only service that accepts the token (RFC 8707).' });
+  .meta({
+    description: 'The URI of the only service that accepts the token (RFC 8707).',
+    examples: [examples.resource],
+  });
 
 /** A scope as the user reads it. */
 export const describedScope = z
   .object({
-    name: z.string(),
-    description: z
-      .string()
-      .meta({ description: 'What it allows, in one sentence. Empty if it allows nothing.' }),
-    service: z.string().nullable().meta({
-      description: 'The name of the service that declared it. Null for scopes of Latchkey itself.',
+    name: z.string().meta({ description: 'The name of the scope.', examples: ['profile'] }),
+    description: z.string().meta({
+      description: 'What it allows, in one sentence. Empty if it allows nothing.',
+      examples: [ownScopes.profile],
     }),
+    service: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The name of the service that declared it. Null for scopes of Latchkey itself.',
+        examples: [null],
+      }),
   })
-  .meta({ id: 'Scope' });
+  .meta({ id: 'Scope', description: 'A scope in words.' });
 export type DescribedScope = z.infer<typeof describedScope>;

@@ -1,30 +1,37 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { opaque, text } from './fields.ts';
+import { opaque } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
 import { sessionKinds } from './sessions.ts';
+import { tokenTypeHint } from './tokens.ts';
 
 /** The media type of a signed introspection response. @see RFC 9701 section 4 */
 export const introspectionJwtType = 'application/token-introspection+jwt';
 
 /** Accepts any string as the token. The hint is accepted but not needed. @see RFC 7662 section 2.1 */
 export const introspectionRequest = z.object({
-  token: opaque(fieldLimits.bodyBytes),
-  token_type_hint: text(100).optional(),
+  token: opaque(fieldLimits.bodyBytes).meta({
+    description: 'The token that a request to your service came with.',
+    examples: [examples.accessToken],
+  }),
+  token_type_hint: tokenTypeHint,
 });
 
 /** What a service key may do besides introspecting tokens. */
 export const serviceRights = ['delegate', 'feed', 'organizations', 'users'] as const;
 export type ServiceRight = (typeof serviceRights)[number];
 
-const seconds = (description: string) => z.int().meta({ description });
+const seconds = (description: string, example: number) => z.int().meta({ description, examples: [example] });
 
 /** Runs are at most three deep, so three services can act in turn. The one that acts now is outermost. */
-const firstActor = z.object({ sub: z.string() });
-const secondActor = z.object({ sub: z.string(), act: firstActor.optional() });
+const actorId = z.string().meta({ description: 'The id of the service.', examples: [examples.serviceId] });
+const earlier = { description: 'The service that acted before it.', examples: [{ sub: examples.serviceId }] };
+const firstActor = z.object({ sub: actorId });
+const secondActor = z.object({ sub: actorId, act: firstActor.optional().meta(earlier) });
 const actor = z
-  .object({ sub: z.string(), act: secondActor.optional() })
+  .object({ sub: actorId, act: secondActor.optional().meta(earlier) })
   .meta({ id: 'Actor', description: 'RFC 8693 section 4.1' });
 
 /**
@@ -34,22 +41,61 @@ const actor = z
  */
 export const activeToken = z
   .object({
-    active: z.literal(true),
-    token_use: z.enum(['access_token', 'refresh_token', 'key']),
+    active: z.literal(true).meta({ description: 'The token is active.' }),
+    token_use: z.enum(['access_token', 'refresh_token', 'key']).meta({
+      description: 'What kind of token it is. Accept access tokens and keys, never refresh tokens.',
+      examples: ['access_token'],
+    }),
     token_type: z
       .literal('Bearer')
       .optional()
       .meta({ description: 'Only present for access tokens and keys.' }),
-    scope: z.string().meta({ description: 'What the token allows. `*` is everything the user may do.' }),
-    aud: z.string().optional().meta({ description: 'The resource that the token is bound to, if any.' }),
+    scope: z.string().meta({
+      description: 'What the token allows. `*` is everything the user may do.',
+      examples: ['profile organizations'],
+    }),
+    aud: z
+      .string()
+      .optional()
+      .meta({
+        description: 'The resource that the token is bound to, if any.',
+        examples: [examples.resource],
+      }),
     name: z
       .string()
       .optional()
-      .meta({ description: "The user's name, if the scope includes profile or the service may read users." }),
-    email: z.string().optional().meta({ description: 'The email address, if the service may read users.' }),
-    email_verified: z.boolean().optional(),
+      .meta({
+        description: "The user's name, if the scope includes profile or the service may read users.",
+        examples: ['Ada Lovelace'],
+      }),
+    email: z
+      .string()
+      .optional()
+      .meta({
+        description: 'The email address, if the service may read users.',
+        examples: [examples.email],
+      }),
+    email_verified: z
+      .boolean()
+      .optional()
+      .meta({
+        description: 'Whether the user has proved that they receive email at the address. Comes with email.',
+        examples: [true],
+      }),
     organizations: z
-      .array(z.object({ id: z.string(), slug: z.string(), role: z.enum(organizationRoles) }))
+      .array(
+        z.object({
+          id: z
+            .string()
+            .meta({ description: 'The id of the organization.', examples: [examples.organizationId] }),
+          slug: z
+            .string()
+            .meta({ description: 'Its short name in addresses.', examples: ['analytical-engines'] }),
+          role: z
+            .enum(organizationRoles)
+            .meta({ description: 'The role of the user in it.', examples: ['admin'] }),
+        }),
+      )
       .optional()
       .meta({
         description:
@@ -64,38 +110,84 @@ export const activeToken = z
       description:
         'The service that acts for the user (RFC 8693 section 4.1), with the one that acted before it inside. Only present for runs of services.',
     }),
-    within: z.array(z.string()).optional().meta({
-      description:
-        'The ids of the sessions and the key that a run is within, nearest first. It ends with each of them.',
-    }),
-    iss: z.string(),
-    sub: z
+    within: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description:
+          'The ids of the sessions and the key that a run is within, nearest first. It ends with each of them.',
+        examples: [[examples.sessionId]],
+      }),
+    iss: z
       .string()
-      .meta({ description: 'The user id, or the service id of a service that acts for no user.' }),
+      .meta({ description: 'The base URL of this service.', examples: ['https://login.example'] }),
+    sub: z.string().meta({
+      description: 'The user id, or the service id of a service that acts for no user.',
+      examples: [examples.userId],
+    }),
     sid: z
       .string()
       .optional()
-      .meta({ description: 'The id of the session or key. A service that acts for no user has none.' }),
-    exp: seconds('When the token expires, in seconds since 1970.'),
-    iat: seconds('When the token was issued, in seconds since 1970.'),
+      .meta({
+        description: 'The id of the session or key. A service that acts for no user has none.',
+        examples: [examples.sessionId],
+      }),
+    exp: seconds('When the token expires, in seconds since 1970.', examples.seconds + 14_400),
+    iat: seconds('When the token was issued, in seconds since 1970.', examples.seconds),
     session_kind: z
       .enum([...sessionKinds, 'key'])
       .optional()
-      .meta({ description: 'Omitted together with sid.' }),
+      .meta({
+        description: 'What kind of session it belongs to. Omitted together with sid.',
+        examples: ['browser'],
+      }),
     auth_time: seconds(
       'When the user signed in, in seconds since 1970. Omitted for device sessions, keys and runs, which never count as recent.',
+      examples.seconds - 60,
     ).optional(),
     amr: z
       .array(z.string())
       .optional()
-      .meta({ description: 'How the user signed in, as RFC 8176 values. Omitted together with auth_time.' }),
+      .meta({
+        description: 'How the user signed in, as RFC 8176 values. Omitted together with auth_time.',
+        examples: [['hwk', 'user']],
+      }),
     acr: z.literal('phr').optional().meta({
       description: 'Phishing-resistant (OpenID EAP ACR Values): the user signed in with a passkey.',
     }),
   })
-  .meta({ id: 'ActiveToken', description: 'RFC 7662 section 2.2' });
+  .meta({
+    id: 'ActiveToken',
+    title: 'Active token',
+    description: 'RFC 7662 section 2.2',
+    examples: [
+      {
+        active: true,
+        token_use: 'access_token',
+        token_type: 'Bearer',
+        scope: 'profile organizations',
+        name: 'Ada Lovelace',
+        organizations: [{ id: examples.organizationId, slug: 'analytical-engines', role: 'admin' }],
+        iss: 'https://login.example',
+        sub: examples.userId,
+        sid: examples.sessionId,
+        exp: examples.seconds + 14_400,
+        iat: examples.seconds,
+        session_kind: 'browser',
+        auth_time: examples.seconds - 60,
+        amr: ['hwk', 'user'],
+        acr: 'phr',
+      },
+    ],
+  });
 
-const inactiveToken = z.object({ active: z.literal(false) }).meta({ id: 'InactiveToken' });
+const inactiveToken = z
+  .object({ active: z.literal(false).meta({ description: 'The token is not active. Refuse the request.' }) })
+  .meta({
+    id: 'InactiveToken',
+    title: 'Any other token',
+    description: 'The same for every token that is unknown, expired, revoked or for another service.',
+  });
 
 export const introspection = z.union([activeToken, inactiveToken]);
 export type Introspection = z.infer<typeof introspection>;
@@ -103,37 +195,81 @@ export type Introspection = z.infer<typeof introspection>;
 /** @see RFC 8414 section 2, RFC 8628 section 4 */
 export const serverMetadata = z
   .object({
-    issuer: z.url(),
-    token_endpoint: z.url(),
-    device_authorization_endpoint: z.url(),
-    revocation_endpoint: z.url(),
-    introspection_endpoint: z.url(),
-    jwks_uri: z.url(),
-    scopes_supported: z
+    issuer: z
+      .url()
+      .meta({ description: 'The base URL of this service.', examples: ['https://login.example'] }),
+    token_endpoint: z.url().meta({
+      description: 'Where device codes and refresh tokens are exchanged for tokens.',
+      examples: ['https://login.example/api/v1/auth/token'],
+    }),
+    device_authorization_endpoint: z.url().meta({
+      description: 'Where a device sign-in starts.',
+      examples: ['https://login.example/api/v1/auth/device'],
+    }),
+    revocation_endpoint: z.url().meta({
+      description: 'Where tokens are revoked.',
+      examples: ['https://login.example/api/v1/auth/revoke'],
+    }),
+    introspection_endpoint: z.url().meta({
+      description: 'Where services look tokens up.',
+      examples: ['https://login.example/api/v1/auth/introspect'],
+    }),
+    jwks_uri: z.url().meta({
+      description: 'The public keys of signed responses and feed events.',
+      examples: ['https://login.example/.well-known/jwks.json'],
+    }),
+    scopes_supported: z.array(z.string()).meta({
+      description: 'The scopes of Latchkey itself and those that services declare.',
+      examples: [['profile', 'email', 'organizations', 'openid', 'offline_access']],
+    }),
+    grant_types_supported: z.array(z.string()).meta({
+      description: 'The grant types of the token endpoint.',
+      examples: [['refresh_token', 'client_credentials']],
+    }),
+    response_types_supported: z
       .array(z.string())
-      .meta({ description: 'The scopes of Latchkey itself and those that services declare.' }),
-    grant_types_supported: z.array(z.string()),
-    response_types_supported: z.array(z.string()),
-    token_endpoint_auth_methods_supported: z.array(z.string()),
-    revocation_endpoint_auth_methods_supported: z.array(z.string()),
-    introspection_endpoint_auth_methods_supported: z.array(z.string()),
-    introspection_signing_alg_values_supported: z.array(z.string()),
-    service_documentation: z.url(),
+      .meta({ description: 'Empty: there is no authorization endpoint.', examples: [[]] }),
+    token_endpoint_auth_methods_supported: z.array(z.string()).meta({
+      description: 'How clients of the token endpoint identify themselves.',
+      examples: [['none', 'client_secret_basic']],
+    }),
+    revocation_endpoint_auth_methods_supported: z.array(z.string()).meta({
+      description: 'How clients of the revocation endpoint identify themselves.',
+      examples: [['none']],
+    }),
+    introspection_endpoint_auth_methods_supported: z
+      .array(z.string())
+      .meta({ description: 'How services identify themselves.', examples: [['client_secret_basic']] }),
+    introspection_signing_alg_values_supported: z
+      .array(z.string())
+      .meta({ description: 'The algorithm of signed introspection responses.', examples: [['ES256']] }),
+    service_documentation: z
+      .url()
+      .meta({ description: 'This reference.', examples: ['https://login.example/docs'] }),
   })
   .meta({ id: 'ServerMetadata', description: 'RFC 8414 section 2' });
 export type ServerMetadata = z.infer<typeof serverMetadata>;
 
 const publicKey = z.object({
-  kty: z.literal('EC'),
-  crv: z.literal('P-256'),
-  x: z.string(),
-  y: z.string(),
-  kid: z.string(),
-  alg: z.literal('ES256'),
-  use: z.literal('sig'),
+  kty: z.literal('EC').meta({ description: 'The key type.' }),
+  crv: z.literal('P-256').meta({ description: 'The curve.' }),
+  x: z.string().meta({
+    description: 'The x coordinate, in base64url.',
+    examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
+  }),
+  y: z.string().meta({
+    description: 'The y coordinate, in base64url.',
+    examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'],
+  }),
+  kid: z.string().meta({
+    description: 'The id of the key. Signatures name it in their header.',
+    examples: ['Qm7xKp2vTz'],
+  }),
+  alg: z.literal('ES256').meta({ description: 'The algorithm.' }),
+  use: z.literal('sig').meta({ description: 'For signatures.' }),
 });
 export type PublicKey = z.infer<typeof publicKey>;
 
 export const keySet = z
-  .object({ keys: z.array(publicKey) })
+  .object({ keys: z.array(publicKey).meta({ description: 'Every key that a valid signature can be from.' }) })
   .meta({ id: 'KeySet', description: 'RFC 7517 section 5' });

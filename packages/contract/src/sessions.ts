@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
-import { nextCursor, time } from './fields.ts';
+import { examples } from './examples.ts';
+import { deviceName, ipAddress, nextCursor, time, userAgent } from './fields.ts';
 
 export const loginKinds = ['browser', 'device'] as const;
 export const loginMethods = ['device_code', 'magic_link', 'email_code', 'passkey'] as const;
@@ -8,37 +9,70 @@ export const loginMethods = ['device_code', 'magic_link', 'email_code', 'passkey
 /** A run is a session within another session or a key, made by token exchange. */
 export const sessionKinds = [...loginKinds, 'run'] as const;
 
+export const sessionId = z
+  .string()
+  .meta({ description: 'The id of the session.', examples: [examples.sessionId] });
+
 export const session = z
   .object({
-    id: z.string(),
-    kind: z.enum(sessionKinds),
-    method: z.enum([...loginMethods, 'token_exchange']),
-    client_name: z.string().nullable().meta({
-      description: 'Of a device, as it provided it. Of a run, the service that acts in it, if any.',
+    id: sessionId,
+    kind: z.enum(sessionKinds).meta({
+      description: 'Where the user signed in, or `run` for a session within another one.',
+      examples: ['device'],
     }),
-    device_name: z.string().nullable(),
-    ip_address: z.string().nullable(),
-    user_agent: z.string().nullable(),
-    created_at: time,
-    last_used_at: time,
-    current: z.boolean(),
-    scope: z.string().meta({ description: 'What its tokens allow. `*` is everything the user may do.' }),
+    method: z
+      .enum([...loginMethods, 'token_exchange'])
+      .meta({ description: 'How the session was started.', examples: ['device_code'] }),
+    client_name: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The program on a device, as it named itself, unverified. For a run, the service that acts in it. Otherwise null.',
+        examples: ['Example CLI'],
+      }),
+    device_name: deviceName,
+    ip_address: ipAddress,
+    user_agent: userAgent,
+    created_at: time.meta({ description: 'When the session was started.' }),
+    last_used_at: time.meta({
+      description: 'When the session was last used, up to five minutes late.',
+      examples: ['2026-01-16T08:12:45.107Z'],
+    }),
+    current: z.boolean().meta({
+      description: 'Whether this is the session that the request was made with.',
+      examples: [true],
+    }),
+    scope: z.string().meta({
+      description: 'What its tokens allow. `*` is everything the user may do.',
+      examples: ['*'],
+    }),
     resource: z
       .string()
       .nullable()
-      .meta({ description: 'The only service that accepts its tokens, if any.' }),
-    within: z.array(z.string()).optional().meta({
-      description:
-        'For a run, the ids of the sessions and the key that it is within, nearest first. It ends with each of them.',
-    }),
+      .meta({ description: 'The only service that accepts its tokens. Null if any does.', examples: [null] }),
+    within: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description:
+          'For a run, the ids of the sessions and the key that it is within, nearest first. It ends with each of them.',
+        examples: [[examples.sessionId]],
+      }),
     authorization_details: authorizationDetails
       .nullable()
       .optional()
-      .meta({ description: 'For a run, what it allows in detail, if it is limited that way.' }),
+      .meta({
+        description: 'For a run, what it allows in detail. Null if it is not limited that way.',
+        examples: [[{ type: 'project_access', projects: ['engine'] }]],
+      }),
   })
   .meta({ id: 'Session', description: "One of the user's sessions." });
 export type Session = z.infer<typeof session>;
 
 export const sessionList = z
-  .object({ sessions: z.array(session), next_cursor: nextCursor })
-  .meta({ id: 'SessionList' });
+  .object({
+    sessions: z.array(session).meta({ description: 'The active sessions, newest first.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'SessionList', description: "A page of the user's sessions." });

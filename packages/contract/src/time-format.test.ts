@@ -63,5 +63,17 @@ test.each([
   [20 * 86_400, 'in 20 days'],
   [400 * 86_400, undefined],
 ])('%p seconds from now is %p', (seconds, text) => {
-  expect(writeAgo(new Date(time.getTime() + seconds * 1000), time)).toEqual(text);
+  const words = { language: 'en', justNow: 'just now', inAMoment: 'in a moment' };
+  expect(writeAgo(new Date(time.getTime() + seconds * 1000), time, words)).toEqual(text);
+});
+
+test('how long ago is said in the language of the sentence around it', () => {
+  const words = { language: 'de', justNow: 'gerade eben', inAMoment: 'gleich' };
+  const ago = (seconds: number) => writeAgo(new Date(time.getTime() - seconds * 1000), time, words);
+  expect([ago(0), ago(60), ago(2 * 86_400), ago(-1)]).toEqual([
+    'gerade eben',
+    'vor 1 Minute',
+    'vorgestern',
+    'gleich',
+  ]);
 });

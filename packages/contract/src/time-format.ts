@@ -1,3 +1,5 @@
+import { dateTimeFormat } from './formatters.ts';
+
 /** How the dates and times that a person sees are written. */
 export interface TimeFormat {
   /** A BCP 47 language tag. */
@@ -19,7 +21,7 @@ export interface TimePreferences {
 export const timeFormatOf = ({ locale, time_zone }: TimePreferences): TimeFormat => ({
   locale: firstKnown(locale, (tag) => Intl.DateTimeFormat.supportedLocalesOf(tag)[0]),
   timeZone: firstKnown(time_zone, (timeZone) => {
-    new Intl.DateTimeFormat('en', { timeZone });
+    dateTimeFormat('en', { timeZone });
     return timeZone;
   }),
 });
@@ -38,13 +40,12 @@ export const writeTime = (
   time: Date,
   { locale, timeZone }: TimeFormat,
   styles: Pick<Intl.DateTimeFormatOptions, 'dateStyle' | 'timeStyle'>,
-): string =>
-  new Intl.DateTimeFormat(locale, timeZone === undefined ? styles : { ...styles, timeZone }).format(time);
+): string => dateTimeFormat(locale, timeZone === undefined ? styles : { ...styles, timeZone }).format(time);
 
 /** How a time zone differs from UTC at a moment: `UTC`, `UTC+1`, `UTC-3:30`. Undefined is the zone of this device. */
 export function offsetName(time: Date, timeZone: string | undefined): string {
   const zone = timeZone === undefined ? {} : { timeZone };
-  const format = new Intl.DateTimeFormat('en', { ...zone, timeZoneName: 'shortOffset' });
+  const format = dateTimeFormat('en', { ...zone, timeZoneName: 'shortOffset' });
   const offset = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
   return offset.replace(/^GMT(?:[+-]0)?(?=$|[+-])/, 'UTC');
 }
@@ -56,15 +57,22 @@ const agoUnits = [
 ] as const;
 const maxAgoDays = 30;
 
+/** The language of the sentence around it, and what it says of less than a minute. */
+interface AgoWords {
+  readonly language: string;
+  readonly justNow: string;
+  readonly inAMoment: string;
+}
+
 /**
- * How long before or after `now` a moment is, in English like the sentence around it: `3 hours ago`, `yesterday`,
- * `in 20 days`. Undefined beyond 30 days, when a date says more.
+ * How long before or after `now` a moment is: `3 hours ago`, `yesterday`, `in 20 days`. Undefined beyond 30 days, when a
+ * date says more.
  */
-export function writeAgo(time: Date, now: Date): string | undefined {
+export function writeAgo(time: Date, now: Date, words: AgoWords): string | undefined {
   const seconds = (time.getTime() - now.getTime()) / 1000;
   const found = agoUnits.find((one) => Math.abs(seconds) >= one.seconds);
-  if (found === undefined) return seconds <= 0 ? 'just now' : 'in a moment';
+  if (found === undefined) return seconds <= 0 ? words.justNow : words.inAMoment;
   const number = Math.trunc(seconds / found.seconds);
   if (found.unit === 'day' && Math.abs(number) > maxAgoDays) return undefined;
-  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(number, found.unit);
+  return new Intl.RelativeTimeFormat(words.language, { numeric: 'auto' }).format(number, found.unit);
 }

@@ -1,24 +1,38 @@
 import { z } from 'zod';
 import { profile } from './account.ts';
 import { authorizationDetails } from './authorization-details.ts';
+import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { notSupported, opaque, text, token } from './fields.ts';
+import { expiresIn, notSupported, opaque, text, token } from './fields.ts';
 import { resourceText, scopeText } from './scopes.ts';
 
 /** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
+const accessToken = z.string().meta({
+  description: 'Send it as `Authorization: Bearer …`. Treat it as opaque.',
+  examples: [examples.accessToken],
+});
+const bearer = z.literal('Bearer').meta({ description: 'Always `Bearer`.' });
+
 export const tokenSet = z
   .object({
-    access_token: z.string(),
-    token_type: z.literal('Bearer'),
-    expires_in: z.int(),
-    refresh_token: z.string(),
-    scope: z.string().optional().meta({
-      description:
-        'What the tokens allow. Omitted if that is everything the user may do, unless it was asked for.',
+    access_token: accessToken,
+    token_type: bearer,
+    expires_in: expiresIn('the access token', 14_400),
+    refresh_token: z.string().meta({
+      description: 'Works once, for the next tokens. Store it before you use the access token.',
+      examples: [examples.refreshToken],
     }),
+    scope: z
+      .string()
+      .optional()
+      .meta({
+        examples: ['profile email'],
+        description:
+          'What the tokens allow. Omitted if that is everything the user may do, unless it was asked for.',
+      }),
     authorization_details: authorizationDetails.optional(),
   })
-  .meta({ id: 'TokenSet', description: 'RFC 6749 section 5.1' });
+  .meta({ id: 'TokenSet', title: 'Tokens', description: 'RFC 6749 section 5.1' });
 export type TokenSet = z.infer<typeof tokenSet>;
 
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
@@ -29,36 +43,76 @@ export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
  */
 export const issuedToken = z
   .object({
-    access_token: z.string(),
-    issued_token_type: z.literal(accessTokenType).optional(),
-    token_type: z.literal('Bearer'),
-    expires_in: z.int(),
-    scope: z.string(),
-    refresh_token: z.string().optional(),
+    access_token: accessToken,
+    issued_token_type: z.literal(accessTokenType).optional().meta({ description: 'Only present for a run.' }),
+    token_type: bearer,
+    expires_in: expiresIn('the access token', 900),
+    scope: z.string().meta({ description: 'What the token allows.', examples: ['profile'] }),
+    refresh_token: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'Only present for a run that a service made. It is refreshed with the key of that service.',
+        examples: [examples.refreshToken],
+      }),
     authorization_details: authorizationDetails.optional(),
   })
-  .meta({ id: 'IssuedToken', description: 'RFC 8693 section 2.2.1, RFC 6749 section 4.4.3' });
+  .meta({
+    id: 'IssuedToken',
+    title: 'For a run or a service',
+    description: 'RFC 8693 section 2.2.1, RFC 6749 section 4.4.3',
+  });
 export type IssuedToken = z.infer<typeof issuedToken>;
 
 /** The response to a sign-in in cookie mode: the credential is only in the HttpOnly cookie. */
-export const cookieSignIn = z.object({ user: profile }).meta({ id: 'CookieLogin' });
+export const cookieSignIn = z
+  .object({ user: profile.meta({ description: 'The profile of the user who signed in.' }) })
+  .meta({
+    id: 'CookieLogin',
+    title: 'With session=cookie',
+    description: 'The response to a sign-in in cookie mode. The credential is only in the cookie.',
+  });
+
+const spentToken = token.meta({
+  description: 'The refresh token of the latest response. It is spent by this request.',
+  examples: [examples.refreshToken],
+});
 
 /** Only a new login can have another scope or resource: if present here, they must be the login's own. */
 const unchangedAccess = {
-  scope: scopeText.meta({ description: "Must be the login's own scope, in any order." }).optional(),
-  resource: resourceText.meta({ description: "Must be the login's own resource." }).optional(),
+  scope: scopeText
+    .meta({ description: "Must be the session's own scope, in any order.", examples: ['profile email'] })
+    .optional(),
+  resource: resourceText.meta({ description: "Must be the session's own resource." }).optional(),
   authorization_details: notSupported,
 };
 
-export const deviceTokenRequest = z.object({ device_code: token, ...unchangedAccess });
+export const deviceTokenRequest = z.object({
+  device_code: token.meta({
+    description: 'The device code that the sign-in was started with.',
+    examples: [examples.deviceCode],
+  }),
+  ...unchangedAccess,
+});
 
-export const refreshRequest = z.object({ refresh_token: token, ...unchangedAccess });
+export const refreshRequest = z.object({ refresh_token: spentToken, ...unchangedAccess });
 
 /** `session=cookie` starts a session in an HttpOnly cookie instead of returning tokens. */
-export const signInQuery = z.object({ session: z.literal('cookie').optional() });
+export const signInQuery = z.object({
+  session: z.literal('cookie').optional().meta({
+    description:
+      'Set it to `cookie` to start a session in an HttpOnly cookie, for web pages, instead of getting tokens.',
+  }),
+});
 
 /** What to revoke: all of the user's sessions, or with `session` only the current one. */
-export const revokeScope = z.object({ scope: z.literal('session').optional() });
+export const revokeScope = z.object({
+  scope: z.literal('session').optional().meta({
+    description:
+      "Set it to `session` to revoke only the current session. Default: all of the user's sessions.",
+  }),
+});
 
 export const deviceCodeGrantType = 'urn:ietf:params:oauth:grant-type:device_code';
 export const refreshGrantType = 'refresh_token';
@@ -75,56 +129,95 @@ export const grantTypes = [
 ] as const;
 
 /** The form body of `POST /token`. @see RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1 */
-export const grantForm = z.object({
-  grant_type: text(200).meta({
-    enum: grantTypes,
-    description: `${refreshGrantType} with refresh_token; ${deviceCodeGrantType} with device_code; ${tokenExchangeGrantType} with subject_token, or from a page with the session cookie; ${clientCredentialsGrantType} with a service key.`,
-  }),
-  ...unchangedAccess,
-  device_code: token.optional(),
-  refresh_token: token.optional(),
-  subject_token: opaque(fieldLimits.bodyBytes).optional().meta({
-    description: 'The access token or key that the run is made within. Default: the session cookie.',
-  }),
-  subject_token_type: text(200)
-    .optional()
-    .meta({ enum: [accessTokenType] }),
-  requested_token_type: text(200)
-    .optional()
-    .meta({ enum: [accessTokenType] }),
-  client_secret: notSupported,
-  actor_token: notSupported,
-  actor_token_type: notSupported,
-  audience: notSupported,
-  authorization_details: z
-    .string()
-    .optional()
-    .meta({
-      description: `What the run allows in detail, in terms of the services that read it: a JSON array of objects with a string type (RFC 9396), of at most ${fieldLimits.authorizationDetailsBytes} bytes. Default: that of the subject token.`,
+export const grantForm = z
+  .object({
+    grant_type: text(200).meta({
+      enum: grantTypes,
+      examples: [refreshGrantType],
+      description: `${refreshGrantType} with refresh_token; ${deviceCodeGrantType} with device_code; ${tokenExchangeGrantType} with subject_token, or from a page with the session cookie; ${clientCredentialsGrantType} with a service key.`,
     }),
-  expires_in: z
-    .string()
-    .optional()
-    .meta({
-      description: `Lifetime of the access token in seconds: ${fieldLimits.runMinSeconds} to ${fieldLimits.runMaxSeconds}. Default: ${fieldLimits.runDefaultSeconds} for a run, ${fieldLimits.runMaxSeconds} for a service that acts for no user.`,
-    }),
-});
+    ...unchangedAccess,
+    device_code: token
+      .optional()
+      .meta({ description: 'The device code, to redeem it.', examples: [examples.deviceCode] }),
+    refresh_token: spentToken.optional(),
+    subject_token: opaque(fieldLimits.bodyBytes)
+      .optional()
+      .meta({
+        examples: [examples.accessToken],
+        description: 'The access token or key that the run is made within. Default: the session cookie.',
+      }),
+    subject_token_type: text(200)
+      .optional()
+      .meta({
+        enum: [accessTokenType],
+        description: 'Required with subject_token.',
+        examples: [accessTokenType],
+      }),
+    requested_token_type: text(200)
+      .optional()
+      .meta({
+        enum: [accessTokenType],
+        description: 'The only type there is, which is also the default.',
+        examples: [accessTokenType],
+      }),
+    client_secret: notSupported,
+    actor_token: notSupported,
+    actor_token_type: notSupported,
+    audience: notSupported,
+    authorization_details: z
+      .string()
+      .optional()
+      .meta({
+        description: `What the run allows in detail, in terms of the services that read it: a JSON array of objects with a string type (RFC 9396), of at most ${fieldLimits.authorizationDetailsBytes} bytes. Default: that of the subject token.`,
+        examples: ['[{"type":"project_access","projects":["engine"]}]'],
+      }),
+    expires_in: z
+      .string()
+      .optional()
+      .meta({
+        description: `Lifetime of the access token in seconds: ${fieldLimits.runMinSeconds} to ${fieldLimits.runMaxSeconds}. Default: ${fieldLimits.runDefaultSeconds} for a run, ${fieldLimits.runMaxSeconds} for a service that acts for no user.`,
+        examples: ['900'],
+      }),
+  })
+  .meta({
+    examples: [
+      { grant_type: deviceCodeGrantType, device_code: examples.deviceCode },
+      { grant_type: refreshGrantType, refresh_token: examples.refreshToken },
+      {
+        grant_type: tokenExchangeGrantType,
+        subject_token: examples.accessToken,
+        subject_token_type: accessTokenType,
+        scope: 'profile',
+        expires_in: '900',
+      },
+      { grant_type: clientCredentialsGrantType, resource: examples.resource, scope: 'projects:read' },
+    ],
+  });
 
 /** The form body of `POST /refresh`. @see RFC 6749 section 6 */
 export const refreshForm = z
   .object({
     grant_type: text(200).meta({
       enum: [refreshGrantType],
+      examples: [refreshGrantType],
       description: `${refreshGrantType}, with refresh_token.`,
     }),
-    refresh_token: token.optional(),
+    refresh_token: spentToken.optional(),
     ...unchangedAccess,
   })
   // Required by the document but not by the schema, so that a wrong grant_type is reported before a missing token.
   .meta({ required: ['grant_type', 'refresh_token'] });
 
+export const tokenTypeHint = text(100)
+  .optional()
+  .meta({ description: 'Accepted, but not needed.', examples: ['access_token'] });
+
 /** The form body of `POST /revoke`. @see RFC 7009 section 2.1 */
 export const revokeForm = z.object({
-  token: opaque(fieldLimits.bodyBytes),
-  token_type_hint: text(100).optional(),
+  token: opaque(fieldLimits.bodyBytes).meta({
+    description: 'An access or refresh token. Its session ends; an unknown token changes nothing.',
+    examples: [examples.refreshToken],
+  }),
+  token_type_hint: tokenTypeHint,
 });

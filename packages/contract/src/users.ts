@@ -1,18 +1,21 @@
 import { z } from 'zod';
-import { emailAddress, time } from './fields.ts';
+import { addressShown, emailAddress, emailVerified, personName, pictureUrl, time, userId } from './fields.ts';
 
 /** An account as services with the right `users` see it. */
 export const user = z
   .object({
-    id: z.string(),
-    email: z.string(),
-    email_verified: z.boolean(),
-    name: z.string(),
-    avatar_url: z.string().nullable(),
-    disabled: z.boolean().meta({ description: 'A disabled user has no sessions and cannot sign in.' }),
-    created_at: time,
+    id: userId,
+    email: addressShown,
+    email_verified: emailVerified,
+    name: personName,
+    avatar_url: pictureUrl,
+    disabled: z.boolean().meta({
+      description: 'A disabled user has no sessions and cannot sign in.',
+      examples: [false],
+    }),
+    created_at: time.meta({ description: 'When the account was created.' }),
   })
-  .meta({ id: 'User' });
+  .meta({ id: 'User', description: 'A user, as services see them.' });
 export type User = z.infer<typeof user>;
 
 export const userLookup = z.object({ email: emailAddress });

@@ -14,6 +14,8 @@ import { disownedNotice, noticeDisowning } from '../notices.ts';
 export const accountEndpoints = {
   getProfile: define({
     id: 'getProfile',
+    title: 'Get the profile',
+    group: 'profile',
     method: 'get',
     path: `${auth}/me`,
     summary: "Returns the user's profile",
@@ -28,6 +30,8 @@ export const accountEndpoints = {
   }),
   updateProfile: define({
     id: 'updateProfile',
+    title: 'Update the profile',
+    group: 'profile',
     method: 'patch',
     path: `${auth}/me`,
     summary: "Updates the user's profile",
@@ -41,9 +45,15 @@ export const accountEndpoints = {
     etag: true,
     response: profile,
     errors: ['invalid_request', 'precondition_failed', 'rate_limited'],
+    errorMeanings: {
+      precondition_failed:
+        'The profile has changed since If-Match, or the credential belongs to another user than Latchkey-User says.',
+    },
   }),
   deleteAccount: define({
     id: 'deleteAccount',
+    title: 'Delete the account',
+    group: 'profile',
     method: 'delete',
     path: `${auth}/me`,
     summary: "Permanently deletes the user's account and all of its data",
@@ -51,9 +61,14 @@ export const accountEndpoints = {
     access: 'recent',
     status: 204,
     errors: ['conflict'],
+    errorMeanings: {
+      conflict: 'The user is the only owner of an organization.',
+    },
   }),
   requestEmailChange: define({
     id: 'requestEmailChange',
+    title: 'Request an email change',
+    group: 'profile',
     method: 'post',
     path: `${auth}/me/email`,
     summary: 'Emails a confirmation link to a new email address',
@@ -63,9 +78,14 @@ export const accountEndpoints = {
     status: 202,
     response: emailChangeSent,
     errors: ['invalid_request', 'signup_disabled', 'rate_limited'],
+    errorMeanings: {
+      signup_disabled: 'Addresses of this domain are not allowed here.',
+    },
   }),
   verifyEmailChange: define({
     id: 'verifyEmailChange',
+    title: 'Change the email address',
+    group: 'profile',
     method: 'post',
     path: `${auth}/me/email/verify`,
     summary: "Changes the account's email address",
@@ -76,9 +96,15 @@ export const accountEndpoints = {
     status: 200,
     response: profile,
     errors: ['invalid_request', 'invalid_grant', 'conflict', 'account_disabled', 'rate_limited'],
+    errorMeanings: {
+      invalid_grant: 'The link is unknown, expired or already used, or the current address is wrong.',
+      conflict: 'Another account has this address.',
+    },
   }),
   previewEmailChange: define({
     id: 'previewEmailChange',
+    title: 'Check an email change',
+    group: 'profile',
     method: 'post',
     path: `${auth}/me/email/preview`,
     summary: 'Returns the email change that a confirmation link would make',
@@ -88,9 +114,14 @@ export const accountEndpoints = {
     status: 200,
     response: emailChangePreview,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+    errorMeanings: {
+      invalid_grant: 'The link is unknown, expired, already used, or for another account.',
+    },
   }),
   disownNotice: define({
     id: 'disownNotice',
+    title: 'Answer a security notice',
+    group: 'security-log',
     method: 'post',
     path: `${auth}/notices/disown`,
     summary: 'Ends the session that a security notice is about, and undoes what it added',
@@ -100,9 +131,15 @@ export const accountEndpoints = {
     status: 200,
     response: disownedNotice,
     errors: ['invalid_request', 'invalid_grant', 'conflict'],
+    errorMeanings: {
+      invalid_grant: 'The link is unknown or expired.',
+      conflict: 'Another account has the address that would be restored.',
+    },
   }),
   listEvents: define({
     id: 'listEvents',
+    title: 'List events',
+    group: 'security-log',
     method: 'get',
     path: `${auth}/events`,
     summary: "Lists the events of the user's security log, newest first",

@@ -11,6 +11,8 @@ import { deviceTokenRequest, grantForm, issuedToken, tokenSet } from '../tokens.
 export const deviceEndpoints = {
   startDeviceAuthorization: define({
     id: 'startDeviceAuthorization',
+    title: 'Start a device sign-in',
+    group: 'device',
     method: 'post',
     path: `${auth}/device`,
     summary: 'Starts a device sign-in and returns its device code and user code',
@@ -23,9 +25,15 @@ export const deviceEndpoints = {
     status: 200,
     response: deviceAuthorization,
     errors: ['invalid_request', 'invalid_scope', 'invalid_target', 'rate_limited'],
+    errorMeanings: {
+      invalid_scope: 'Nobody declares one of the scopes.',
+      invalid_target: 'Nobody declares the resource.',
+    },
   }),
   redeemDeviceCode: define({
     id: 'redeemDeviceCode',
+    title: 'Get tokens',
+    group: 'device',
     method: 'post',
     path: `${auth}/token`,
     summary: 'Returns the tokens of a device sign-in once the user has approved it',
@@ -61,9 +69,21 @@ export const deviceEndpoints = {
       'conflict',
       'rate_limited',
     ],
+    errorMeanings: {
+      invalid_grant: 'The device code or refresh token is unknown, expired, already used or revoked.',
+      invalid_request:
+        'A field is missing, empty, duplicate, too long or of the wrong type, or the subject token cannot be used. The description says which.',
+      conflict: 'The session or key has too many active runs.',
+      invalid_client: 'The service key is missing where one is needed, or wrong.',
+      unauthorized_client: 'The service may not delegate, or may not ask for this resource.',
+      invalid_scope: 'A scope is unknown, or wider than that of the session or key.',
+      invalid_target: 'Nobody declares the resource, or it is not within reach of the session or service.',
+    },
   }),
   verifyDevice: define({
     id: 'verifyDevice',
+    title: 'Look up a user code',
+    group: 'device',
     method: 'post',
     path: `${auth}/device/verify`,
     summary: 'Returns the details of a pending device sign-in',
@@ -73,9 +93,14 @@ export const deviceEndpoints = {
     status: 200,
     response: pendingDevice,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+    errorMeanings: {
+      invalid_grant: 'The user code is unknown, expired or already decided.',
+    },
   }),
   approveDevice: define({
     id: 'approveDevice',
+    title: 'Approve a device',
+    group: 'device',
     method: 'post',
     path: `${auth}/device/approve`,
     summary: 'Approves a pending device sign-in',
@@ -84,9 +109,16 @@ export const deviceEndpoints = {
     body: userCodeRequest,
     status: 204,
     errors: ['invalid_request', 'invalid_grant', 'invalid_scope', 'invalid_target', 'rate_limited'],
+    errorMeanings: {
+      invalid_grant: 'The user code is unknown, expired or already decided.',
+      invalid_scope: 'A scope that the device asked for has been withdrawn.',
+      invalid_target: 'The resource that the device asked for has been withdrawn.',
+    },
   }),
   denyDevice: define({
     id: 'denyDevice',
+    title: 'Deny a device',
+    group: 'device',
     method: 'post',
     path: `${auth}/device/deny`,
     summary: 'Denies a pending device sign-in',
@@ -95,5 +127,8 @@ export const deviceEndpoints = {
     body: userCodeRequest,
     status: 204,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+    errorMeanings: {
+      invalid_grant: 'The user code is unknown, expired or already decided.',
+    },
   }),
 } as const;

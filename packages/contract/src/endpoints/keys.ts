@@ -1,10 +1,12 @@
 import { auth, define } from '../endpoint.ts';
 import { pagination } from '../fields.ts';
-import { createdKey, keyList, newKey, scopeList } from '../keys.ts';
+import { createdKey, keyId, keyList, newKey, scopeList } from '../keys.ts';
 
 export const keyEndpoints = {
   createKey: define({
     id: 'createKey',
+    title: 'Create a key',
+    group: 'keys',
     method: 'post',
     path: `${auth}/keys`,
     summary: 'Creates a key: a long-lived credential for a program without a user',
@@ -22,9 +24,17 @@ export const keyEndpoints = {
       'conflict',
       'rate_limited',
     ],
+    errorMeanings: {
+      conflict: 'The user has as many active keys as an account can have.',
+      invalid_scope: 'Nobody declares one of the scopes.',
+      invalid_target: 'Nobody declares the resource.',
+      invalid_authorization_details: 'It is not an array of objects with a type, or too large.',
+    },
   }),
   listKeys: define({
     id: 'listKeys',
+    title: 'List keys',
+    group: 'keys',
     method: 'get',
     path: `${auth}/keys`,
     summary: "Lists the user's active keys without their secrets, newest first",
@@ -36,15 +46,23 @@ export const keyEndpoints = {
   }),
   removeKey: define({
     id: 'removeKey',
+    title: 'Remove a key',
+    group: 'keys',
     method: 'delete',
     path: `${auth}/keys/{id}`,
+    params: { id: keyId },
     summary: "Removes one of the user's keys",
     access: 'bearer',
     status: 204,
     errors: ['not_found', 'rate_limited'],
+    errorMeanings: {
+      not_found: 'The user has no active key with this id.',
+    },
   }),
   listScopes: define({
     id: 'listScopes',
+    title: 'List scopes and resources',
+    group: 'keys',
     method: 'get',
     path: `${auth}/scopes`,
     summary: 'Lists the scopes and resources that can be asked for',

@@ -11,6 +11,8 @@ import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
 export const magicLinkEndpoints = {
   requestMagicLink: define({
     id: 'requestMagicLink',
+    title: 'Email a sign-in link',
+    group: 'sign-in-links',
     method: 'post',
     path: `${auth}/magic_link`,
     summary: 'Emails a sign-in link and a sign-in code',
@@ -27,6 +29,8 @@ export const magicLinkEndpoints = {
   }),
   previewMagicLink: define({
     id: 'previewMagicLink',
+    title: 'Check a sign-in link',
+    group: 'sign-in-links',
     method: 'post',
     path: `${auth}/magic_link/preview`,
     summary: 'Tells whether an emailed link still works',
@@ -36,9 +40,14 @@ export const magicLinkEndpoints = {
     status: 200,
     response: magicLinkPreview,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
+    errorMeanings: {
+      invalid_grant: 'The link is unknown, expired or already used.',
+    },
   }),
   verifyMagicLink: define({
     id: 'verifyMagicLink',
+    title: 'Sign in with a link or code',
+    group: 'sign-in-links',
     method: 'post',
     path: `${auth}/magic_link/verify`,
     summary: 'Signs in with an emailed link or code',
@@ -56,5 +65,8 @@ export const magicLinkEndpoints = {
       'origin_not_allowed',
       'rate_limited',
     ],
+    errorMeanings: {
+      invalid_grant: 'The link or code is unknown, expired, already used, or for another address.',
+    },
   }),
 } as const;

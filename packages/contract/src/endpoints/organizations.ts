@@ -1,11 +1,12 @@
 import { auth, define } from '../endpoint.ts';
-import { pagination } from '../fields.ts';
+import { pagination, userId } from '../fields.ts';
 import {
   member,
   memberList,
   memberWrite,
   organizationList,
   organizationRecord,
+  organizationSlugParameter,
   organizationWrite,
 } from '../organizations.ts';
 
@@ -15,6 +16,8 @@ const lastOwner = 'Fails with conflict for the last owner, and for a personal or
 export const organizationEndpoints = {
   listOrganizations: define({
     id: 'listOrganizations',
+    title: 'List organizations',
+    group: 'organizations',
     method: 'get',
     path: `${auth}/organizations`,
     summary: "Lists the user's organizations, oldest membership first",
@@ -27,8 +30,11 @@ export const organizationEndpoints = {
   }),
   putOrganization: define({
     id: 'putOrganization',
+    title: 'Create or rename an organization',
+    group: 'organizations',
     method: 'put',
     path: `${auth}/organizations/{slug}`,
+    params: { slug: organizationSlugParameter },
     summary: 'Creates an organization, or renames it if it exists',
     notes: `A new organization has no members. ${personal}`,
     access: 'service',
@@ -42,22 +48,37 @@ export const organizationEndpoints = {
     createdStatus: 201,
     response: organizationRecord,
     errors: ['invalid_request', 'conflict', 'precondition_failed'],
+    errorMeanings: {
+      conflict: 'It is a personal organization.',
+      precondition_failed:
+        'If-Match is set and the organization does not exist, or If-None-Match is set and it does.',
+    },
   }),
   deleteOrganization: define({
     id: 'deleteOrganization',
+    title: 'Delete an organization',
+    group: 'organizations',
     method: 'delete',
     path: `${auth}/organizations/{slug}`,
+    params: { slug: organizationSlugParameter },
     summary: 'Deletes an organization; all its members leave it',
     notes: personal,
     access: 'service',
     rights: ['organizations'],
     status: 204,
     errors: ['not_found', 'conflict'],
+    errorMeanings: {
+      conflict: 'It is a personal organization.',
+      not_found: 'There is no organization with this slug.',
+    },
   }),
   listMembers: define({
     id: 'listMembers',
+    title: 'List members',
+    group: 'organizations',
     method: 'get',
     path: `${auth}/organizations/{slug}/members`,
+    params: { slug: organizationSlugParameter },
     summary: 'Lists the members of an organization, oldest membership first',
     access: 'service',
     rights: ['organizations'],
@@ -65,22 +86,34 @@ export const organizationEndpoints = {
     status: 200,
     response: memberList,
     errors: ['invalid_request', 'not_found'],
+    errorMeanings: {
+      not_found: 'There is no organization with this slug.',
+    },
   }),
   getMember: define({
     id: 'getMember',
+    title: 'Get a member',
+    group: 'organizations',
     method: 'get',
     path: `${auth}/organizations/{slug}/members/{user_id}`,
+    params: { slug: organizationSlugParameter, user_id: userId },
     summary: 'Returns a member of an organization',
     access: 'service',
     rights: ['users', 'organizations'],
     status: 200,
     response: member,
     errors: ['not_found'],
+    errorMeanings: {
+      not_found: 'There is no such organization, or the user is not a member of it.',
+    },
   }),
   putMember: define({
     id: 'putMember',
+    title: 'Add or change a member',
+    group: 'organizations',
     method: 'put',
     path: `${auth}/organizations/{slug}/members/{user_id}`,
+    params: { slug: organizationSlugParameter, user_id: userId },
     summary: 'Adds a user to an organization, or changes the role of a member',
     notes: lastOwner,
     access: 'service',
@@ -89,16 +122,27 @@ export const organizationEndpoints = {
     status: 200,
     response: member,
     errors: ['invalid_request', 'not_found', 'conflict'],
+    errorMeanings: {
+      conflict: 'The user is the last owner, or it is a personal organization.',
+      not_found: 'There is no such organization or user.',
+    },
   }),
   removeMember: define({
     id: 'removeMember',
+    title: 'Remove a member',
+    group: 'organizations',
     method: 'delete',
     path: `${auth}/organizations/{slug}/members/{user_id}`,
+    params: { slug: organizationSlugParameter, user_id: userId },
     summary: 'Removes a member from an organization',
     notes: lastOwner,
     access: 'service',
     rights: ['organizations'],
     status: 204,
     errors: ['not_found', 'conflict'],
+    errorMeanings: {
+      conflict: 'The user is the last owner, or it is a personal organization.',
+      not_found: 'There is no such organization, or the user is not a member of it.',
+    },
   }),
 } as const;

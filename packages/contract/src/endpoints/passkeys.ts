@@ -4,6 +4,7 @@ import {
   authenticationResponse,
   creationOptions,
   passkey,
+  passkeyId,
   passkeyList,
   passkeyPatch,
   registrationResponse,
@@ -14,6 +15,8 @@ import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
 export const passkeyEndpoints = {
   startPasskeyRegistration: define({
     id: 'startPasskeyRegistration',
+    title: 'Start registering a passkey',
+    group: 'passkeys',
     method: 'post',
     path: `${auth}/passkey/register/challenge`,
     summary: 'Returns the options for creating a passkey',
@@ -28,6 +31,8 @@ export const passkeyEndpoints = {
   }),
   registerPasskey: define({
     id: 'registerPasskey',
+    title: 'Register a passkey',
+    group: 'passkeys',
     method: 'post',
     path: `${auth}/passkey/register`,
     summary: 'Registers a passkey',
@@ -37,9 +42,15 @@ export const passkeyEndpoints = {
     status: 201,
     response: passkey,
     errors: ['invalid_request', 'invalid_grant', 'conflict', 'rate_limited'],
+    errorMeanings: {
+      invalid_grant: 'The response does not verify, or its challenge has expired or was already used.',
+      conflict: 'The passkey is registered already, or the account has as many as it can have.',
+    },
   }),
   startPasskeyLogin: define({
     id: 'startPasskeyLogin',
+    title: 'Start a sign-in with a passkey',
+    group: 'passkeys',
     method: 'post',
     path: `${auth}/passkey/login/challenge`,
     summary: 'Returns the options for signing in with a passkey',
@@ -53,6 +64,8 @@ export const passkeyEndpoints = {
   }),
   loginWithPasskey: define({
     id: 'loginWithPasskey',
+    title: 'Sign in with a passkey',
+    group: 'passkeys',
     method: 'post',
     path: `${auth}/passkey/login`,
     summary: 'Signs in with a passkey',
@@ -70,9 +83,14 @@ export const passkeyEndpoints = {
       'origin_not_allowed',
       'rate_limited',
     ],
+    errorMeanings: {
+      invalid_grant: 'The response does not verify, or its challenge has expired or was already used.',
+    },
   }),
   listPasskeys: define({
     id: 'listPasskeys',
+    title: 'List passkeys',
+    group: 'passkeys',
     method: 'get',
     path: `${auth}/passkeys`,
     summary: "Lists the user's passkeys, newest first",
@@ -83,23 +101,35 @@ export const passkeyEndpoints = {
   }),
   renamePasskey: define({
     id: 'renamePasskey',
+    title: 'Rename a passkey',
+    group: 'passkeys',
     method: 'patch',
     path: `${auth}/passkeys/{id}`,
+    params: { id: passkeyId },
     summary: 'Renames a passkey',
     access: 'bearer',
     body: passkeyPatch,
     status: 200,
     response: passkey,
     errors: ['invalid_request', 'not_found', 'rate_limited'],
+    errorMeanings: {
+      not_found: 'The user has no passkey with this id.',
+    },
   }),
   removePasskey: define({
     id: 'removePasskey',
+    title: 'Remove a passkey',
+    group: 'passkeys',
     method: 'delete',
     path: `${auth}/passkeys/{id}`,
+    params: { id: passkeyId },
     summary: 'Removes a passkey',
     notes: 'The last passkey can be removed too: the user can always sign in by email.',
     access: 'recent',
     status: 204,
     errors: ['not_found'],
+    errorMeanings: {
+      not_found: 'The user has no passkey with this id.',
+    },
   }),
 } as const;

@@ -5,6 +5,8 @@ import { introspection, introspectionJwtType, introspectionRequest } from '../se
 export const serviceEndpoints = {
   introspect: define({
     id: 'introspect',
+    title: 'Introspect a token',
+    group: 'tokens',
     method: 'post',
     path: `${auth}/introspect`,
     summary: 'Returns whether a token is active, and whose it is',
@@ -19,6 +21,8 @@ export const serviceEndpoints = {
   }),
   readFeed: define({
     id: 'readFeed',
+    title: 'Read the feed',
+    group: 'feed',
     method: 'post',
     path: `${auth}/feed`,
     summary: 'Returns what ended or changed: sessions, keys, accounts, memberships and profiles',
@@ -31,5 +35,9 @@ export const serviceEndpoints = {
     status: 200,
     response: feedAnswer,
     errors: ['invalid_request', 'conflict', 'gone'],
+    errorMeanings: {
+      conflict: 'The service has as many readers as it can have.',
+      gone: 'The feed was not read for 7 days. The next request begins anew.',
+    },
   }),
 } as const;

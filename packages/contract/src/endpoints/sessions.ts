@@ -1,11 +1,13 @@
 import { auth, define, repeatable } from '../endpoint.ts';
 import { pagination } from '../fields.ts';
-import { sessionList } from '../sessions.ts';
+import { sessionId, sessionList } from '../sessions.ts';
 import { refreshForm, refreshRequest, revokeForm, revokeScope, tokenSet } from '../tokens.ts';
 
 export const sessionEndpoints = {
   refresh: define({
     id: 'refresh',
+    title: 'Refresh tokens',
+    group: 'sessions',
     method: 'post',
     path: `${auth}/refresh`,
     summary: 'Exchanges a refresh token for a new access token and a new refresh token',
@@ -29,9 +31,19 @@ export const sessionEndpoints = {
       'account_disabled',
       'rate_limited',
     ],
+    errorMeanings: {
+      invalid_grant:
+        'The refresh token is unknown, expired, already used or revoked. The user has to sign in again.',
+      invalid_scope: "The scope is not the session's own.",
+      invalid_target: "The resource is not the session's own.",
+      invalid_client: 'The refresh token of a run came without the service key, or with a wrong one.',
+      unauthorized_client: 'Another service made the run.',
+    },
   }),
   revoke: define({
     id: 'revoke',
+    title: 'Revoke sessions',
+    group: 'sessions',
     method: 'post',
     path: `${auth}/revoke`,
     summary: "Revokes all of the user's sessions, or with scope=session only the current one",
@@ -49,6 +61,8 @@ export const sessionEndpoints = {
   }),
   logout: define({
     id: 'logout',
+    title: 'Sign out',
+    group: 'sessions',
     method: 'delete',
     path: `${auth}/logout`,
     summary: "Revokes all of the user's sessions, or with scope=session only the current one",
@@ -63,6 +77,8 @@ export const sessionEndpoints = {
   }),
   listSessions: define({
     id: 'listSessions',
+    title: 'List sessions',
+    group: 'sessions',
     method: 'get',
     path: `${auth}/sessions`,
     summary: "Lists the user's active sessions, newest first",
@@ -74,13 +90,19 @@ export const sessionEndpoints = {
   }),
   revokeSession: define({
     id: 'revokeSession',
+    title: 'Revoke a session',
+    group: 'sessions',
     method: 'delete',
     path: `${auth}/sessions/{id}`,
+    params: { id: sessionId },
     summary: "Revokes one of the user's sessions",
     notes: 'If an approved device has not signed in yet, withdraws the approval instead.',
     access: 'bearer',
     endsOwnSession: true,
     status: 204,
     errors: ['not_found'],
+    errorMeanings: {
+      not_found: 'The user has no active session with this id.',
+    },
   }),
 } as const;

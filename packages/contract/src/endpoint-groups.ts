@@ -1,0 +1,80 @@
+/**
+ * The groups of the API reference, in their order: each is a page of its own and, if it has endpoints, a tag of the API
+ * document. Runs are made by the token endpoint, so they have none.
+ */
+export const endpointGroups = {
+  device: {
+    title: 'Device sign-in',
+    description:
+      'Signs in a command line or another program without a browser of its own (RFC 8628). The program shows a code, the user approves it in a browser, and the program gets its tokens.',
+  },
+  'sign-in-links': {
+    title: 'Sign-in links',
+    description:
+      'Signs in a person by email, with a link or with a code that they type. A new address becomes a new account, if sign-up is open.',
+  },
+  passkeys: {
+    title: 'Passkeys',
+    description:
+      'Registers passkeys and signs in with them (WebAuthn Level 3). The options and responses are those of the browser, so a page passes them on unchanged.',
+  },
+  sessions: {
+    title: 'Sessions and tokens',
+    description:
+      'A session is one sign-in and everything that lives from it. Its access token expires after hours; its refresh token, which works once, gets the next pair. Revoking takes effect before the response is sent.',
+  },
+  profile: {
+    title: 'Profile',
+    description: 'The account of the user: name, picture, language and time zone, and its email address.',
+  },
+  'security-log': {
+    title: 'Security log',
+    description:
+      'What happened to the account. The user is told of the important events by email, and can answer that it was not them.',
+  },
+  keys: {
+    title: 'Keys',
+    description:
+      'Long-lived credentials for programs without a person, such as a nightly build. A key is sent wherever an access token goes, and allows only what its scope says.',
+  },
+  runs: {
+    title: 'Runs',
+    description:
+      'A run is a session within another session or a key, for one piece of work (RFC 8693). It allows no more than what it is within, lasts at most an hour, and ends with it.',
+  },
+  organizations: {
+    title: 'Organizations',
+    description:
+      'The organizations of a user, for the user; and organizations and their members, for services that may manage them.',
+  },
+  users: {
+    title: 'Users',
+    description: 'Looks up users, for services that may read them.',
+  },
+  tokens: {
+    title: 'Token verification',
+    description:
+      'Tells a service whether a token that it received is active, whose it is, and what it may do. This is the one call a service needs to accept the tokens of this service.',
+  },
+  feed: {
+    title: 'Feed',
+    description:
+      'Tells services what ended or changed, within milliseconds, so that they can keep what they know about a token instead of asking each time.',
+  },
+  discovery: {
+    title: 'Discovery',
+    description: 'Documents at known addresses, from which programs configure themselves.',
+  },
+  operations: {
+    title: 'Operations',
+    description: 'For whoever runs the service: health checks and metrics.',
+  },
+} as const satisfies Readonly<Record<string, EndpointGroupText>>;
+
+interface EndpointGroupText {
+  readonly title: string;
+  /** Full sentences. */
+  readonly description: string;
+}
+
+export type EndpointGroup = keyof typeof endpointGroups;
