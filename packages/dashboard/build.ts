@@ -2,36 +2,48 @@
 
 import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { type Language, languages } from '@latchkey/contract/languages';
+import { allTexts } from './src/languages/all.ts';
+import type { PageTexts } from './src/languages/type.ts';
 
 /** A question in the middle of the screen, or a page with much to show. */
 type Layout = 'centered' | 'wide';
 
-/** Page name (its folder and entry script) to browser title and layout. */
+interface Page {
+  readonly layout: Layout;
+  /** What its scripts say, besides what all pages say. */
+  readonly says: readonly (keyof PageTexts)[];
+}
+
+/** Page name (its folder and entry script) to what is its own. */
 const pages = {
-  login: { title: 'Sign in', layout: 'centered' },
-  'magic-link': { title: 'Sign in with an email link', layout: 'centered' },
-  device: { title: 'Device sign-in', layout: 'centered' },
-  account: { title: 'Your account', layout: 'wide' },
-  'verify-email': { title: 'Confirm your new email', layout: 'centered' },
-  'not-me': { title: 'Secure your account', layout: 'centered' },
-} as const satisfies Record<string, { title: string; layout: Layout }>;
+  login: { layout: 'centered', says: ['login'] },
+  'magic-link': { layout: 'centered', says: ['magicLink'] },
+  device: { layout: 'centered', says: ['device', 'confirm'] },
+  account: { layout: 'wide', says: ['account', 'confirm'] },
+  'verify-email': { layout: 'centered', says: ['emailLink', 'verifyEmail'] },
+  'not-me': { layout: 'centered', says: ['emailLink', 'notMe'] },
+} as const satisfies Record<string, Page>;
+
+const saidByAll = ['common', 'errors'] as const;
 
 const root = import.meta.dir;
 const dist = join(root, 'dist');
 const names = Object.keys(pages) as (keyof typeof pages)[];
 
 interface Parts {
+  readonly language: Language;
   readonly title: string;
   readonly layout: Layout;
   readonly style: string;
-  /** Tags that load the script. Omitted for a static page. */
+  /** Tags that load the scripts. Omitted for a static page. */
   readonly head?: string;
   readonly main: string;
 }
 
 /** The service replaces `{{…}}` when it starts, with the name, the logo and the links of the product. */
-const html = ({ title, layout, style, head = '', main }: Parts) => `<!doctype html>
-<html lang="en">
+const html = ({ language, title, layout, style, head = '', main }: Parts) => `<!doctype html>
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -45,35 +57,64 @@ ${head}</head>
 <body class="${layout}">
 <header><a href="/account">{{logo}} {{name}}</a></header>
 <main>${main}</main>
-{{footer}}</body>
+{{footer:${allTexts[language].frame.help}}}</body>
 </html>
 `;
 
-const scripted = (name: keyof typeof pages, script: string, imported: readonly string[], style: string) =>
-  html({
-    ...pages[name],
-    style,
-    head: `<script type="module" src="/assets/${script}"></script>
-${imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}`,
-    main: `<noscript><p>This page needs JavaScript.</p></noscript>
-<p class="load-error">This page couldn't load completely. Try reloading it.</p>`,
+interface Files {
+  /** Sets the texts. Scripts run in the order of their tags. */
+  readonly texts: string;
+  readonly script: string;
+  readonly imported: readonly string[];
+  readonly style: string;
+}
+
+function scripted(name: keyof typeof pages, language: Language, files: Files): string {
+  const { frame } = allTexts[language];
+  return html({
+    language,
+    title: frame.titles[name],
+    layout: pages[name].layout,
+    style: files.style,
+    head: `<script type="module" src="/assets/${files.texts}"></script>
+<script type="module" src="/assets/${files.script}"></script>
+${files.imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}`,
+    main: `<noscript><p>${frame.needsScript}</p></noscript>
+<p class="load-error">${frame.loadError}</p>`,
   });
+}
 
 /** The 404 page. */
-const notFound = (style: string) =>
-  html({
-    title: 'Page not found',
+function notFound(language: Language, style: string): string {
+  const { title, text, account } = allTexts[language].frame.notFound;
+  return html({
+    language,
+    title,
     layout: 'centered',
     style,
-    main: `<h1>Page not found</h1>
-<p>There's no page at this address. Check the URL for typos, or go to your account.</p>
-<p><a class="button wide-button" href="/account">Go to your account</a></p>`,
+    main: `<h1>${title}</h1>
+<p>${text}</p>
+<p><a class="button wide-button" href="/account">${account}</a></p>`,
   });
+}
+
+/** The script with what a page says in a language, as its name and content. */
+function textsScript(name: keyof typeof pages, language: Language): readonly [string, string] {
+  const said = [...saidByAll, ...pages[name].says].map((group) => [group, allTexts[language][group]]);
+  const script = `globalThis.latchkeyTexts=${JSON.stringify(Object.fromEntries(said))};\n`;
+  const hash = new Bun.CryptoHasher('sha256').update(script).digest('hex').slice(0, 8);
+  return [`${name}-${language.toLowerCase()}-${hash}.js`, script];
+}
+
+const inEachLanguage = <T>(make: (language: Language) => T) =>
+  Object.fromEntries(languages.map((language) => [language, make(language)]));
 
 const result = await Bun.build({
   entrypoints: [
     ...names.map((name) => join(root, 'src', name, `${name}.tsx`)),
     join(root, 'src', 'style.css'),
+    join(root, 'src', 'reference', 'reference.ts'),
+    join(root, 'src', 'reference', 'reference.css'),
   ],
   target: 'browser',
   format: 'esm',
@@ -105,19 +146,30 @@ function importedBy(script: string, found = new Set<string>()): string[] {
 }
 
 const style = asset('style', '.css');
+const texts = new Map<string, string>();
 const site = {
   pages: Object.fromEntries(
     names.map((name) => {
       const script = asset(name, '.js');
-      return [name, scripted(name, script, importedBy(script), style)];
+      const imported = importedBy(script);
+      const page = inEachLanguage((language) => {
+        const [file, content] = textsScript(name, language);
+        texts.set(file, content);
+        return scripted(name, language, { texts: file, script, imported, style });
+      });
+      return [name, page];
     }),
   ),
-  notFound: notFound(style),
-  assets: Object.fromEntries(
-    await Promise.all(
-      result.outputs.map(async (output) => [basename(output.path), await output.text()] as const),
+  reference: { script: asset('reference', '.js'), style: asset('reference', '.css') },
+  notFound: inEachLanguage((language) => notFound(language, style)),
+  assets: {
+    ...Object.fromEntries(
+      await Promise.all(
+        result.outputs.map(async (output) => [basename(output.path), await output.text()] as const),
+      ),
     ),
-  ),
+    ...Object.fromEntries(texts),
+  },
 };
 
 // Written to a temporary file and renamed, so that a reader or a concurrent build never sees half a site.

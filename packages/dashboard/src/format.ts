@@ -1,3 +1,5 @@
+import { numberFormat } from '@latchkey/contract/formatters';
+import { languageOf } from '@latchkey/contract/languages';
 import {
   offsetName,
   type TimeFormat,
@@ -7,14 +9,21 @@ import {
   writeTime,
 } from '@latchkey/contract/time-format';
 import { signal } from '@preact/signals';
+import { language, texts } from './texts.ts';
 
-export const count = (number: number, singular: string, plural = `${singular}s`): string =>
-  `${number} ${number === 1 ? singular : plural}`;
+/** A number of units of time, such as `9 minutes`. */
+export const inUnits = (number: number, unit: 'second' | 'minute' | 'hour' | 'day' | 'year'): string =>
+  numberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(number);
+
+/** The names of a list and the words between them, as a sentence has them. */
+export const partsOfList = (names: readonly string[]) => new Intl.ListFormat(language).formatToParts(names);
+
+export const listOf = (names: readonly string[]): string => new Intl.ListFormat(language).format(names);
 
 /** Whole minutes, rounded up; hours from two hours on. */
 export function duration(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
-  return minutes < 120 ? count(minutes, 'minute') : count(Math.ceil(minutes / 60), 'hour');
+  return minutes < 120 ? inUnits(minutes, 'minute') : inUnits(Math.ceil(minutes / 60), 'hour');
 }
 
 /** As the user whose data the page shows wants times; as the browser has them until it is known who that is. */
@@ -24,10 +33,14 @@ export function setTimePreferences(preferences: TimePreferences): void {
   timeFormat.value = timeFormatOf(preferences);
 }
 
+/** Times are in the language of the page, in the form that this browser has for its own region where that fits. */
+const pageLocale =
+  languageOf(new Intl.DateTimeFormat().resolvedOptions().locale) === language ? undefined : language;
+
 /** Names the time zone where it is another one than the clock of this device shows. */
 function write(time: Date, styles: Parameters<typeof writeTime>[2]): string {
-  const { timeZone } = timeFormat.value;
-  const text = writeTime(time, timeFormat.value, styles);
+  const { locale = pageLocale, timeZone } = timeFormat.value;
+  const text = writeTime(time, { locale, timeZone }, styles);
   if (timeZone === undefined) return text;
   const offset = offsetName(time, timeZone);
   return offset === offsetName(time, undefined) ? text : `${text} ${offset}`;
@@ -41,7 +54,7 @@ export const dateTime = (time: Date): string => write(time, { dateStyle: 'medium
 
 /** How long before or after `now`, such as `3 hours ago`. Further away than a month: the date. */
 export const timeAgo = (time: Date, now: Date): string =>
-  writeAgo(time, now) ?? write(time, { dateStyle: 'medium' });
+  writeAgo(time, now, { language, ...texts.common }) ?? write(time, { dateStyle: 'medium' });
 
 /** Minutes and seconds, such as `9:32`. */
 export function remaining(milliseconds: number): string {

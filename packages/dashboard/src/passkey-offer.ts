@@ -1,23 +1,11 @@
-const key = 'latchkey.signed-in-by-mail';
+import { tabNote } from './tab-note.ts';
 
-// After an email sign-in, this tab offers a passkey once. With storage disabled nothing is offered.
+const note = tabNote('signed-in-by-mail');
 
-export function noteEmailSignIn(): void {
-  try {
-    sessionStorage.setItem(key, '1');
-  } catch {}
-}
+// After an email sign-in, this tab offers a passkey once.
 
-export function signedInByEmail(): boolean {
-  try {
-    return sessionStorage.getItem(key) !== null;
-  } catch {
-    return false;
-  }
-}
+export const noteEmailSignIn = (): void => note.leave('1');
 
-export function forgetEmailSignIn(): void {
-  try {
-    sessionStorage.removeItem(key);
-  } catch {}
-}
+export const signedInByEmail = (): boolean => note.read() !== null;
+
+export const forgetEmailSignIn = (): void => note.remove();

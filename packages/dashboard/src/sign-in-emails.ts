@@ -1,4 +1,5 @@
 import { safeNext } from './next.ts';
+import { tabNote } from './tab-note.ts';
 
 /**
  * A sign-in email requested in this browser. It holds no secret: it only lets the page behind the link recognize the
@@ -25,8 +26,8 @@ export function rememberSentEmail(sent: SentEmail): void {
 export function forgetSentEmail(): void {
   try {
     localStorage.removeItem(sentEmailKey);
-    sessionStorage.removeItem(pendingSignInKey);
   } catch {}
+  forgetPendingSignIn();
 }
 
 /** The last email requested in this browser, unless it has expired by `now` or is malformed. */
@@ -46,28 +47,22 @@ export interface PendingSignIn extends SentEmail {
   readonly request: string;
 }
 
-const pendingSignInKey = 'latchkey.waiting';
+const pendingSignIn = tabNote('waiting');
 
 /** With storage disabled, the code can be entered until the page is reloaded. */
 export function rememberPendingSignIn(pending: PendingSignIn): void {
   const { request: _, ...sent } = pending;
   rememberSentEmail(sent);
-  try {
-    sessionStorage.setItem(pendingSignInKey, JSON.stringify(pending));
-  } catch {}
+  pendingSignIn.leave(JSON.stringify(pending));
 }
 
 /** Stops waiting, because the person wants to use another address. The emailed link still works. */
-export function forgetPendingSignIn(): void {
-  try {
-    sessionStorage.removeItem(pendingSignInKey);
-  } catch {}
-}
+export const forgetPendingSignIn = (): void => pendingSignIn.remove();
 
 /** The sign-in this tab is waiting for, unless it has expired by `now` or has been completed in this browser. */
 export function recallPendingSignIn(now: number): PendingSignIn | undefined {
   try {
-    const pending = parsePendingSignIn(sessionStorage.getItem(pendingSignInKey), location.origin, now);
+    const pending = parsePendingSignIn(pendingSignIn.read(), location.origin, now);
     if (pending !== undefined && recallSentEmail(now) !== undefined) return pending;
   } catch {}
   forgetPendingSignIn();

@@ -3,8 +3,10 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import { getSignedInUser } from '../api.ts';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
 import { explain, unreachable } from '../error-messages.ts';
+import { followLanguage } from '../follow-language.ts';
 import { home, loginPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
+import { texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
@@ -20,7 +22,7 @@ import { goToSection, Navigation } from './navigation.tsx';
 import { isRequested as isKeyRequested } from './new-key.tsx';
 import { Organizations, organizationsData } from './organizations.tsx';
 import { afterRecentSignIn, Passkeys, passkeysData } from './passkeys.tsx';
-import { loadProfile, ProfileSection } from './profile.tsx';
+import { confirmSaved, loadProfile, ProfileSection, shownProfile } from './profile.tsx';
 import { Sessions, sessions, sessionsData } from './sessions.tsx';
 
 const view = signal<'loading' | 'unavailable' | 'account'>('loading');
@@ -46,8 +48,10 @@ const load = () =>
     error.value = '';
     const problem = await loadProfile();
     if (problem === undefined) {
+      if (followLanguage(shownProfile()?.locale ?? null)) return 'leaving';
       isRetried = view.value === 'unavailable';
       view.value = 'account';
+      confirmSaved();
       for (const section of sections) void section.load();
       return undefined;
     }
@@ -92,7 +96,7 @@ effect(() => {
 const LoadingView = () => (
   <Delayed>
     <div class="card">
-      <Heading key="account">Your account</Heading>
+      <Heading key="account">{texts.account.heading}</Heading>
       <Placeholder entries={3} />
     </div>
   </Delayed>
@@ -100,10 +104,10 @@ const LoadingView = () => (
 
 const UnavailableView = () => (
   <div class="card">
-    <Heading key="unavailable">Your account</Heading>
+    <Heading key="unavailable">{texts.account.heading}</Heading>
     <ErrorMessage text={error.value} />
     <button type="button" class="primary" disabled={busy.now.value} onClick={() => void load()}>
-      Try again
+      {texts.common.tryAgain}
     </button>
   </div>
 );
@@ -112,10 +116,10 @@ const Security = () => (
   <section class="card" aria-labelledby="security-heading">
     <div class="section-head">
       <h2 id="security-heading" tabIndex={-1}>
-        Security
+        {texts.account.sections.security}
       </h2>
     </div>
-    <p class="quiet">You can always sign in with a link or a code that we email to you.</p>
+    <p class="quiet">{texts.account.alwaysByEmail}</p>
     <Passkeys />
   </section>
 );

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { Result } from '../api.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
+import { texts } from '../texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 
 const isSignedOut = signal(false);
@@ -33,17 +34,14 @@ export function SignedOutDialog() {
     isDismissed.value = true;
   };
   return (
-    <Dialog id="signed-out" title="You're signed out" onClose={dismiss}>
-      <p>
-        This session has expired or was signed out somewhere else. Your last change wasn't saved. Sign in
-        again to continue.
-      </p>
+    <Dialog id="signed-out" title={texts.account.signedOut.title} onClose={dismiss}>
+      <p>{texts.account.signedOut.text}</p>
       <div class="row">
         <a class="button" href={loginPath(home)}>
-          Sign in again
+          {texts.account.signedOut.again}
         </a>
         <button type="button" class="plain" onClick={dismiss}>
-          Stay on this page
+          {texts.account.signedOut.stay}
         </button>
       </div>
     </Dialog>

@@ -1,9 +1,10 @@
-import { browserName } from '@latchkey/contract/browser-name';
 import type { Event } from '@latchkey/contract/events';
 import type { Session } from '@latchkey/contract/sessions';
 import { effect, signal, untracked } from '@preact/signals';
 import { listEvents, type Problem } from '../api.ts';
+import { browserText } from '../browser-text.ts';
 import { explain } from '../error-messages.ts';
+import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -30,7 +31,7 @@ async function loadEvents(): Promise<Problem | undefined> {
   return undefined;
 }
 
-export const activityData = sectionData('events', 'Your activity', loadEvents);
+export const activityData = sectionData('events', texts.account.yours.activity, loadEvents);
 
 /** Adds new events at the top. If there are more than one page of them, starts over with the newest page. */
 async function catchUp(): Promise<void> {
@@ -73,9 +74,9 @@ type LoadedSessions = readonly Session[] | undefined;
 function InSession({ id, sessions }: { id: string | null; sessions: LoadedSessions }) {
   if (id === null || sessions === undefined) return null;
   const session = sessions.find((one) => one.id === id);
-  if (session === undefined) return <> · Ended session</>;
-  if (session.current) return <> · This session</>;
-  if (session.device_name === null) return <> · Another session</>;
+  if (session === undefined) return <> · {texts.account.activity.endedSession}</>;
+  if (session.current) return <> · {texts.account.thisSession}</>;
+  if (session.device_name === null) return <> · {texts.account.activity.anotherSession}</>;
   return (
     <>
       {' '}
@@ -88,12 +89,12 @@ function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
   const { created_at, ip_address, user_agent, session_id } = event;
   const summary = (
     <>
-      <RelativeTime at={created_at} /> · {ip_address ?? 'Unknown IP address'}
+      <RelativeTime at={created_at} /> · {ip_address ?? texts.account.unknownIpAddress}
       <InSession id={session_id} sessions={sessions} />
     </>
   );
   if (user_agent === null) return <p>{summary}</p>;
-  const name = browserName(user_agent);
+  const name = browserText(user_agent);
   return (
     <Details summary={summary}>
       <p>
@@ -101,7 +102,10 @@ function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
       </p>
       {name === undefined ? null : <p>{name}</p>}
       <p>
-        User agent: <Untrusted text={user_agent} />
+        {fillParts(texts.account.labelled, {
+          label: texts.common.userAgent,
+          value: <Untrusted text={user_agent} />,
+        })}
       </p>
     </Details>
   );
@@ -120,10 +124,8 @@ function EventItem({ event, sessions }: { event: Event; sessions: LoadedSessions
 
 /** The user's security log, newest first. */
 export const Activity = ({ sessions }: { sessions: LoadedSessions }) => (
-  <Section data={activityData} title="Activity">
-    <p class="quiet">
-      Recent security events in your account. If you don't recognize a session, end it above.
-    </p>
+  <Section data={activityData} title={texts.account.sections.activity}>
+    <p class="quiet">{texts.account.activity.text}</p>
     <SectionContent data={activityData} entries={4}>
       <ul id="events" class="plain-list">
         {events.value.map((event) => (

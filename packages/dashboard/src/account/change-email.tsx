@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { requestEmailChange } from '../api.ts';
 import { emailErrors, explain } from '../error-messages.ts';
 import { duration } from '../format.ts';
+import { fill, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -16,7 +17,7 @@ const busy = busyState();
 
 const messages = {
   ...emailErrors,
-  signup_disabled: "Email addresses at this domain can't be used here.",
+  signup_disabled: texts.account.email.notAllowed,
 };
 
 /** Closes the form and returns the focus to the button that opened it. */
@@ -30,7 +31,7 @@ const send = () =>
     error.value = '';
     const address = email.value.trim();
     if (address === '') {
-      error.value = 'Enter your new email address.';
+      error.value = texts.account.email.enter;
       return undefined;
     }
     const result = await runAction(() => requestEmailChange(address));
@@ -38,7 +39,10 @@ const send = () =>
       error.value = explain(result.problem, messages);
       return undefined;
     }
-    status.value = `We sent a link to ${address}. Open it within ${duration(result.value.expires_in)} to confirm your new email.`;
+    status.value = fill(texts.account.email.sent, {
+      email: address,
+      duration: duration(result.value.expires_in),
+    });
     close();
     email.value = '';
     return undefined;
@@ -47,7 +51,7 @@ const send = () =>
 /** Requests a new email for the account. It takes effect once the link sent there is used. */
 export function ChangeEmail() {
   return (
-    <section aria-label="Change email">
+    <section aria-label={texts.account.email.change}>
       <StatusMessage id="email-status">{status.value}</StatusMessage>
       {isOpen.value ? (
         <>
@@ -55,7 +59,7 @@ export function ChangeEmail() {
           <Form onSubmit={send}>
             <EmailField
               id="new-email"
-              label="New email address"
+              label={texts.account.email.label}
               value={email}
               error={error.value}
               errorId="email-error"
@@ -64,10 +68,10 @@ export function ChangeEmail() {
             />
             <div class="row">
               <button type="submit" class="primary" disabled={busy.now.value}>
-                {busy.now.value ? 'One moment…' : 'Send confirmation link'}
+                {busy.now.value ? texts.common.busy : texts.account.email.send}
               </button>
               <button type="button" disabled={busy.now.value} onClick={close}>
-                Cancel
+                {texts.common.cancel}
               </button>
             </div>
           </Form>
@@ -82,7 +86,7 @@ export function ChangeEmail() {
             isOpen.value = true;
           }}
         >
-          Change email
+          {texts.account.email.change}
         </button>
       )}
     </section>

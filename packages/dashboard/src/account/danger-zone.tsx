@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { deleteAccount } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
+import { texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
@@ -15,9 +16,9 @@ const asked = signal<Danger | undefined>(undefined);
 const deleteError = signal('');
 const deleting = busyState();
 
+const { danger } = texts.account;
 const messages = {
-  conflict:
-    "You're the only owner of an organization. Make someone else an owner first, then delete your account.",
+  conflict: danger.onlyOwner,
 };
 
 const remove = () =>
@@ -34,14 +35,15 @@ const remove = () =>
   });
 
 /** Returns the focus to the button that opened the dialog. */
-function cancel(danger: Danger): void {
+function cancel(cancelled: Danger): void {
   asked.value = undefined;
-  requestAnimationFrame(() => document.getElementById(danger)?.focus());
+  requestAnimationFrame(() => document.getElementById(cancelled)?.focus());
 }
 
 interface DangerProps {
-  readonly danger: Danger;
+  readonly id: Danger;
   readonly title: string;
+  readonly heading: string;
   readonly text: string;
   readonly error: Signal<string>;
   readonly question: ComponentChildren;
@@ -49,35 +51,35 @@ interface DangerProps {
 }
 
 /** A row with a button that opens a dialog, which asks again. */
-function DangerRow({ danger, title, text, error, question, confirm }: DangerProps) {
-  const isOpen = asked.value === danger;
+function DangerRow({ id, title, heading, text, error, question, confirm }: DangerProps) {
+  const isOpen = asked.value === id;
   return (
     <li class="danger-row">
       <div>
         <p>
-          <strong id={`${danger}-title`}>{title}</strong>
+          <strong id={`${id}-title`}>{title}</strong>
         </p>
         <p class="quiet">{text}</p>
       </div>
       <button
         type="button"
-        id={danger}
+        id={id}
         class="danger"
         aria-haspopup="dialog"
         onClick={() => {
           error.value = '';
-          asked.value = danger;
+          asked.value = id;
         }}
       >
         {title}
       </button>
       {isOpen ? (
-        <Dialog id={`${danger}-dialog`} title={`${title}?`} onClose={() => cancel(danger)}>
+        <Dialog id={`${id}-dialog`} title={heading} onClose={() => cancel(id)}>
           <Warning>{question}</Warning>
-          <ErrorMessage id={`${danger}-error`} text={error.value} />
+          <ErrorMessage id={`${id}-error`} text={error.value} />
           <div class="row actions">
-            <button type="button" onClick={() => cancel(danger)}>
-              Cancel
+            <button type="button" onClick={() => cancel(id)}>
+              {texts.common.cancel}
             </button>
             {confirm}
           </div>
@@ -91,15 +93,16 @@ function DangerRow({ danger, title, text, error, question, confirm }: DangerProp
 export const DangerZone = () => (
   <section class="card danger-zone" aria-labelledby="danger-heading">
     <div class="section-head">
-      <h2 id="danger-heading">Danger zone</h2>
+      <h2 id="danger-heading">{danger.heading}</h2>
     </div>
     <ul class="plain-list">
       <DangerRow
-        danger="sign-out-everywhere"
-        title="Sign out everywhere"
-        text="End all your sessions, here and on your devices."
+        id="sign-out-everywhere"
+        title={danger.signOut}
+        heading={danger.signOutQuestion}
+        text={danger.signOutText}
         error={signOutError.everywhere}
-        question="This ends all your sessions, including this one and those on your devices, and removes your keys. Approvals for devices that haven't finished signing in are withdrawn."
+        question={danger.signOutWarning}
         confirm={
           <button
             type="button"
@@ -108,19 +111,20 @@ export const DangerZone = () => (
             disabled={signingOut.now.value}
             onClick={() => void signOut('everywhere')}
           >
-            {signingOut.label('everywhere', 'Yes, sign out everywhere')}
+            {signingOut.label('everywhere', danger.signOutConfirm)}
           </button>
         }
       />
       <DangerRow
-        danger="delete-account"
-        title="Delete account"
-        text="Permanently delete your account and all of its data."
+        id="delete-account"
+        title={danger.delete}
+        heading={danger.deleteQuestion}
+        text={danger.deleteText}
         error={deleteError}
-        question="Your profile, passkeys, sessions, keys, and activity will be permanently deleted. This can't be undone. You can sign up again with the same email, as a new account."
+        question={danger.deleteWarning}
         confirm={
           <button type="button" class="danger" disabled={deleting.now.value} onClick={() => void remove()}>
-            {deleting.now.value ? 'One moment…' : 'Permanently delete account'}
+            {deleting.now.value ? texts.common.busy : danger.deleteConfirm}
           </button>
         }
       />

@@ -1,3 +1,4 @@
+import '../../../../tests/support/english-pages.ts';
 import { expect, test } from 'bun:test';
 import { type Event, eventTypes } from '@latchkey/contract/events';
 import { eventText } from './event-text.ts';
@@ -59,6 +60,6 @@ test('unknown details are left out of the text', () => {
     'Session refresh retried from a different place',
   );
   expect(eventText(event('profile_changed', { fields: 'name moon time_zone' }))).toBe(
-    'Profile updated: name, time zone',
+    'Profile updated: name and time zone',
   );
 });

@@ -1,3 +1,4 @@
+import { fillParts, texts } from '../texts.ts';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { signOutIcon } from '../ui/icons.ts';
@@ -20,10 +21,10 @@ export function AccountHead({ takesFocus }: { takesFocus: boolean }) {
         </span>
         <div>
           <Heading key="account" takesFocus={takesFocus}>
-            Your account
+            {texts.account.heading}
           </Heading>
           <p id="signed-in-as" class="quiet">
-            Signed in as <bdi>{profile.email}</bdi>
+            {fillParts(texts.common.signedInAs, { email: <bdi>{profile.email}</bdi> })}
           </p>
         </div>
         <button
@@ -33,7 +34,7 @@ export function AccountHead({ takesFocus }: { takesFocus: boolean }) {
           onClick={() => void signOut('session')}
         >
           <Icon path={signOutIcon} />
-          {signingOut.label('session', 'Sign out')}
+          {signingOut.label('session', texts.account.signOut)}
         </button>
       </div>
       <ErrorMessage id="sign-out-error" text={signOutError.session.value} />

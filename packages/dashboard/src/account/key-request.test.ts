@@ -1,3 +1,4 @@
+import '../../../../tests/support/english-pages.ts';
 import { expect, test } from 'bun:test';
 import type { ScopeList } from '@latchkey/contract/keys';
 import {
@@ -13,7 +14,7 @@ const limits = { name: 100, minSeconds: 3_600, maxSeconds: 31_536_000 };
 const asked = (query: string) => requestedKey(new URLSearchParams(query), limits);
 const known: ScopeList = {
   scopes: [
-    { name: 'profile', description: 'See your name', service: null },
+    { name: 'profile', description: 'In another language', service: null },
     { name: 'openid', description: 'Sign you in', service: null },
     { name: 'tickets:read', description: 'Read your tickets', service: 'Tickets' },
   ],
@@ -72,7 +73,7 @@ test('what is sent is what the form shows', () => {
 test('a scope is described by its sentence and service, or by its name once it is no longer declared', () => {
   expect(sentencesOf('*', known)).toEqual(['Everything you can do']);
   expect(sentencesOf('profile tickets:read old:read openid', known)).toEqual([
-    'See your name',
+    'See your name, picture, language and time zone',
     'Read your tickets (Tickets)',
     'old:read',
   ]);

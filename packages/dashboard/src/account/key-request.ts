@@ -1,6 +1,8 @@
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
 import type { everything as contractEverything } from '@latchkey/contract/scopes';
+import { scopeText } from '../scope-text.ts';
+import { texts } from '../texts.ts';
 
 /** The scope that allows everything. Only its type is imported, which keeps the contract's schemas off the page. */
 export const everything: typeof contractEverything = '*';
@@ -70,10 +72,10 @@ export const newKeyOf = ({ name, scopes, resource, expiresInSeconds }: KeyReques
 /** What a key allows, one sentence each. A scope that is no longer declared has only its name. */
 export const sentencesOf = (scope: string, known: ScopeList): string[] =>
   scope === everything
-    ? ['Everything you can do']
+    ? [texts.common.everything]
     : scope.split(' ').flatMap((name) => {
         const found = known.scopes.find((one) => one.name === name);
         if (!found) return name;
         if (emptyScopes.includes(name)) return [];
-        return found.service === null ? found.description : `${found.description} (${found.service})`;
+        return found.service === null ? scopeText(found) : `${scopeText(found)} (${found.service})`;
       });

@@ -3,6 +3,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { listKeys, type Problem, removeKey } from '../api.ts';
 import { explain } from '../error-messages.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { keyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -15,6 +16,8 @@ import { sentencesOf } from './key-request.ts';
 import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
+
+const words = texts.account.keys;
 
 const keys = signal<readonly Key[]>([]);
 /** The id of the key whose removal has to be confirmed. */
@@ -30,7 +33,7 @@ async function loadKeys(): Promise<Problem | undefined> {
   return problem;
 }
 
-export const keysData = sectionData('keys', 'Your keys', loadKeys);
+export const keysData = sectionData('keys', texts.account.yours.keys, loadKeys);
 
 function add({ key: _, ...created }: CreatedKey): void {
   keys.value = [created, ...keys.value];
@@ -50,7 +53,7 @@ const remove = (removed: Key) =>
     }
     keys.value = keys.value.filter(({ id }) => id !== removed.id);
     removing.value = undefined;
-    showToast(`Key removed: ${removed.name}. Programs can no longer use it.`);
+    showToast(fill(words.removed, { name: removed.name }));
     focusHeading('keys');
     return undefined;
   });
@@ -62,16 +65,13 @@ function cancelRemoval(id: string): void {
 
 const RemoveQuestion = ({ item }: { item: Key }) => (
   <div class="question">
-    <Question>
-      Remove <bdi>{escapeInvisible(item.name)}</bdi>? Programs that use it stop working at once. This can't be
-      undone.
-    </Question>
+    <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(item.name)}</bdi> })}</Question>
     <div class="row">
       <button type="button" class="danger" disabled={busy.now.value} onClick={() => void remove(item)}>
-        Remove key
+        {words.remove}
       </button>
       <button type="button" disabled={busy.now.value} onClick={() => cancelRemoval(item.id)}>
-        Cancel
+        {texts.common.cancel}
       </button>
     </div>
   </div>
@@ -87,20 +87,19 @@ const RemoveButton = ({ item, titleId }: { item: Key; titleId: string }) => (
       removing.value = item.id;
     }}
   >
-    Remove
+    {texts.account.remove}
   </button>
 );
 
 const Lifetime = ({ item: { created_at, last_used_at, expires_at } }: { item: Key }) => (
   <p>
-    {last_used_at === null ? (
-      'Never used'
-    ) : (
-      <>
-        Last used <RelativeTime at={last_used_at} />
-      </>
-    )}{' '}
-    · Created <RelativeTime at={created_at} /> · Expires <RelativeTime at={expires_at} />
+    {last_used_at === null
+      ? texts.account.neverUsed
+      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={last_used_at} /> })}
+    {' · '}
+    {fillParts(texts.account.created, { time: <RelativeTime at={created_at} /> })}
+    {' · '}
+    {fillParts(texts.account.expires, { time: <RelativeTime at={expires_at} /> })}
   </p>
 );
 
@@ -117,7 +116,9 @@ function Item({ item }: { item: Key }) {
             <bdi>{escapeInvisible(item.name)}</bdi>{' '}
             {item.resource === null ? null : (
               <span class="badge">
-                Only <bdi>{escapeInvisible(serviceOf(item.resource))}</bdi>
+                {fillParts(texts.account.onlyService, {
+                  service: <bdi>{escapeInvisible(serviceOf(item.resource))}</bdi>,
+                })}
               </span>
             )}
           </>
@@ -125,7 +126,7 @@ function Item({ item }: { item: Key }) {
         action={isRemoving ? null : <RemoveButton item={item} titleId={titleId} />}
         below={isRemoving ? <RemoveQuestion item={item} /> : null}
       >
-        <p>{sentencesOf(item.scope, known.value).map(escapeInvisible).join(' · ') || 'Nothing'}</p>
+        <p>{sentencesOf(item.scope, known.value).map(escapeInvisible).join(' · ') || words.nothing}</p>
         <Lifetime item={item} />
       </Row>
     </li>
@@ -135,20 +136,20 @@ function Item({ item }: { item: Key }) {
 const CreateButton = () =>
   isFormOpen() || isKeyShown() ? null : (
     <button type="button" id="create-key" disabled={busy.now.value} onClick={openForm}>
-      Create a key
+      {words.create}
     </button>
   );
 
 /** Lists, creates and removes the account's keys. */
 export const Keys = () => (
-  <Section data={keysData} title="Keys" action={<CreateButton />}>
+  <Section data={keysData} title={texts.account.sections.keys} action={<CreateButton />}>
     <ErrorMessage id="keys-error" text={error.value} />
     <SectionContent data={keysData} entries={1}>
       {isKeyShown() ? <CreatedKeyView /> : null}
       {isFormOpen() ? <NewKeyForm known={known.value} onCreated={add} /> : null}
       {keys.value.length === 0 && !isFormOpen() ? (
         <Empty icon={keyIcon}>
-          <p>No keys. With a key, a program such as a build can act as you without you signing in.</p>
+          <p>{words.none}</p>
         </Empty>
       ) : null}
       {keys.value.length === 0 ? null : (

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { texts } from '../texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import {
   activityIcon,
@@ -12,12 +13,12 @@ import { focusHeading } from './section.tsx';
 
 /** The sections by their address, such as `/account#sessions`, with the id of their heading. */
 const sections = [
-  { address: 'profile', id: 'profile', title: 'Profile', icon: profileIcon },
-  { address: 'security', id: 'security', title: 'Security', icon: securityIcon },
-  { address: 'sessions', id: 'sessions', title: 'Sessions', icon: browserIcon },
-  { address: 'keys', id: 'keys', title: 'Keys', icon: keyIcon },
-  { address: 'organizations', id: 'organizations', title: 'Organizations', icon: organizationIcon },
-  { address: 'activity', id: 'events', title: 'Activity', icon: activityIcon },
+  { address: 'profile', id: 'profile', icon: profileIcon },
+  { address: 'security', id: 'security', icon: securityIcon },
+  { address: 'sessions', id: 'sessions', icon: browserIcon },
+  { address: 'keys', id: 'keys', icon: keyIcon },
+  { address: 'organizations', id: 'organizations', icon: organizationIcon },
+  { address: 'activity', id: 'events', icon: activityIcon },
 ] as const;
 
 const current = signal(location.hash.slice(1));
@@ -49,13 +50,13 @@ for (const event of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
 
 /** Links to the sections, each with an address of its own. */
 export const Navigation = () => (
-  <nav class="sections" aria-label="Account">
+  <nav class="sections" aria-label={texts.account.sections.label}>
     <ul class="plain-list">
-      {sections.map(({ address, title, icon }) => (
+      {sections.map(({ address, icon }) => (
         <li key={address}>
           <a href={`#${address}`} {...(current.value === address ? { 'aria-current': 'location' } : {})}>
             <Icon path={icon} />
-            {title}
+            {texts.account.sections[address]}
           </a>
         </li>
       ))}

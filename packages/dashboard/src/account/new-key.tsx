@@ -7,8 +7,9 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { createKey } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { count } from '../format.ts';
-import { productName } from '../product.ts';
+import { inUnits } from '../format.ts';
+import { scopeText } from '../scope-text.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -52,18 +53,20 @@ const busy = busyState<'create'>();
 export const isFormOpen = () => initial.value !== undefined;
 export const isKeyShown = () => created.value !== undefined;
 
+const words = texts.account.keys;
+
 const messages = {
-  conflict: `You've reached the limit of ${fieldLimits.keys} keys. Remove one you no longer use, then try again.`,
-  invalid_request: "That name can't be used. Try another one.",
-  invalid_scope: 'A service no longer offers something you ticked. Reload the page and choose again.',
-  invalid_target: "That service isn't known here. Choose where the key works.",
-  unreachable: `Couldn't reach ${productName}. Check your connection. If the key appears in the list, remove it and create a new one.`,
+  conflict: fill(words.limit, { limit: String(fieldLimits.keys) }),
+  invalid_request: texts.account.badName,
+  invalid_scope: words.scopeGone,
+  invalid_target: words.resourceGone,
+  unreachable: fill(words.unreachable),
 };
 
 const problems = {
-  name: 'Enter a name.',
-  scope: 'Choose what the key may do.',
-  unknown: 'Untick what no service here offers.',
+  name: texts.account.enterName,
+  scope: words.chooseScope,
+  unknown: words.untick,
 };
 
 export function openForm(): void {
@@ -153,13 +156,13 @@ function ScopeOptions({ known }: { known: ScopeList }) {
   const unknown = unknownScopes(initial.value?.scopes ?? [], known);
   return (
     <fieldset {...(errorField.value === 'scope' ? { 'aria-describedby': 'new-key-error' } : {})}>
-      <legend>What it may do</legend>
+      <legend>{words.scope}</legend>
       <Option scope={everything} takesFocus={errorField.value === 'scope'}>
-        Everything you can do
+        {texts.common.everything}
       </Option>
       {offered.map((scope) => (
         <Option key={scope.name} scope={scope.name} isDisabled={hasEverything}>
-          {escapeInvisible(scope.description)}
+          {escapeInvisible(scopeText(scope))}
           {scope.service === null ? null : (
             <span class="hint">
               {' '}
@@ -173,7 +176,7 @@ function ScopeOptions({ known }: { known: ScopeList }) {
           <code>
             <bdi>{escapeInvisible(scope)}</bdi>
           </code>{' '}
-          <span class="caution">Unknown: no service here offers this.</span>
+          <span class="caution">{words.unknownScope}</span>
         </Option>
       ))}
     </fieldset>
@@ -207,17 +210,19 @@ function ResourceField({ known }: { known: ScopeList }) {
   const isUnknown = asked !== '' && !known.resources.some((one) => one.resource === asked);
   if (known.resources.length === 0 && !isUnknown) return null;
   const options = [
-    { value: '', text: `${productName} and every service` },
+    { value: '', text: fill(words.everyService) },
     ...known.resources.map(({ resource, service }) => ({
       value: resource,
-      text: escapeInvisible(`Only ${service} (${resource})`),
+      text: escapeInvisible(fill(words.onlyService, { service, resource })),
     })),
-    ...(isUnknown ? [{ value: asked, text: escapeInvisible(`Unknown service (${asked})`) }] : []),
+    ...(isUnknown
+      ? [{ value: asked, text: escapeInvisible(fill(words.unknownService, { resource: asked })) }]
+      : []),
   ];
   return (
     <Select
       id="key-resource"
-      label="Where it works"
+      label={words.resource}
       value={resource.value}
       options={options}
       onChange={(value) => {
@@ -228,9 +233,11 @@ function ResourceField({ known }: { known: ScopeList }) {
 }
 
 function lifetimeText(seconds: number): string {
-  if (seconds === 365 * 86_400) return '1 year';
-  if (seconds % 86_400 === 0) return count(seconds / 86_400, 'day');
-  return seconds % 3_600 === 0 ? count(seconds / 3_600, 'hour') : count(Math.ceil(seconds / 60), 'minute');
+  if (seconds === 365 * 86_400) return inUnits(1, 'year');
+  if (seconds % 86_400 === 0) return inUnits(seconds / 86_400, 'day');
+  return seconds % 3_600 === 0
+    ? inUnits(seconds / 3_600, 'hour')
+    : inUnits(Math.ceil(seconds / 60), 'minute');
 }
 
 function LifetimeField() {
@@ -239,7 +246,7 @@ function LifetimeField() {
   return (
     <Select
       id="key-lifetime"
-      label="Expires after"
+      label={words.lifetime}
       value={String(expiresInSeconds.value)}
       options={seconds.map((value) => ({ value: String(value), text: lifetimeText(value) }))}
       onChange={(value) => {
@@ -258,19 +265,14 @@ interface NewKeyProps {
 export function NewKeyForm({ known, onCreated }: NewKeyProps) {
   return (
     <section class="offer" aria-labelledby="new-key-heading">
-      <h3 id="new-key-heading">New key</h3>
-      {initial.value === requested ? (
-        <p>
-          A program or a link filled this in. Create the key only if you asked for it, and check what it may
-          do.
-        </p>
-      ) : null}
+      <h3 id="new-key-heading">{words.heading}</h3>
+      {initial.value === requested ? <p>{words.requested}</p> : null}
       <ErrorMessage id="new-key-error" text={error.value} />
       <Form onSubmit={() => create(known, onCreated)}>
         <NameField
           id="key-name"
-          label="Name"
-          hint="So that you recognize it later, such as the program that will use it."
+          label={words.name}
+          hint={words.nameHint}
           value={name}
           error={errorField.value === 'name' ? error.value : ''}
           errorId="new-key-error"
@@ -282,10 +284,10 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
         <LifetimeField />
         <div class="row">
           <button type="submit" class="primary" disabled={busy.now.value}>
-            {busy.label('create', 'Create key')}
+            {busy.label('create', words.submit)}
           </button>
           <button type="button" disabled={busy.now.value} onClick={closeForm}>
-            Cancel
+            {texts.common.cancel}
           </button>
         </div>
       </Form>
@@ -296,10 +298,10 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
 async function copy(key: string, field: HTMLInputElement | null): Promise<void> {
   try {
     await navigator.clipboard.writeText(key);
-    copied.value = 'Copied.';
+    copied.value = words.copied;
   } catch {
     field?.select();
-    copied.value = "Your browser didn't allow copying. The key is selected: copy it with your keyboard.";
+    copied.value = words.notCopied;
   }
 }
 
@@ -313,13 +315,10 @@ export function CreatedKeyView() {
   return (
     <section class="offer" aria-labelledby="created-key-heading">
       <h3 id="created-key-heading" ref={heading} tabIndex={-1}>
-        Key created: <bdi>{escapeInvisible(key.name)}</bdi>
+        {fillParts(words.created, { name: <bdi>{escapeInvisible(key.name)}</bdi> })}
       </h3>
-      <Warning>
-        Copy the key now: you won't see it again. Anyone who has it can use it until it expires or you remove
-        it. Keep it like a password.
-      </Warning>
-      <label for="created-key">Your new key</label>
+      <Warning>{words.copyNow}</Warning>
+      <label for="created-key">{words.newKey}</label>
       <input
         ref={field}
         id="created-key"
@@ -335,7 +334,7 @@ export function CreatedKeyView() {
       <div class="row">
         <button type="button" class="primary" onClick={() => void copy(key.key, field.current)}>
           <Icon path={copyIcon} />
-          Copy key
+          {words.copy}
         </button>
         <button
           type="button"
@@ -345,7 +344,7 @@ export function CreatedKeyView() {
             requestAnimationFrame(() => document.getElementById('create-key')?.focus());
           }}
         >
-          I've stored it
+          {words.stored}
         </button>
       </div>
     </section>

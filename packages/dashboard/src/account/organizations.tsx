@@ -3,6 +3,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { listOrganizations, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
+import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { organizationIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -17,10 +18,7 @@ const cursor = signal<string | null>(null);
 const error = signal('');
 const busy = busyState();
 
-const roles = { owner: 'Owner', admin: 'Admin', member: 'Member' } satisfies Record<
-  Organization['role'],
-  string
->;
+const words = texts.account.organizations;
 
 async function loadOrganizations(): Promise<Problem | undefined> {
   const list = detectSignOut(await listOrganizations());
@@ -30,7 +28,11 @@ async function loadOrganizations(): Promise<Problem | undefined> {
   return undefined;
 }
 
-export const organizationsData = sectionData('organizations', 'Your organizations', loadOrganizations);
+export const organizationsData = sectionData(
+  'organizations',
+  texts.account.yours.organizations,
+  loadOrganizations,
+);
 
 const showMore = (next: string) =>
   busy.run(async () => {
@@ -55,13 +57,13 @@ const OrganizationItem = ({ organization }: { organization: Organization }) => {
         icon={organizationIcon}
         title={
           <>
-            <bdi>{escapeInvisible(name)}</bdi> <span class="badge">{roles[role]}</span>{' '}
-            {personal ? <span class="badge">Personal</span> : null}
+            <bdi>{escapeInvisible(name)}</bdi> <span class="badge">{words.roles[role]}</span>{' '}
+            {personal ? <span class="badge">{words.personal}</span> : null}
           </>
         }
       >
         <p>
-          <bdi>{slug}</bdi> · Joined <RelativeTime at={joined_at} />
+          <bdi>{slug}</bdi> · {fillParts(texts.account.joined, { time: <RelativeTime at={joined_at} /> })}
         </p>
       </Row>
     </li>
@@ -70,11 +72,11 @@ const OrganizationItem = ({ organization }: { organization: Organization }) => {
 
 /** The organizations the user belongs to, with their role in each. */
 export const Organizations = () => (
-  <Section data={organizationsData} title="Organizations">
+  <Section data={organizationsData} title={texts.account.sections.organizations}>
     <SectionContent data={organizationsData} entries={1}>
       {organizations.value.length === 0 ? (
         <Empty icon={organizationIcon}>
-          <p>You aren't in any organizations.</p>
+          <p>{words.none}</p>
         </Empty>
       ) : (
         <ul id="organizations" class="plain-list">

@@ -1,4 +1,7 @@
 import type { Passkey } from '@latchkey/contract/passkeys';
+import { texts } from '../texts.ts';
+
+const words = texts.account.passkeys;
 
 type Storage = Pick<Passkey, 'device_type' | 'backed_up' | 'transports'>;
 
@@ -7,28 +10,14 @@ export function describeStorage({ device_type, backed_up, transports }: Storage)
   badge: string;
   description: string;
 } {
-  if (backed_up) {
-    return {
-      badge: 'Synced',
-      description: 'Backed up by a password manager and available on your other devices.',
-    };
-  }
-  if (device_type === 'multi_device') {
-    return {
-      badge: 'Not backed up yet',
-      description:
-        "Stored in a password manager that hasn't backed it up yet. If you lose this device, you lose this passkey.",
-    };
-  }
+  if (backed_up) return { badge: words.synced, description: words.syncedText };
+  if (device_type === 'multi_device') return { badge: words.notBackedUp, description: words.notBackedUpText };
   const isInDevice = transports.includes('internal');
   const isOnKey = transports.some((transport) => ['usb', 'nfc', 'ble'].includes(transport));
-  const where = isInDevice
-    ? 'on the device you created it on'
+  const description = isInDevice
+    ? words.inDeviceText
     : isOnKey
-      ? 'on a security key'
-      : 'on one device';
-  return {
-    badge: 'One device only',
-    description: `Stored only ${where}. If you lose it, you can still sign in by email.`,
-  };
+      ? words.onSecurityKeyText
+      : words.onOneDeviceText;
+  return { badge: words.oneDevice, description };
 }

@@ -8,6 +8,7 @@ import { signal } from '@preact/signals';
 import { api, listPasskeys, type Problem, removePasskey, renamePasskey, resultOf } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -25,6 +26,8 @@ import { focusHeading, Section, SectionContent, sectionData } from './section.ts
 /** The passkey whose rename form or removal confirmation is open. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
 
+const words = texts.account.passkeys;
+
 const passkeys = signal<readonly Passkey[]>([]);
 const open = signal<Open | undefined>(undefined);
 const newName = signal('');
@@ -36,10 +39,10 @@ const error = signal('');
 const busy = busyState<'add'>();
 
 const messages = {
-  invalid_grant: "The passkey couldn't be added. Try again.",
-  conflict: "The passkey couldn't be added. It's already registered, or you've reached the passkey limit.",
-  limit: `You've reached the limit of ${fieldLimits.passkeys} passkeys. Remove one you no longer use, then try again.`,
-  not_found: 'That passkey has already been removed.',
+  invalid_grant: words.refused,
+  conflict: words.conflict,
+  limit: fill(words.limit, { limit: String(fieldLimits.passkeys) }),
+  not_found: words.gone,
 };
 
 function report(problem: Problem): undefined {
@@ -63,7 +66,7 @@ async function loadPasskeys(): Promise<Problem | undefined> {
   return undefined;
 }
 
-export const passkeysData = sectionData('passkeys', 'Your passkeys', loadPasskeys);
+export const passkeysData = sectionData('passkeys', texts.account.yours.passkeys, loadPasskeys);
 
 /** Runs once per recent sign-in: stops offering a passkey, and tells the browser which passkeys exist. */
 export async function afterRecentSignIn(): Promise<void> {
@@ -95,7 +98,7 @@ const add = () =>
     }
     passkeys.value = [added.value, ...passkeys.value.filter(({ id }) => id !== added.value.id)];
     isOffered.value = false;
-    showToast(`Passkey added: ${added.value.name}. You can now sign in with it.`);
+    showToast(fill(words.added, { name: added.value.name }));
     focusHeading('passkeys');
     return undefined;
   }, 'add');
@@ -104,18 +107,18 @@ const rename = ({ id }: Passkey) =>
   run(async () => {
     const name = newName.value.trim();
     if (name === '') {
-      nameError.value = 'Enter a name.';
+      nameError.value = texts.account.enterName;
       return undefined;
     }
     const renamed = await runAction(() => renamePasskey(id, name));
     if (!renamed.ok) {
       if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
-      nameError.value = "That name can't be used. Try another one.";
+      nameError.value = texts.account.badName;
       return undefined;
     }
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
     open.value = undefined;
-    showToast(`Passkey renamed to ${renamed.value.name}.`);
+    showToast(fill(words.renamed, { name: renamed.value.name }));
     focusHeading('passkeys');
     return undefined;
   });
@@ -127,7 +130,7 @@ const remove = (removed: Passkey) =>
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
     open.value = undefined;
-    showToast(`Passkey removed: ${removed.name}. You can no longer sign in with it.`);
+    showToast(fill(words.removed, { name: removed.name }));
     focusHeading('passkeys');
     await inTurn(() => signalAccount(api));
     return undefined;
@@ -152,7 +155,7 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
       <ErrorMessage id={errorId} text={nameError.value} />
       <NameField
         id={`name-${passkey.id}`}
-        label="New name"
+        label={words.newName}
         value={newName}
         error={nameError.value}
         errorId={errorId}
@@ -161,10 +164,10 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
       />
       <div class="row">
         <button type="submit" class="primary" disabled={busy.now.value}>
-          Save
+          {texts.account.save}
         </button>
         <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
-          Cancel
+          {texts.common.cancel}
         </button>
       </div>
     </Form>
@@ -173,16 +176,13 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
 
 const RemoveQuestion = ({ passkey, now }: { passkey: Passkey; now: Open }) => (
   <div class="question">
-    <Question>
-      Remove <bdi>{escapeInvisible(passkey.name)}</bdi>? You'll no longer be able to sign in with it. You can
-      still sign in by email.
-    </Question>
+    <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(passkey.name)}</bdi> })}</Question>
     <div class="row">
       <button type="button" class="danger" disabled={busy.now.value} onClick={() => void remove(passkey)}>
-        Remove passkey
+        {words.remove}
       </button>
       <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
-        Cancel
+        {texts.common.cancel}
       </button>
     </div>
   </div>
@@ -200,7 +200,7 @@ const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) =>
         aria-describedby={titleId}
         onClick={() => show(passkey, to)}
       >
-        {to === 'rename' ? 'Rename' : 'Remove'}
+        {to === 'rename' ? words.rename : texts.account.remove}
       </button>
     ))}
   </div>
@@ -208,14 +208,11 @@ const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) =>
 
 const LastUse = ({ passkey: { created_at, last_used_at } }: { passkey: Passkey }) => (
   <p>
-    {last_used_at === null ? (
-      'Never used'
-    ) : (
-      <>
-        Last used <RelativeTime at={last_used_at} />
-      </>
-    )}{' '}
-    · Added <RelativeTime at={created_at} />
+    {last_used_at === null
+      ? texts.account.neverUsed
+      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={last_used_at} /> })}
+    {' · '}
+    {fillParts(texts.account.added, { time: <RelativeTime at={created_at} /> })}
   </p>
 );
 
@@ -260,7 +257,7 @@ const AddButton = ({ primary = false }: { primary?: boolean }) => (
     disabled={busy.now.value}
     onClick={() => void add()}
   >
-    {busy.label('add', 'Add a passkey')}
+    {busy.label('add', words.add)}
   </button>
 );
 
@@ -268,8 +265,7 @@ const Offer = () => (
   <section class="offer" aria-labelledby="offer-text">
     <IconBox path={passkeyIcon} />
     <p id="offer-text">
-      <strong>Skip the email next time.</strong> With a passkey, you sign in with your fingerprint, face, or
-      screen lock.
+      <strong>{words.offer}</strong> {words.offerText}
     </p>
     <div class="row">
       <AddButton primary />
@@ -282,7 +278,7 @@ const Offer = () => (
           focusHeading('passkeys');
         }}
       >
-        Not now
+        {words.notNow}
       </button>
     </div>
   </section>
@@ -292,7 +288,7 @@ const Offer = () => (
 export const Passkeys = () => (
   <Section
     data={passkeysData}
-    title="Passkeys"
+    title={texts.account.sections.passkeys}
     isPart
     action={passkeysSupported && !isOffered.value ? <AddButton /> : null}
   >
@@ -301,7 +297,7 @@ export const Passkeys = () => (
       {isOffered.value ? <Offer /> : null}
       {passkeys.value.length === 0 && !isOffered.value ? (
         <Empty icon={passkeyIcon}>
-          <p>No passkeys yet. With a passkey, you can sign in without waiting for an email.</p>
+          <p>{words.none}</p>
         </Empty>
       ) : null}
       {passkeys.value.length === 0 ? null : (
@@ -311,7 +307,7 @@ export const Passkeys = () => (
           ))}
         </ul>
       )}
-      {passkeysSupported ? null : <p class="quiet">This browser doesn't support passkeys.</p>}
+      {passkeysSupported ? null : <p class="quiet">{texts.errors.passkeys.unsupported}</p>}
     </SectionContent>
   </Section>
 );

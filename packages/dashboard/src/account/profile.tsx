@@ -4,7 +4,10 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { type Signal, signal } from '@preact/signals';
 import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
 import { explain } from '../error-messages.ts';
+import { followLanguage } from '../follow-language.ts';
 import { setPageUser } from '../page-user.ts';
+import { tabNote } from '../tab-note.ts';
+import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField, PlainField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -33,15 +36,12 @@ const busy = busyState();
 /** The profile as it is stored, once loaded. */
 export const shownProfile = (): Profile | undefined => profile.value;
 
-const messages = {
-  precondition_failed:
-    "Your profile was changed somewhere else, so your changes weren't saved. They're still here, with the current values below them. Save again to keep yours.",
-};
-const fieldErrors: Texts = {
-  name: "That name can't be used. Use at least one visible character.",
-  locale: "That isn't a valid language tag. Use a tag like en or de-CH.",
-  time_zone: "That isn't a valid time zone. Use a name like Europe/Zurich.",
-};
+const words = texts.account.profile;
+const messages = { precondition_failed: words.changed };
+const fieldErrors: Texts = words.errors;
+const { enterName } = texts.account;
+/** Left for this page when it reloads in the language that was saved. */
+const savedNote = tabNote('profile-saved');
 
 /** Loads the profile and returns any problem. */
 export async function loadProfile(): Promise<Problem | undefined> {
@@ -49,6 +49,13 @@ export async function loadProfile(): Promise<Problem | undefined> {
   if (!result.ok) return result.problem;
   show(result.value);
   return undefined;
+}
+
+/** Confirms, in its own language, what was saved before the page reloaded in it. */
+export function confirmSaved(): void {
+  if (savedNote.read() === null) return;
+  savedNote.remove();
+  showToast(words.saved);
 }
 
 function show(stored: { readonly profile: Profile; readonly tag: string }): void {
@@ -85,7 +92,7 @@ const save = () =>
     const texts = currentTexts();
     if (texts.name === '') {
       wrongField.value = 'name';
-      error.value = 'Enter a name.';
+      error.value = enterName;
       return undefined;
     }
     const patch = patchOf(texts, base);
@@ -96,7 +103,11 @@ const save = () =>
     const saved = await runAction(() => updateProfile(patch, tag));
     if (saved.ok) {
       show(saved.value);
-      close('Profile saved.');
+      if (followLanguage(saved.value.profile.locale)) {
+        savedNote.leave('1');
+        return 'leaving';
+      }
+      close(words.saved);
     } else if (saved.problem.code === 'precondition_failed') {
       await mergeStored(texts);
     } else {
@@ -121,22 +132,20 @@ async function mergeStored(texts: Texts): Promise<void> {
   for (const field of fields) typed[field].value = merged.texts[field];
   conflicts.value = merged.conflicts;
   // Nothing left to save: an earlier save succeeded but its response was lost.
-  if (Object.keys(patchOf(merged.texts, stored)).length === 0) close('Profile saved.');
+  if (Object.keys(patchOf(merged.texts, stored)).length === 0) close(words.saved);
   else error.value = messages.precondition_failed;
 }
 
-const hints: Partial<Texts> = {
-  locale:
-    'A language tag, such as en or de-CH. Decides how dates and times are written. Leave blank for none.',
-  time_zone: 'Such as Europe/Zurich. Decides the times you see here and in emails. Leave blank for none.',
-};
+const hints: Partial<Texts> = words.hints;
 
 function StoredValue({ field }: { field: keyof Texts }) {
   const stored = conflicts.value[field];
   if (stored === undefined) return null;
   return (
     <p class="stored-value caution">
-      Current value: {stored === '' ? 'Not set' : <bdi>{escapeInvisible(stored)}</bdi>}
+      {fillParts(words.stored, {
+        value: stored === '' ? words.notSet : <bdi>{escapeInvisible(stored)}</bdi>,
+      })}
     </p>
   );
 }
@@ -144,7 +153,7 @@ function StoredValue({ field }: { field: keyof Texts }) {
 function EditForm() {
   const propsOf = (field: keyof Texts) => ({
     id: `edit-${field}`,
-    label: labels[field],
+    label: words[field],
     value: typed[field],
     error: wrongField.value === field ? error.value : '',
     errorId: 'profile-error',
@@ -172,35 +181,29 @@ function EditForm() {
       <StoredValue field="time_zone" />
       <div class="row">
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'Save'}
+          {busy.now.value ? texts.common.busy : texts.account.save}
         </button>
         <button type="button" disabled={busy.now.value} onClick={() => close('')}>
-          Cancel
+          {texts.common.cancel}
         </button>
       </div>
     </Form>
   );
 }
 
-const labels: Texts = {
-  name: 'Name',
-  locale: 'Language',
-  time_zone: 'Time zone',
-};
-
 const Text = ({ value }: { value: string | null }) =>
-  value === null ? <span class="missing">Not set</span> : <bdi>{escapeInvisible(value)}</bdi>;
+  value === null ? <span class="missing">{words.notSet}</span> : <bdi>{escapeInvisible(value)}</bdi>;
 
 const Values = ({ shown }: { shown: Profile }) => (
   <dl class="values">
-    <dt>Email</dt>
+    <dt>{words.email}</dt>
     <dd id="profile-email">
       <bdi>{shown.email}</bdi>
     </dd>
     {isOpen.value
       ? null
       : fields.map((field) => [
-          <dt key={`${field}-label`}>{labels[field]}</dt>,
+          <dt key={`${field}-label`}>{words[field]}</dt>,
           <dd key={field} id={`profile-${field}`}>
             <Text value={shown[field]} />
           </dd>,
@@ -216,11 +219,11 @@ export function ProfileSection() {
     <section class="card" aria-labelledby="profile-heading">
       <div class="section-head">
         <h2 id="profile-heading" tabIndex={-1}>
-          Profile
+          {texts.account.sections.profile}
         </h2>
         {isOpen.value ? null : (
           <button type="button" id="edit-profile" onClick={() => open(shown)}>
-            Edit profile
+            {words.edit}
           </button>
         )}
       </div>

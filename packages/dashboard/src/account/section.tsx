@@ -2,6 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
+import { fill, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -33,7 +34,7 @@ export function sectionData(
       error.value = '';
       const problem = await fetchData();
       if (problem !== undefined) {
-        error.value = `${name} couldn't be loaded. ${explain(problem, messages)}`;
+        error.value = `${fill(texts.account.failed, { section: name })} ${explain(problem, messages)}`;
         state.value = 'failed';
         return undefined;
       }
@@ -47,7 +48,7 @@ export function sectionData(
 }
 
 // The message already says what failed.
-const messages = { unreachable: 'Check your connection and try again.' };
+const messages = { unreachable: texts.account.checkConnection };
 
 /** Moves keyboard and screen reader users to the start of a section. */
 export const focusHeading = (id: string): void => document.getElementById(`${id}-heading`)?.focus();
@@ -105,7 +106,7 @@ export function SectionContent({
             aria-describedby={`${id}-heading`}
             onClick={() => void load()}
           >
-            {isBusy.value ? 'One moment…' : 'Try again'}
+            {isBusy.value ? texts.common.busy : texts.common.tryAgain}
           </button>
         </p>
       ) : null}

@@ -1,11 +1,11 @@
-import { browserName } from '@latchkey/contract/browser-name';
 import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
 import { listSessions, type Problem, revokeSession } from '../api.ts';
+import { browserText } from '../browser-text.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
-import { productName } from '../product.ts';
+import { counted, fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
 import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
@@ -18,7 +18,8 @@ import { detectSignOut, runAction } from './actions.tsx';
 import { everything, sentencesOf } from './key-request.ts';
 import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
-import { signInMethods } from './sign-in-methods.ts';
+
+const words = texts.account.sessions;
 
 /** The user's sessions, newest first, once loaded. */
 export const sessions = signal<readonly Session[] | undefined>(undefined);
@@ -43,7 +44,7 @@ async function loadSessions(): Promise<Problem | undefined> {
 const isNarrow = ({ scope = everything, resource = null }: Session): boolean =>
   scope !== everything || resource !== null;
 
-export const sessionsData = sectionData('sessions', 'Your sessions', loadSessions);
+export const sessionsData = sectionData('sessions', texts.account.yours.sessions, loadSessions);
 
 // Confirming one's identity replaces the current session.
 effect(() => {
@@ -93,13 +94,12 @@ const endOtherSessions = () =>
     }
     if (problem) {
       error.value = explain(problem, {
-        unreachable: `Couldn't reach ${productName}. Some sessions are still active. Try again.`,
-        somebody_else:
-          'Some sessions are still signed in, because this browser is now signed in to a different account.',
+        unreachable: fill(words.unreachable),
+        somebody_else: words.somebodyElse,
       });
       return undefined;
     }
-    showToast('All other sessions ended.');
+    showToast(words.othersEnded);
     focusHeading('sessions');
     return undefined;
   });
@@ -112,22 +112,25 @@ const iconOf = ({ kind, user_agent }: Session): string => {
 
 /** A browser is named in words, a device as it names itself, and a run by the service that acts in it. */
 function Name({ session: { kind, user_agent, device_name, client_name } }: { session: Session }) {
-  if (kind === 'browser') return <>{browserName(user_agent ?? '') ?? 'Browser'}</>;
-  if (kind === 'run') return client_name === null ? <>Run</> : <bdi>{escapeInvisible(client_name)}</bdi>;
+  if (kind === 'browser') return browserText(user_agent ?? '') ?? words.browser;
+  if (kind === 'run') return client_name === null ? words.run : <bdi>{escapeInvisible(client_name)}</bdi>;
   const name = device_name ?? client_name;
-  return name === null ? <>Device</> : <Untrusted text={name} />;
+  return name === null ? texts.common.device : <Untrusted text={name} />;
 }
 
 /** What a narrow session may do. */
 const accessOf = ({ scope }: Session): string =>
-  sentencesOf(scope, known.value).map(escapeInvisible).join(' · ') || 'Nothing in your account';
+  sentencesOf(scope, known.value).map(escapeInvisible).join(' · ') || texts.common.nothing;
 
 const Title = ({ session }: { session: Session }) => (
   <>
-    <Name session={session} /> {session.current ? <span class="badge current">This session</span> : null}
+    <Name session={session} />{' '}
+    {session.current ? <span class="badge current">{texts.account.thisSession}</span> : null}
     {session.resource ? (
       <span class="badge">
-        Only <bdi>{escapeInvisible(serviceOf(session.resource))}</bdi>
+        {fillParts(texts.account.onlyService, {
+          service: <bdi>{escapeInvisible(serviceOf(session.resource))}</bdi>,
+        })}
       </span>
     ) : null}
   </>
@@ -146,16 +149,17 @@ function RunItem({ session }: { session: Session }) {
             type="button"
             disabled={busy.now.value}
             aria-describedby={titleId}
-            onClick={() => void endEach([session], 'Run stopped.')}
+            onClick={() => void endEach([session], words.stopped)}
           >
-            Stop
+            {words.stop}
           </button>
         }
       >
         <p>{accessOf(session)}</p>
         <p>
-          Started <RelativeTime at={session.created_at} /> · Last used{' '}
-          <RelativeTime at={session.last_used_at} />
+          {fillParts(texts.account.started, { time: <RelativeTime at={session.created_at} /> })}
+          {' · '}
+          {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
         </p>
       </Row>
     </li>
@@ -176,9 +180,9 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
           type="button"
           disabled={busy.now.value}
           aria-describedby={titleId}
-          onClick={() => void endEach(runs, 'All runs stopped.')}
+          onClick={() => void endEach(runs, words.allStopped)}
         >
-          Stop all runs
+          {words.stopAll}
         </button>
       )}
     </div>
@@ -190,9 +194,9 @@ const EndSession = ({ session, titleId }: { session: Session; titleId: string })
     type="button"
     disabled={busy.now.value}
     aria-describedby={titleId}
-    onClick={() => void endEach([session], 'Session ended.')}
+    onClick={() => void endEach([session], words.ended)}
   >
-    End session
+    {words.end}
   </button>
 );
 
@@ -210,22 +214,29 @@ function SessionItem({ session, runs }: { session: Session; runs: readonly Sessi
       >
         {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
         <p>
-          Last used <RelativeTime at={session.last_used_at} /> · {session.ip_address ?? 'Unknown IP address'}
+          {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
+          {' · '}
+          {session.ip_address ?? texts.account.unknownIpAddress}
         </p>
         <Details
-          summary={
-            <>
-              Signed in {signInMethods[session.method]} <RelativeTime at={session.created_at} />
-            </>
-          }
+          summary={fillParts(words.signedInBy, {
+            method: texts.account.methods[session.method],
+            time: <RelativeTime at={session.created_at} />,
+          })}
         >
           {device_name === null || client_name === null ? null : (
             <p>
-              Program: <Untrusted text={client_name} />
+              {fillParts(texts.account.labelled, {
+                label: texts.common.program,
+                value: <Untrusted text={client_name} />,
+              })}
             </p>
           )}
           <p>
-            User agent: <Untrusted text={user_agent} />
+            {fillParts(texts.account.labelled, {
+              label: texts.common.userAgent,
+              value: <Untrusted text={user_agent} />,
+            })}
           </p>
         </Details>
       </Row>
@@ -242,7 +253,7 @@ function EndOthers() {
       disabled={busy.now.value}
       onClick={() => void endOtherSessions()}
     >
-      End other sessions
+      {words.endOthers}
     </button>
   ) : null;
 }
@@ -259,7 +270,7 @@ function showAll(): void {
 function RunsSummary({ all }: { all: readonly Session[] }) {
   const runs = all.filter(isRun).length;
   if (runs === 0) return null;
-  return <p id="runs-summary">{runs === 1 ? '1 run acts as you.' : `${runs} runs act as you.`}</p>;
+  return <p id="runs-summary">{counted(words.runs, runs)}</p>;
 }
 
 /** The current session, then the newest others, each with the runs within it. Runs within a key come by themselves. */
@@ -288,7 +299,7 @@ function List({ all }: { all: readonly Session[] }) {
       </ul>
       {shown.length < ordered.length ? (
         <button type="button" id="all-sessions" class="plain" onClick={showAll}>
-          Show all {ordered.length} sessions
+          {counted(words.showAll, ordered.length)}
         </button>
       ) : null}
       <UntrustedHint />
@@ -298,7 +309,7 @@ function List({ all }: { all: readonly Session[] }) {
 
 /** The user's sessions, and ending one or all others. */
 export const Sessions = () => (
-  <Section data={sessionsData} title="Sessions" action={<EndOthers />}>
+  <Section data={sessionsData} title={texts.account.sections.sessions} action={<EndOthers />}>
     <ErrorMessage id="sessions-error" text={error.value} />
     <SectionContent data={sessionsData} entries={2}>
       <List all={sessions.value ?? []} />

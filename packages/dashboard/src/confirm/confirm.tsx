@@ -23,6 +23,7 @@ import {
 import { duration } from '../format.ts';
 import { otherUserEmail, pageUser } from '../page-user.ts';
 import { forgetSentEmail, rememberSentEmail, sentEmailKey } from '../sign-in-emails.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -101,7 +102,7 @@ const usePasskey = (person: Person) =>
       return undefined;
     }
     if (!person.credentialIds.includes(assertion.value.response.id)) {
-      error.value = `That passkey doesn't belong to ${person.email}. Choose another one, or use email instead.`;
+      error.value = fill(texts.confirm.wrongPasskey, { email: person.email });
       return undefined;
     }
     const signIn = await resultOf(redeemPasskey(api, assertion.value, byCookie));
@@ -133,7 +134,7 @@ const enterCode = (person: Person, { request }: SentEmail) =>
     isCodeError.value = true;
     const entered = code.value.trim();
     if (entered === '') {
-      error.value = 'Enter the code from the email.';
+      error.value = texts.common.enterEmailCode;
       return undefined;
     }
     const signIn = await verifyMagicLink({ request, code: entered });
@@ -154,26 +155,30 @@ window.addEventListener('storage', (event) => {
   });
 });
 
+const Email = ({ children }: { children: string }) => (
+  <strong>
+    <bdi>{children}</bdi>
+  </strong>
+);
+
 function OtherUserDialog({ email }: { email: string }) {
   const dismiss = () => {
     otherUserEmail.value = undefined;
   };
   return (
-    <Dialog id="other-user" title="You're signed in to a different account" onClose={dismiss}>
+    <Dialog id="other-user" title={texts.confirm.otherUser} onClose={dismiss}>
       <p>
-        This browser is now signed in as{' '}
-        <strong>
-          <bdi>{email}</bdi>
-        </strong>
-        , but this page still shows the account of <bdi>{pageUser()?.email}</bdi>. Your last change wasn't
-        made.
+        {fillParts(texts.confirm.otherUserText, {
+          email: <Email>{email}</Email>,
+          shown: <bdi>{pageUser()?.email}</bdi>,
+        })}
       </p>
       <div class="row">
         <button type="button" class="primary" onClick={() => location.reload()}>
-          Reload page
+          {texts.confirm.reload}
         </button>
         <button type="button" class="plain" onClick={dismiss}>
-          Stay on this page
+          {texts.confirm.stay}
         </button>
       </div>
     </Dialog>
@@ -184,16 +189,15 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
   return (
     <>
       <p>
-        We emailed a code to{' '}
-        <strong>
-          <bdi>{person.email}</bdi>
-        </strong>
-        . It expires in {duration(email.expiresInSeconds)}.
+        {fillParts(texts.confirm.sent, {
+          email: <Email>{person.email}</Email>,
+          duration: duration(email.expiresInSeconds),
+        })}
       </p>
       <Form onSubmit={() => enterCode(person, email)}>
         <CodeField
           id="confirm-code"
-          label="Code from the email"
+          label={texts.common.emailCode}
           value={code}
           error={isCodeError.value ? error.value : ''}
           errorId="confirm-error"
@@ -202,7 +206,7 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
           maxLength={fieldLimits.emailCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.label('code', 'Confirm')}
+          {busy.label('code', texts.confirm.confirm)}
         </button>
       </Form>
     </>
@@ -221,7 +225,7 @@ function Methods({ person, onCancel }: { person: Person; onCancel: () => void })
           disabled={busy.now.value}
           onClick={() => void usePasskey(person)}
         >
-          {busy.label('passkey', 'Use a passkey')}
+          {busy.label('passkey', texts.confirm.usePasskey)}
         </button>
       ) : null}
       <button
@@ -230,10 +234,10 @@ function Methods({ person, onCancel }: { person: Person; onCancel: () => void })
         disabled={busy.now.value}
         onClick={() => void sendEmail(person)}
       >
-        {busy.label('email', isSent ? 'Send a new email' : 'Email me a code')}
+        {busy.label('email', isSent ? texts.common.newEmail : texts.confirm.emailCode)}
       </button>
       <button type="button" class="plain" onClick={onCancel}>
-        Cancel
+        {texts.common.cancel}
       </button>
     </div>
   );
@@ -250,14 +254,8 @@ export function ConfirmDialog() {
   const { person } = now;
   const cancel = () => now.finish(false);
   return (
-    <Dialog id="confirm" title="Confirm it's you" onClose={cancel}>
-      <p>
-        It's been a while since you signed in. To continue, sign in again as{' '}
-        <strong>
-          <bdi>{person.email}</bdi>
-        </strong>
-        . You won't leave this page.
-      </p>
+    <Dialog id="confirm" title={texts.confirm.title} onClose={cancel}>
+      <p>{fillParts(texts.confirm.text, { email: <Email>{person.email}</Email> })}</p>
       <ErrorMessage id="confirm-error" text={error.value} />
       {sent.value === undefined ? null : <CodeForm person={person} email={sent.value} />}
       <Methods person={person} onCancel={cancel} />

@@ -1,4 +1,5 @@
 import type { PendingDevice } from '@latchkey/contract/device';
+import { texts } from '../texts.ts';
 import { Details } from '../ui/details.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { cautionIcon } from '../ui/icons.ts';
@@ -9,34 +10,34 @@ import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 export const DeviceDetails = ({ device }: { device: PendingDevice }) => (
   <>
     <dl id="device-details" class="facts">
-      <dt>Network</dt>
+      <dt>{texts.device.network}</dt>
       <dd id="network">
         {device.same_network ? (
-          'Same as yours'
+          texts.device.sameNetwork
         ) : (
           <strong class="caution">
-            <Icon path={cautionIcon} /> Different from yours
+            <Icon path={cautionIcon} /> {texts.device.differentNetwork}
           </strong>
         )}
       </dd>
-      <dt>IP address</dt>
-      <dd id="ip-address">{device.ip_address ?? <span class="missing">Unknown</span>}</dd>
-      <dt>Program</dt>
+      <dt>{texts.common.ipAddress}</dt>
+      <dd id="ip-address">{device.ip_address ?? <span class="missing">{texts.common.unknown}</span>}</dd>
+      <dt>{texts.common.program}</dt>
       <dd id="client-name">
         <Untrusted text={device.client_name} />
       </dd>
-      <dt>Device</dt>
+      <dt>{texts.common.device}</dt>
       <dd id="device-name">
         <Untrusted text={device.device_name} />
       </dd>
     </dl>
-    <Details summary="Details">
+    <Details summary={texts.device.details}>
       <dl>
-        <dt>Requested</dt>
+        <dt>{texts.device.requested}</dt>
         <dd id="requested-at">
           <Timestamp at={device.requested_at} />
         </dd>
-        <dt>User agent</dt>
+        <dt>{texts.common.userAgent}</dt>
         <dd id="user-agent">
           <Untrusted text={device.user_agent} />
         </dd>

@@ -5,8 +5,10 @@ import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
 import { emailCodeErrors, explain, unreachable } from '../error-messages.ts';
+import { followLanguage } from '../follow-language.ts';
 import { loginPath, sessionsPath, switchAccountPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
+import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Countdown } from '../ui/countdown.tsx';
 import { CodeField } from '../ui/field.tsx';
@@ -46,15 +48,11 @@ const busy = busyState();
 /** An approval got no response, so it may have taken effect. */
 let approvalInDoubt = false;
 
-const noLongerOffered =
-  'A service no longer offers something that the device asked for. Start again on your device.';
-
 const codeErrors = {
   invalid_request: emailCodeErrors.invalid_request,
-  invalid_grant:
-    "No device is waiting with this code. If you just approved or denied it, you're all set. Otherwise, check the code on your device. If it matches, start again there.",
-  invalid_scope: noLongerOffered,
-  invalid_target: noLongerOffered,
+  invalid_grant: texts.device.unknownCode,
+  invalid_scope: texts.device.noLongerOffered,
+  invalid_target: texts.device.noLongerOffered,
 };
 
 /** The path of this page with its code, to come back to. */
@@ -77,8 +75,7 @@ async function lookUp(): Promise<'leaving' | undefined> {
   error.value = '';
   const entered = normalizeCode(code.value);
   if (entered === undefined) {
-    error.value =
-      code.value.trim() === '' ? 'Enter the code shown on your device.' : codeErrors.invalid_request;
+    error.value = code.value.trim() === '' ? texts.device.enterCode : codeErrors.invalid_request;
     step.value = { at: 'code' };
     return undefined;
   }
@@ -100,8 +97,7 @@ function showReview(device: PendingDevice): void {
   const review: Review = { at: 'review', device, expiresAt, timer: reviewTimer() };
   step.value = review;
   setTimeout(() => {
-    if (step.value === review && !busy.now.value)
-      backToCode('This code has expired. Start again on your device.');
+    if (step.value === review && !busy.now.value) backToCode(texts.device.codeExpired);
   }, device.expires_in * 1000);
 }
 
@@ -134,11 +130,7 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
 function decisionFailed(decision: Decision['decision'], problem: Problem): 'leaving' | undefined {
   if (redirectedToSignIn(problem)) return 'leaving';
   if (problem.code === 'invalid_grant') {
-    backToCode(
-      approvalInDoubt
-        ? 'This code is no longer waiting for approval. Check your device: it may already be signed in.'
-        : codeErrors.invalid_grant,
-    );
+    backToCode(approvalInDoubt ? texts.device.approvalInDoubt : codeErrors.invalid_grant);
     return undefined;
   }
   approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
@@ -186,6 +178,7 @@ async function start(): Promise<void> {
     }
     return;
   }
+  if (followLanguage(me.value.locale)) return;
   account.value = me.value.email;
   userId = me.value.id;
   setPageUser(me.value);
@@ -197,7 +190,8 @@ async function start(): Promise<void> {
 
 const SignedInAs = () => (
   <p class="quiet signed-in-as">
-    Signed in as <bdi>{account.value}</bdi>. <a href={switchAccountPath(here())}>Use a different account</a>
+    {fillParts(texts.common.signedInAs, { email: <bdi>{account.value}</bdi> })} ·{' '}
+    <a href={switchAccountPath(here())}>{texts.device.otherAccount}</a>
   </p>
 );
 
@@ -205,16 +199,14 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
   return (
     <>
       <div class="intro">
-        <Heading key="code">Device sign-in</Heading>
-        <p class="quiet">
-          Enter the code shown on your device. You can review the request before you approve it.
-        </p>
+        <Heading key="code">{texts.device.heading}</Heading>
+        <p class="quiet">{texts.device.enterText}</p>
       </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>
         <CodeField
           id="user_code"
-          label="Code from your device"
+          label={texts.device.code}
           value={code}
           error={error.value}
           takesFocus
@@ -222,12 +214,12 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
           maxLength={fieldLimits.userCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'Continue'}
+          {busy.now.value ? texts.common.busy : texts.common.continue}
         </button>
       </Form>
       {isUnknownCode ? (
         <p class="links">
-          <a href={sessionsPath}>View your sessions</a>
+          <a href={sessionsPath}>{texts.device.sessions}</a>
         </p>
       ) : null}
       <SignedInAs />
@@ -241,23 +233,20 @@ function ReviewStep({ review }: { review: Review }) {
   return (
     <>
       <Heading key="review" takesFocus>
-        Let this device sign in as you?
+        {texts.device.question}
       </Heading>
-      <p class="quiet">Check that this code matches the one on your device:</p>
+      <p class="quiet">{texts.device.compare}</p>
       <p class="code-box">
         <output id="shown-code" class="big-code">
           {device.user_code}
         </output>
         <span id="expires" class="quiet">
-          Expires in <Countdown until={expiresAt.getTime()} />
+          {fillParts(texts.device.expiresIn, { time: <Countdown until={expiresAt.getTime()} /> })}
         </span>
       </p>
       <Warning>
-        <strong>Only approve if you started this sign-in yourself, just now.</strong> If someone sent you a
-        code or a link, approving would sign them in as you.
-        {device.same_network
-          ? null
-          : " The request comes from a different network: expect that only if the device isn't with you, such as a remote server."}
+        <strong>{texts.device.warning}</strong> {texts.device.warningText}
+        {device.same_network ? null : ` ${texts.device.otherNetwork}`}
       </Warning>
       <DeviceDetails device={device} />
       <RequestedAccess access={device} />
@@ -286,10 +275,10 @@ function Choice({ review }: { review: Review }) {
         aria-disabled={!timer.isReady.value}
         onClick={approve}
       >
-        Approve
+        {texts.device.approve}
       </button>
       <button type="button" id="deny" disabled={busy.now.value} onClick={() => void decide('deny', review)}>
-        Deny
+        {texts.device.deny}
       </button>
     </div>
   );
@@ -301,17 +290,17 @@ function CurrentStep() {
     case 'loading':
       return (
         <Delayed>
-          <Heading key="loading">Device sign-in</Heading>
+          <Heading key="loading">{texts.device.heading}</Heading>
           <Placeholder entries={3} />
         </Delayed>
       );
     case 'unavailable':
       return (
         <>
-          <Heading key="unavailable">Device sign-in</Heading>
+          <Heading key="unavailable">{texts.device.heading}</Heading>
           <ErrorMessage text={error.value} />
           <button type="button" class="primary wide-button" onClick={() => void start()}>
-            Try again
+            {texts.common.tryAgain}
           </button>
         </>
       );

@@ -1,34 +1,36 @@
 import type { PendingDevice } from '@latchkey/contract/device';
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
+import { scopeText } from '../scope-text.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { scopeIcon } from '../ui/icons.ts';
-
-const everythingText = 'Everything you can do';
 
 type Access = Pick<PendingDevice, 'scopes' | 'resource' | 'resource_service'>;
 
 /** What the device may do once it is approved: all of it, however long, because the user agrees to all of it. */
 export function RequestedAccess({ access }: { access: Access }) {
   // Missing from the response of a node that runs an earlier release, which allows everything.
-  const scopes = access.scopes ?? [{ name: '*', description: everythingText, service: null }];
+  const scopes = access.scopes ?? [{ name: '*', description: texts.common.everything, service: null }];
   const allowed = scopes.filter(({ name }) => !emptyScopes.includes(name));
   return (
     <section>
       <h2 id="access-heading" class="small-heading">
-        If you approve, this device can
+        {texts.device.access}
       </h2>
       <ul id="requested-access" class="scopes" aria-labelledby="access-heading">
-        {allowed.length === 0 ? <li>Nothing in your account</li> : null}
-        {allowed.map(({ name, description, service }) => (
-          <li key={name}>
+        {allowed.length === 0 ? <li>{texts.common.nothing}</li> : null}
+        {allowed.map((scope) => (
+          <li key={scope.name}>
             <Icon path={scopeIcon} />
             <span>
-              <bdi>{escapeInvisible(description || `${name} (no longer offered)`)}</bdi>
-              {service === null ? null : (
+              <bdi>
+                {escapeInvisible(scopeText(scope) || fill(texts.device.notOffered, { scope: scope.name }))}
+              </bdi>
+              {scope.service === null ? null : (
                 <span class="hint">
                   {' '}
-                  <bdi>{escapeInvisible(service)}</bdi>
+                  <bdi>{escapeInvisible(scope.service)}</bdi>
                 </span>
               )}
             </span>
@@ -45,8 +47,10 @@ function RequestedResource({ access: { resource = null, resource_service: servic
   if (resource === null) return null;
   return (
     <p id="requested-resource" class="quiet">
-      Only with <strong>{service ? <bdi>{escapeInvisible(service)}</bdi> : 'one service'}</strong>, at{' '}
-      <bdi>{escapeInvisible(resource)}</bdi>
+      {fillParts(texts.device.onlyWith, {
+        service: <strong>{service ? <bdi>{escapeInvisible(service)}</bdi> : texts.device.oneService}</strong>,
+        resource: <bdi>{escapeInvisible(resource)}</bdi>,
+      })}
     </p>
   );
 }

@@ -25,6 +25,7 @@ import {
   sentEmailKey,
 } from '../sign-in-emails.ts';
 import { type SignOut, takeSignOut } from '../signed-out.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Countdown, useRemaining } from '../ui/countdown.tsx';
 import { CodeField, EmailField } from '../ui/field.tsx';
@@ -70,13 +71,10 @@ const isFieldError = signal(false);
 const busy = busyState<'email' | 'code' | 'passkey'>();
 
 const signOutMessages = {
-  session: "You're signed out.",
-  everywhere: "You're signed out everywhere, including on your devices.",
-  deleted: 'Your account has been deleted.',
+  session: texts.login.signedOut,
+  everywhere: texts.login.signedOutEverywhere,
+  deleted: texts.login.deleted,
 } satisfies Record<SignOut, string>;
-
-const alreadySent = (address: string) =>
-  `We already sent an email to ${address}. You can open its link here, or request a new email to enter a code.`;
 
 /** Sends a sign-in email. A failure leaves the step and the input unchanged. */
 const requestEmail = (address: string) =>
@@ -87,7 +85,7 @@ const requestEmail = (address: string) =>
     isFieldError.value = !isResend;
     status.value = '';
     if (address === '') {
-      error.value = 'Enter your email address.';
+      error.value = texts.common.enterEmailAddress;
       return undefined;
     }
     const result = await requestMagicLink(address);
@@ -100,7 +98,7 @@ const requestEmail = (address: string) =>
     rememberPendingSignIn(sent);
     code.value = '';
     step.value = sentStep(sent);
-    status.value = isResend ? 'We sent a new email. Use the code from the latest one.' : '';
+    status.value = isResend ? texts.login.sentAgain : '';
     return undefined;
   }, 'email');
 
@@ -111,7 +109,7 @@ const enterCode = (request: string) =>
     status.value = '';
     const entered = code.value.trim();
     if (entered === '') {
-      error.value = 'Enter the code from the email.';
+      error.value = texts.common.enterEmailCode;
       return undefined;
     }
     const result = await verifyMagicLink({ request, code: entered });
@@ -121,7 +119,7 @@ const enterCode = (request: string) =>
     }
     forgetSentEmail();
     noteEmailSignIn();
-    status.value = 'Signed in.';
+    status.value = texts.common.signedIn;
     location.replace(next);
     return 'leaving';
   }, 'code');
@@ -135,7 +133,7 @@ async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
     return undefined;
   }
   forgetPendingSignIn();
-  status.value = 'Signed in.';
+  status.value = texts.common.signedIn;
   location.replace(next);
   return 'leaving';
 }
@@ -178,7 +176,7 @@ const PasskeyButton = () => (
     onClick={() => void usePasskey()}
   >
     <Icon path={passkeyIcon} />
-    {busy.label('passkey', 'Sign in with a passkey')}
+    {busy.label('passkey', texts.login.withPasskey)}
   </button>
 );
 
@@ -186,8 +184,8 @@ const EmailForm = () => (
   <Form onSubmit={() => requestEmail(email.value.trim())}>
     <EmailField
       id="email"
-      label="Email address"
-      {...(earlier === undefined ? {} : { hint: alreadySent(earlier.email) })}
+      label={texts.common.emailAddress}
+      {...(earlier === undefined ? {} : { hint: fill(texts.login.alreadySent, { email: earlier.email }) })}
       value={email}
       error={isFieldError.value ? error.value : ''}
       takesFocus
@@ -195,7 +193,7 @@ const EmailForm = () => (
     />
     <button type="submit" class={passkeysSupported ? 'wide-button' : 'primary'} disabled={busy.now.value}>
       <Icon path={emailIcon} />
-      {busy.label('email', 'Email me a link')}
+      {busy.label('email', texts.login.emailLink)}
     </button>
   </Form>
 );
@@ -209,15 +207,15 @@ function AddressStep() {
   return (
     <>
       <div class="intro">
-        <Heading key="address">Sign in</Heading>
-        <p class="quiet">No password needed.</p>
+        <Heading key="address">{texts.common.signIn}</Heading>
+        <p class="quiet">{texts.login.noPassword}</p>
       </div>
       <StatusMessage id="notice">{notice.value}</StatusMessage>
       <ErrorMessage text={error.value} />
       {passkeysSupported ? (
         <>
           <PasskeyButton />
-          <p class="or">or</p>
+          <p class="or">{texts.login.or}</p>
         </>
       ) : null}
       <EmailForm />
@@ -231,22 +229,24 @@ type Sent = Extract<Step, { at: 'sent' }>;
 const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent }) => (
   <>
     <p id="sent-to">
-      We sent an email to <strong>{address}</strong>. Open the link in it, or enter the code here. Both expire
-      in <Countdown until={until} />.
+      {fillParts(texts.login.sent, {
+        email: <strong>{address}</strong>,
+        time: <Countdown until={until} />,
+      })}
     </p>
     <OpenWebmail email={address} />
     <ErrorMessage text={error.value} />
     <Form onSubmit={() => enterCode(request)}>
       <CodeField
         id="code"
-        label="Code from the email"
+        label={texts.common.emailCode}
         value={code}
         error={isFieldError.value ? error.value : ''}
         autoComplete="one-time-code"
         maxLength={fieldLimits.emailCode}
       />
       <button type="submit" class="primary" disabled={busy.now.value}>
-        {busy.label('code', 'Sign in')}
+        {busy.label('code', texts.common.signIn)}
       </button>
     </Form>
   </>
@@ -254,9 +254,7 @@ const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent })
 
 const Expired = ({ email: address }: { email: string }) => (
   <>
-    <p id="sent-to">
-      The email we sent to <strong>{address}</strong> has expired. Its link and its code no longer work.
-    </p>
+    <p id="sent-to">{fillParts(texts.login.expired, { email: <strong>{address}</strong> })}</p>
     <ErrorMessage text={error.value} />
   </>
 );
@@ -267,7 +265,7 @@ function OpenWebmail({ email: address }: { email: string }) {
   return (
     <p>
       <a id="webmail" href={webmail.url} target="_blank" rel="noreferrer">
-        Open {webmail.name} <Icon path={externalIcon} />
+        {fill(texts.login.openWebmail, { webmail: webmail.name })} <Icon path={externalIcon} />
       </a>
     </p>
   );
@@ -283,7 +281,7 @@ function SentStep({ sent }: { sent: Sent }) {
         </span>
       </div>
       <Heading key="sent" takesFocus>
-        Check your email
+        {texts.login.checkEmail}
       </Heading>
       {isExpired ? <Expired email={sent.email} /> : <EnterCode sent={sent} />}
       <StatusMessage>{status.value}</StatusMessage>
@@ -294,7 +292,7 @@ function SentStep({ sent }: { sent: Sent }) {
           disabled={busy.now.value}
           onClick={() => void requestEmail(sent.email)}
         >
-          {busy.label('email', 'Send a new email')}
+          {busy.label('email', texts.common.newEmail)}
         </button>
         <button
           type="button"
@@ -307,7 +305,7 @@ function SentStep({ sent }: { sent: Sent }) {
             showForm();
           }}
         >
-          Use a different email address
+          {texts.login.otherEmail}
         </button>
       </div>
     </>
@@ -321,18 +319,16 @@ function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
     </strong>
   );
   return (
-    <Outcome key="signedIn" tone="success" icon={approvedIcon} heading="You're signed in" takesFocus>
-      {inAnotherTab ? (
-        <p>You signed in as {who} in another tab. Close this one, or continue here.</p>
-      ) : (
-        <p>You're signed in as {who}.</p>
-      )}
+    <Outcome key="signedIn" tone="success" icon={approvedIcon} heading={texts.login.signedIn} takesFocus>
+      <p>
+        {fillParts(inAnotherTab ? texts.login.signedInElsewhere : texts.login.signedInAs, { email: who })}
+      </p>
       <a class="button wide-button" href={next}>
-        Continue
+        {texts.common.continue}
       </a>
       <div class="links">
         <button type="button" class="plain" onClick={showForm}>
-          Use a different account
+          {texts.login.otherAccount}
         </button>
       </div>
     </Outcome>

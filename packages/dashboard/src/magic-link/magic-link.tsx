@@ -5,6 +5,7 @@ import { emailErrors, explain } from '../error-messages.ts';
 import { home, loginPath, safeNext } from '../next.ts';
 import { noteEmailSignIn } from '../passkey-offer.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -54,7 +55,7 @@ const signIn = (address: string) =>
   busy.run(async () => {
     error.value = '';
     if (address === '') {
-      error.value = 'Enter your email address.';
+      error.value = texts.common.enterEmailAddress;
       return undefined;
     }
     const result = await verifyMagicLink({ token, email: address });
@@ -62,7 +63,7 @@ const signIn = (address: string) =>
     closeLink({ at: 'used', next } satisfies Ended);
     forgetSentEmail();
     noteEmailSignIn();
-    status.value = 'Signed in.';
+    status.value = texts.common.signedIn;
     location.replace(next);
     return 'leaving';
   });
@@ -76,14 +77,14 @@ async function refused(problem: Problem, address: string): Promise<undefined> {
   await check();
   if (step.value.at === 'dead') return;
   step.value = { at: 'address' };
-  error.value = `This link was not sent to ${address}. Check the address, or request a new link.`;
+  error.value = fill(texts.magicLink.wrongAddress, { email: address });
 }
 
 /** Requests a new link. A primary button unless a form above it may still help. */
 const RequestNewLink = ({ isPrimary = false }: { isPrimary?: boolean }) => (
   <p class={isPrimary ? '' : 'links'}>
     <a class={isPrimary ? 'button wide-button' : ''} href={loginPath(next)}>
-      Request a new link
+      {texts.magicLink.newLink}
     </a>
   </p>
 );
@@ -92,18 +93,16 @@ function OneClickStep({ address }: { address: string }) {
   return (
     <>
       <div class="intro">
-        <Heading key="oneClick">Sign in</Heading>
-        <p class="quiet">You requested this link in this browser.</p>
+        <Heading key="oneClick">{texts.common.signIn}</Heading>
+        <p class="quiet">{texts.magicLink.requestedHere}</p>
       </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(address)}>
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? (
-            'One moment…'
+            texts.common.busy
           ) : (
-            <span>
-              Sign in as <bdi>{address}</bdi>
-            </span>
+            <span>{fillParts(texts.magicLink.signInAs, { email: <bdi>{address}</bdi> })}</span>
           )}
         </button>
       </Form>
@@ -117,7 +116,7 @@ function OneClickStep({ address }: { address: string }) {
             step.value = { at: 'address' };
           }}
         >
-          Use a different email address
+          {texts.magicLink.otherEmail}
         </button>
       </div>
     </>
@@ -127,62 +126,57 @@ function OneClickStep({ address }: { address: string }) {
 /** Two ways to go on: type the address here, or go back to where the link was requested. */
 const AddressStep = () => (
   <>
-    <Heading key="address">Where do you want to sign in?</Heading>
+    <Heading key="address">{texts.magicLink.where}</Heading>
     <section class="way" aria-labelledby="here-heading">
       <h2 id="here-heading">
         <Icon path={browserIcon} />
-        In this browser
+        {texts.magicLink.here}
       </h2>
-      <p class="quiet">Enter the email address that the link was sent to.</p>
+      <p class="quiet">{texts.magicLink.hereText}</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(email.value.trim())}>
         <EmailField
           id="email"
-          label="Email address"
+          label={texts.common.emailAddress}
           value={email}
           error={error.value}
           takesFocus
           autoComplete="email"
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? 'One moment…' : 'Sign in'}
+          {busy.now.value ? texts.common.busy : texts.common.signIn}
         </button>
       </Form>
     </section>
     <section class="way" aria-labelledby="there-heading">
       <h2 id="there-heading">
         <Icon path={emailIcon} />
-        Where you requested it
+        {texts.magicLink.there}
       </h2>
-      <p class="quiet">
-        Go back to that page and enter the code from the same email there. You can then close this page.
-      </p>
+      <p class="quiet">{texts.magicLink.thereText}</p>
     </section>
   </>
 );
 
 const Incomplete = () => (
-  <Outcome key="incomplete" tone="caution" icon={linkIcon} heading="This link is incomplete">
-    <p>
-      Part of the link is missing. Open it from the email again, or copy the whole link. Each link works only
-      once.
-    </p>
+  <Outcome key="incomplete" tone="caution" icon={linkIcon} heading={texts.magicLink.incomplete}>
+    <p>{texts.magicLink.incompleteText}</p>
     <RequestNewLink isPrimary />
   </Outcome>
 );
 
 const Dead = () => (
-  <Outcome key="dead" tone="caution" icon={linkIcon} heading="This link no longer works" takesFocus>
-    <p>It has expired, it has been used, or you signed in another way since. Each link works only once.</p>
+  <Outcome key="dead" tone="caution" icon={linkIcon} heading={texts.magicLink.dead} takesFocus>
+    <p>{texts.magicLink.deadText}</p>
     <RequestNewLink isPrimary />
   </Outcome>
 );
 
 const Used = ({ to }: { to: string }) => (
-  <Outcome key="used" tone="success" icon={approvedIcon} heading="You've already used this link">
-    <p>It signed you in to this browser.</p>
+  <Outcome key="used" tone="success" icon={approvedIcon} heading={texts.magicLink.used}>
+    <p>{texts.magicLink.usedText}</p>
     <a class="button wide-button" href={to}>
-      Continue
+      {texts.common.continue}
     </a>
   </Outcome>
 );
@@ -193,7 +187,7 @@ function CurrentStep() {
     case 'checking':
       return (
         <Delayed>
-          <Heading key="checking">Sign in</Heading>
+          <Heading key="checking">{texts.common.signIn}</Heading>
           <Placeholder entries={1} />
         </Delayed>
       );

@@ -1,40 +1,18 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
 import { type ErrorMessages, unreachable } from '../error-messages.ts';
-import { count } from '../format.ts';
+import { texts } from '../texts.ts';
 
 export const errorMessages: ErrorMessages = {
-  invalid_grant: 'This link has expired or is incomplete. Sign in and check your account.',
-  conflict:
-    "Another account now uses your previous email, so it couldn't be restored and nothing was changed. Contact the administrator.",
+  invalid_grant: texts.notMe.refused,
+  conflict: texts.notMe.conflict,
   unreachable,
 };
 
-const ended: Record<NoticeKind, string> = {
-  new_device: 'The device has been signed out.',
-  new_browser: 'The session has ended, and everything it added has been removed.',
-  passkey_added: 'The session has ended, and everything it added has been removed, including the passkey.',
-  passkey_removed:
-    "The session has ended, and everything it added has been removed. The removed passkey can't be restored. You can add it again from your account.",
-  key_added: 'The session has ended, and everything it added has been removed, including the key.',
-  key_removed:
-    "The session has ended, and everything it added has been removed. The removed key can't be restored. You can create a new one from your account.",
-  email_changed: 'The session has ended, and everything it added has been removed.',
-  theft_stopped: 'The session had already ended. Everything it added has been removed.',
-  refresh_repeated_elsewhere:
-    'The session has ended, and everything it added has been removed. Sign in again where you need to.',
-};
+const { ended }: { readonly ended: Readonly<Record<NoticeKind, string>> } = texts.notMe;
 
 /** What reporting "This wasn't me" did. */
 export const doneText = ({ kind, email }: DisownedNotice): string =>
-  email === null ? ended[kind] : `${ended[kind]} All your other sessions have ended too.`;
-
-export const browsersText = (number: number): string => `${count(number, 'browser session')} ended`;
-
-export const devicesText = (number: number): string => `${count(number, 'device')} signed out`;
-
-export const passkeysText = (number: number): string => `${count(number, 'passkey')} removed`;
-
-export const keysText = (number: number): string => `${count(number, 'key')} removed`;
+  email === null ? ended[kind] : `${ended[kind]} ${texts.notMe.othersEnded}`;
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === 'string');

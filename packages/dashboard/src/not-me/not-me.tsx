@@ -2,7 +2,9 @@ import type { DisownedNotice } from '@latchkey/contract/notices';
 import { signal } from '@preact/signals';
 import { disownApprover, disownNotice } from '../api.ts';
 import { explain } from '../error-messages.ts';
+import { partsOfList } from '../format.ts';
 import { home } from '../next.ts';
+import { counted, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { type DoneProps, mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { Form } from '../ui/form.tsx';
@@ -11,15 +13,9 @@ import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
-import {
-  browsersText,
-  devicesText,
-  doneText,
-  errorMessages,
-  isDisownedNotice,
-  keysText,
-  passkeysText,
-} from './messages.ts';
+import { doneText, errorMessages, isDisownedNotice } from './messages.ts';
+
+const { notMe } = texts;
 
 const error = signal('');
 const status = signal('');
@@ -28,13 +24,14 @@ const busy = busyState();
 /** A count, followed by the names. */
 const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
   <li>
-    {text}
-    {names.map((name, index) => (
-      <>
-        {index === 0 ? ': ' : ', '}
-        <Untrusted text={name} />
-      </>
-    ))}
+    {names.length === 0
+      ? text
+      : fillParts(notMe.named, {
+          what: text,
+          names: partsOfList(names).map(({ type, value }) =>
+            type === 'element' ? <Untrusted text={value} /> : value,
+          ),
+        })}
   </li>
 );
 
@@ -44,27 +41,31 @@ function Undone({ value }: { value: DisownedNotice }) {
   const isEmpty = email === null && sessions_ended + devices_ended + removed === 0;
   return (
     <>
-      <h2>What was undone</h2>
+      <h2>{notMe.undone}</h2>
       {isEmpty ? (
-        <p id="undone">Nothing was left to undo. The session had already ended and left nothing behind.</p>
+        <p id="undone">{notMe.nothingUndone}</p>
       ) : (
         <ul id="undone">
           {email === null ? null : (
             <li>
-              Your email is{' '}
-              <strong>
-                <bdi id="restored-email">{email}</bdi>
-              </strong>{' '}
-              again
+              {fillParts(notMe.restored, {
+                email: (
+                  <strong>
+                    <bdi id="restored-email">{email}</bdi>
+                  </strong>
+                ),
+              })}
             </li>
           )}
-          {sessions_ended === 0 ? null : <li>{browsersText(sessions_ended)}</li>}
-          {devices_ended === 0 ? null : <Named text={devicesText(devices_ended)} names={device_names} />}
+          {sessions_ended === 0 ? null : <li>{counted(notMe.browsers, sessions_ended)}</li>}
+          {devices_ended === 0 ? null : (
+            <Named text={counted(notMe.devices, devices_ended)} names={device_names} />
+          )}
           {passkeys_removed.length === 0 ? null : (
-            <Named text={passkeysText(passkeys_removed.length)} names={passkeys_removed} />
+            <Named text={counted(notMe.passkeys, passkeys_removed.length)} names={passkeys_removed} />
           )}
           {keys_removed.length === 0 ? null : (
-            <Named text={keysText(keys_removed.length)} names={keys_removed} />
+            <Named text={counted(notMe.keys, keys_removed.length)} names={keys_removed} />
           )}
         </ul>
       )}
@@ -81,8 +82,7 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
       error.value = '';
       const result = await disownApprover(spent);
       if (result.ok) {
-        status.value =
-          'The session that approved the device has ended too, and everything it added has been removed.';
+        status.value = notMe.approverEnded;
         onChange(result.value);
         document.querySelector('h1')?.focus();
       } else error.value = explain(result.problem, errorMessages);
@@ -90,18 +90,18 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
     });
   return (
     <section id="approver" aria-labelledby="approver-heading">
-      <h2 id="approver-heading">Who approved the device?</h2>
-      <p>It was approved in a browser that was signed in to your account. That session is still active:</p>
+      <h2 id="approver-heading">{notMe.approver}</h2>
+      <p>{notMe.approverText}</p>
       <dl>
-        <dt>Signed in</dt>
+        <dt>{notMe.signedIn}</dt>
         <dd>
           <Timestamp at={approver.created_at} />
         </dd>
-        <dt>IP address</dt>
-        <dd>{approver.ip_address ?? 'Unknown'}</dd>
+        <dt>{texts.common.ipAddress}</dt>
+        <dd>{approver.ip_address ?? texts.common.unknown}</dd>
         {approver.user_agent === null ? null : (
           <>
-            <dt>Browser</dt>
+            <dt>{notMe.browser}</dt>
             <dd>
               <UserAgent text={approver.user_agent} />
             </dd>
@@ -109,14 +109,14 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
         )}
       </dl>
       {token === undefined ? (
-        <p>If that wasn't you either, open the link in the email again to end this session too.</p>
+        <p>{notMe.approverReopen}</p>
       ) : (
         <>
-          <p>If that wasn't you either, end this session and remove everything it added.</p>
+          <p>{notMe.approverQuestion}</p>
           <ErrorMessage text={error.value} />
           <Form onSubmit={() => endSession(token)}>
             <button type="submit" id="end-approver" disabled={busy.now.value}>
-              {busy.now.value ? 'One moment…' : 'End this session too'}
+              {busy.now.value ? texts.common.busy : notMe.endApprover}
             </button>
           </Form>
         </>
@@ -128,35 +128,28 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
 const Done = (props: DoneProps<DisownedNotice>) => (
   <>
     <Heading key="done" takesFocus>
-      Thanks for letting us know
+      {notMe.done}
     </Heading>
     <p>{doneText(props.value)}</p>
     <StatusMessage>{status.value}</StatusMessage>
     <Undone value={props.value} />
     <Approver {...props} />
-    <h2>What to do next</h2>
+    <h2>{notMe.next}</h2>
     <ol>
-      <li>
-        Change the password of your email account if someone else might know it. Anyone who can read your
-        email can sign in as you.
-      </li>
-      <li>
-        Review <a href={home}>your account</a>. Remove passkeys and sign out sessions you don't recognize. If
-        in doubt, sign out everywhere.
-      </li>
-      <li>Never approve or enter a code that someone else sent you.</li>
+      <li>{notMe.changePassword}</li>
+      <li>{fillParts(notMe.review, { account: <a href={home}>{notMe.yourAccount}</a> })}</li>
+      <li>{notMe.neverApprove}</li>
     </ol>
   </>
 );
 
 mountEmailLinkPage({
   prefix: 'lk_nm_',
-  heading: 'Was this you?',
-  text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, keys, approved devices, an email change, and the sessions that came from them. Your other sessions stay active, unless your email has to be restored: then all of them end.",
-  decline: 'This was me',
-  declinedText:
-    'You can close this page. If you change your mind, the link in the email works until it expires.',
-  confirm: "This wasn't me",
+  heading: notMe.heading,
+  text: notMe.text,
+  decline: notMe.decline,
+  declinedText: notMe.declined,
+  confirm: notMe.confirm,
   onConfirm: disownNotice,
   isValue: isDisownedNotice,
   errorMessages: () => errorMessages,

@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { texts } from '../texts.ts';
 
 /**
  * Runs one action at a time: `run` ignores clicks while an action is in progress. An action that navigates away
@@ -35,7 +36,8 @@ export function busyState<Action extends string = never>(): Busy<Action> {
   window.addEventListener('pageshow', (event) => {
     if (event.persisted) location.reload();
   });
-  const label: Busy<Action>['label'] = (action, text) => (running.value === action ? 'One moment…' : text);
+  const label: Busy<Action>['label'] = (action, text) =>
+    running.value === action ? texts.common.busy : text;
   return { now, run, label };
 }
 

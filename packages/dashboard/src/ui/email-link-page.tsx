@@ -3,6 +3,7 @@ import type { ComponentChildren, ComponentType } from 'preact';
 import type { Result } from '../api.ts';
 import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
 import { type ErrorMessages, explain } from '../error-messages.ts';
+import { texts } from '../texts.ts';
 import { busyState } from './busy.ts';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
@@ -96,11 +97,8 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
 }
 
 const Incomplete = () => (
-  <OutcomeView key="incomplete" tone="caution" icon={linkIcon} heading="This link is incomplete">
-    <p>
-      Part of the link is missing. Open it from the email again, or copy the whole link. If you've already
-      answered, there's nothing else to do.
-    </p>
+  <OutcomeView key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
+    <p>{texts.emailLink.incompleteText}</p>
   </OutcomeView>
 );
 
@@ -113,7 +111,7 @@ const LoadingQuestion = ({ heading }: { heading: string }) => (
 );
 
 const Declined = ({ text }: { text: string }) => (
-  <OutcomeView key="kept" tone="neutral" icon={approvedIcon} heading="Nothing was changed" takesFocus>
+  <OutcomeView key="kept" tone="neutral" icon={approvedIcon} heading={texts.emailLink.unchanged} takesFocus>
     <p>{text}</p>
   </OutcomeView>
 );
@@ -147,7 +145,7 @@ function questionStep<T>(
             {page.decline}
           </button>
           <button type="submit" class="primary" disabled={busy.now.value}>
-            {busy.now.value ? 'One moment…' : page.confirm}
+            {busy.now.value ? texts.common.busy : page.confirm}
           </button>
         </div>
       </Form>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { texts } from '../texts.ts';
 
 /** Anything faster would only make the loading state flash. `.placeholder` in style.css uses the same delay. */
 const delayMilliseconds = 150;
@@ -18,7 +19,7 @@ export function Delayed({ children }: { children: ComponentChildren }): Componen
 export function LoadingMessage({ isLoading }: { isLoading: boolean }) {
   return (
     <p id="loading" class="visually-hidden" role="status">
-      {isLoading ? <Delayed>Loading…</Delayed> : null}
+      {isLoading ? <Delayed>{texts.common.loading}</Delayed> : null}
     </p>
   );
 }

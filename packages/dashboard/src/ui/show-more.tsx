@@ -1,3 +1,5 @@
+import { texts } from '../texts.ts';
+
 interface ShowMoreProps {
   readonly id: string;
   /** The cursor of the next page; null on the last page. */
@@ -10,6 +12,6 @@ interface ShowMoreProps {
 export const ShowMore = ({ id, cursor, isBusy, onMore }: ShowMoreProps) =>
   cursor === null ? null : (
     <button type="button" id={id} class="show-more" disabled={isBusy} onClick={() => onMore(cursor)}>
-      Show more
+      {texts.common.showMore}
     </button>
   );

@@ -1,11 +1,12 @@
 import { untrustedText } from '@latchkey/contract/untrusted-text';
+import { texts } from '../texts.ts';
 
 /**
  * Text supplied by a program or another person: quoted, styled apart and direction-isolated, so that it can't pass
  * for the page's own words or disturb the text around it.
  */
 export function Untrusted({ text }: { text: string | null }) {
-  if (text === null || text.trim() === '') return <span class="missing">Not provided</span>;
+  if (text === null || text.trim() === '') return <span class="missing">{texts.common.notProvided}</span>;
   return (
     <q class="untrusted">
       <bdi>{untrustedText(text)}</bdi>
@@ -14,6 +15,4 @@ export function Untrusted({ text }: { text: string | null }) {
 }
 
 /** Explains the quotes; shown below a list with `Untrusted` text. */
-export const UntrustedHint = () => (
-  <p class="hint">Text in quotes is self-reported and hasn't been verified.</p>
-);
+export const UntrustedHint = () => <p class="hint">{texts.common.quotesExplained}</p>;

@@ -1,10 +1,10 @@
-import { browserName } from '@latchkey/contract/browser-name';
+import { browserText } from '../browser-text.ts';
 import { Details } from './details.tsx';
 import { Untrusted } from './untrusted.tsx';
 
 /** A user agent: for browsers a short name that expands to the full string, otherwise the string itself. */
 export function UserAgent({ text }: { text: string }) {
-  const name = browserName(text);
+  const name = browserText(text);
   if (name === undefined) {
     return (
       <p class="quiet">

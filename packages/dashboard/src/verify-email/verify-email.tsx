@@ -3,12 +3,14 @@ import { computed, signal } from '@preact/signals';
 import { getSignedInUser, previewEmailChange, type Result, verifyEmailChange } from '../api.ts';
 import { tokenFromLink } from '../email-link.ts';
 import { type ErrorMessages, emailErrors, unreachable } from '../error-messages.ts';
+import { inUnits } from '../format.ts';
 import { home } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
-import { productName } from '../product.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
-import { Heading } from '../ui/heading.tsx';
+import { approvedIcon } from '../ui/icons.ts';
+import { Outcome } from '../ui/outcome.tsx';
 
 /**
  * Who opened the link. The account's owner, signed in here, sees both addresses and confirms with one click. Anyone
@@ -47,77 +49,70 @@ const Address = ({ children }: { children: string }) => (
 
 const Question = () => {
   const now = visitor.value;
-  return now.is === 'owner' ? (
-    <>
-      The email of your {productName} account will change from <Address>{now.change.email}</Address> to{' '}
-      <Address>{now.change.new_email}</Address>. You'll use the new one to sign in.
-    </>
-  ) : (
-    <>
-      Only continue if you requested this change. To confirm that it's your account, enter its current email
-      address, or open this link in a browser where you're signed in.
-    </>
-  );
+  return now.is === 'owner'
+    ? fillParts(texts.verifyEmail.ownerText, {
+        old: <Address>{now.change.email}</Address>,
+        new: <Address>{now.change.new_email}</Address>,
+      })
+    : texts.verifyEmail.anyoneText;
 };
 
 const CurrentEmailField = ({ error }: { error: string }) =>
   visitor.value.is === 'owner' ? null : (
     <EmailField
       id="current-email"
-      label="Current email address"
+      label={texts.verifyEmail.currentEmail}
       value={currentEmail}
       error={error}
       autoComplete="email"
     />
   );
 
+/** How long the previous address can undo the change. */
+const undoDays = 7;
+
 const Done = ({ value: email }: { value: string }) => (
-  <>
-    <Heading key="done" takesFocus>
-      Email changed
-    </Heading>
+  <Outcome key="done" tone="success" icon={approvedIcon} heading={texts.verifyEmail.done} takesFocus>
     <p>
-      From now on, sign-in emails go to{' '}
-      <strong>
-        <bdi id="new-email">{email}</bdi>
-      </strong>
-      . We notified your previous address. The change can be undone from there for 7 days.
+      {fillParts(texts.verifyEmail.doneText, {
+        email: (
+          <strong>
+            <bdi id="new-email">{email}</bdi>
+          </strong>
+        ),
+        duration: inUnits(undoDays, 'day'),
+      })}
     </p>
-    <p>
-      <a class="button" href={home}>
-        Continue
-      </a>
-    </p>
-  </>
+    <a class="button wide-button" href={home}>
+      {texts.common.continue}
+    </a>
+  </Outcome>
 );
 
 const errorMessages: ErrorMessages = {
-  conflict: `Another ${productName} account uses this email, so nothing was changed.`,
+  conflict: fill(texts.verifyEmail.conflict),
   unreachable,
-  rate_limited: 'Too many attempts from your network.',
+  rate_limited: texts.verifyEmail.tooMany,
 };
 const ownerErrors: ErrorMessages = {
   ...errorMessages,
-  invalid_grant:
-    "This link no longer works. It has been used, has expired, or was replaced by a newer one, or you've been signed out. Your account page shows your current email.",
+  invalid_grant: texts.verifyEmail.ownerRefused,
 };
 const anyoneErrors: ErrorMessages = {
   ...errorMessages,
   invalid_request: emailErrors.invalid_request,
-  invalid_grant:
-    "That didn't work. Check that you entered the account's current email. If you did, the link has been used, has expired, or was replaced by a newer one, or the session that requested it has ended. A link stops working after 5 wrong attempts.",
+  invalid_grant: texts.verifyEmail.anyoneRefused,
 };
 
 mountEmailLinkPage({
   prefix,
-  heading: 'Confirm your new email',
+  heading: texts.verifyEmail.heading,
   text: <Question />,
   fields: (error) => <CurrentEmailField error={error} />,
   isReady,
-  decline: "Don't change",
-  declinedText:
-    "You can close this page. If you didn't request this change, there's nothing else to do. If you change your mind, the link in the email works until it expires.",
-  confirm: 'Change email',
+  decline: texts.verifyEmail.decline,
+  declinedText: texts.verifyEmail.declined,
+  confirm: texts.verifyEmail.confirm,
   onConfirm: changeEmail,
   isValue: (value) => typeof value === 'string',
   errorMessages: () => (visitor.value.is === 'owner' ? ownerErrors : anyoneErrors),

@@ -29,9 +29,9 @@ export type ReceivedBody = Uint8Array | AuthError;
 export async function receiveBody(request: Request): Promise<ReceivedBody> {
   const announced = request.headers.get('Content-Length');
   if (announced !== null && Number(announced) > fieldLimits.bodyBytes) return tooLarge();
-  if (!request.body) return new Uint8Array();
   try {
     if (announced !== null) return new Uint8Array(await request.arrayBuffer());
+    if (!request.body) return new Uint8Array();
     const chunks: Uint8Array[] = [];
     let length = 0;
     for await (const chunk of request.body) {

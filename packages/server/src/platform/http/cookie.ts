@@ -1,8 +1,11 @@
+import { type Language, languageCookie, languages } from '@latchkey/contract/languages';
 import type { Config } from '../config/config.ts';
 import { knownBrowserTtlSeconds } from '../values/lifetimes.ts';
 
+type Transport = Pick<Config, 'https'>;
+
 /** Over HTTPS, the `__Host-` prefix binds a cookie to this host and to secure connections. */
-const cookieName = (config: Config, name: string): string => (config.https ? `__Host-${name}` : name);
+const cookieName = (config: Transport, name: string): string => (config.https ? `__Host-${name}` : name);
 
 const sessionName = 'latchkey_session';
 const knownBrowserName = 'latchkey_browser';
@@ -10,7 +13,7 @@ const knownBrowserName = 'latchkey_browser';
 export const sessionCookieName = (config: Config): string => cookieName(config, sessionName);
 
 /** A duplicate counts as none: it may have been planted from a sibling domain. */
-function readCookie(config: Config, name: string, header: string | null): string | undefined {
+function readCookie(config: Transport, name: string, header: string | null): string | undefined {
   if (!header) return undefined;
   const prefix = `${cookieName(config, name)}=`;
   const found = header
@@ -27,6 +30,12 @@ export const readSessionCookie = (config: Config, header: string | null): string
 /** The value of the known-browser cookie, if the request has exactly one. */
 export const readKnownBrowserCookie = (config: Config, header: string | null): string | undefined =>
   readCookie(config, knownBrowserName, header);
+
+/** The language of the pages in this browser, as the account page stores it. Only the names of languages are read. */
+export function readLanguageCookie(config: Transport, header: string | null): Language | undefined {
+  const value = readCookie(config, languageCookie, header);
+  return languages.find((language) => language === value);
+}
 
 const attributes = (config: Config, maxAgeSeconds: number, sameSite: 'Lax' | 'Strict'): string =>
   `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=${sameSite}${config.https ? '; Secure' : ''}`;

@@ -10,19 +10,23 @@ import { documentStaticPath } from './static-path.ts';
 export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle): void {
   documentStaticPath(routes, {
     id: 'healthz',
+    title: 'Check liveness',
+    group: 'operations',
     path: '/healthz',
     summary: 'Liveness: whether the process is running',
     type: 'application/json',
-    schema: z.object({ status: z.literal('ok') }),
+    schema: z.object({ status: z.literal('ok').meta({ description: 'Always `ok`.' }) }),
   });
   routes.get('/healthz', (exchange) => exchange.json({ status: 'ok' }));
 
   documentStaticPath(routes, {
     id: 'readyz',
+    title: 'Check readiness',
+    group: 'operations',
     path: '/readyz',
     summary: 'Readiness: 503 while the database is unreachable or the process drains',
     type: 'application/json',
-    schema: z.object({ status: z.literal('ready') }),
+    schema: z.object({ status: z.literal('ready').meta({ description: 'Always `ready`.' }) }),
   });
   routes.get('/readyz', async (exchange) => {
     if (lifecycle.draining) throw temporarilyUnavailable(undefined, 'draining');

@@ -49,6 +49,8 @@ export function metricsRoute(
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
   documentStaticPath(routes, {
     id: 'metrics',
+    title: 'Read metrics',
+    group: 'operations',
     path: '/metrics',
     summary: 'Metrics for the operator (Prometheus text format)',
     type: 'text/plain',

@@ -1,9 +1,11 @@
-import { type ErrorCode, errorBody } from '@latchkey/contract/errors';
+import { endpointGroups } from '@latchkey/contract/endpoint-groups';
+import { errorBody } from '@latchkey/contract/errors';
 import { z } from 'zod';
 import {
   allow,
   type Content,
   cacheControl,
+  type DescribedError,
   errorResponse,
   type Header,
   type Operation,
@@ -32,7 +34,13 @@ export interface Schema {
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
+  readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly default?: unknown;
+  readonly title?: string;
   readonly description?: string;
   readonly examples?: readonly unknown[];
   readonly const?: unknown;
@@ -57,6 +65,7 @@ export function openApiDocument(operations: readonly Operation[], options: Docum
         'Sign-in for a coding-session platform: device codes for programs, magic links and passkeys for people. An unknown path returns 404; an unsupported method returns 405 with the Allow header. Both return an error object.',
     },
     servers: [{ url: options.server }],
+    tags: tagsOf(operations),
     paths: describePaths(schemaOf, operations),
     components: {
       schemas: components,
@@ -65,6 +74,13 @@ export function openApiDocument(operations: readonly Operation[], options: Docum
       securitySchemes: securitySchemes(options.cookie),
     },
   };
+}
+
+function tagsOf(operations: readonly Operation[]) {
+  const used = new Set(operations.map(({ group }) => endpointGroups[group]));
+  return Object.values(endpointGroups)
+    .filter((group) => used.has(group))
+    .map(({ title, description }) => ({ name: title, description }));
 }
 
 function describePaths(schemaOf: SchemaOf, operations: readonly Operation[]) {
@@ -80,8 +96,9 @@ function describePaths(schemaOf: SchemaOf, operations: readonly Operation[]) {
 
 const describeOperation = (schemaOf: SchemaOf, operation: Operation, hasBody: boolean) => ({
   operationId: hasBody ? operation.id : `${operation.id}Head`,
+  tags: [endpointGroups[operation.group].title],
   summary: operation.summary,
-  ...(operation.description ? { description: operation.description } : {}),
+  ...descriptionOf(operation),
   security: operation.security,
   ...(operation.parameters?.length
     ? {
@@ -102,6 +119,9 @@ const describeOperation = (schemaOf: SchemaOf, operation: Operation, hasBody: bo
     : {}),
   responses: mapValues(operation.responses, (response) => describeResponse(schemaOf, response, hasBody)),
 });
+
+const descriptionOf = ({ access = '', notes = '' }: Operation) =>
+  access || notes ? { description: `${access} ${notes}`.trim() } : {};
 
 const describeResponse = (
   schemaOf: SchemaOf,
@@ -166,8 +186,18 @@ const headersOf = (operations: readonly Operation[]): Header[] => [
   ...operations.flatMap(({ responses }) => Object.values(responses).flatMap(({ headers = [] }) => headers)),
 ];
 
-const errorSchema = (codes: readonly ErrorCode[]): Schema => ({
-  allOf: [{ $ref: '#/components/schemas/Error' }, { properties: { error: { enum: codes } } }],
+const errorSchema = (errors: readonly DescribedError[]): Schema => ({
+  allOf: [
+    { $ref: '#/components/schemas/Error' },
+    {
+      properties: {
+        error: {
+          enum: errors.map(({ code }) => code),
+          description: errors.map(({ code, meaning }) => `\`${code}\`: ${meaning}`).join('\n'),
+        },
+      },
+    },
+  ],
 });
 
 /** Converts every schema to JSON Schema: those of requests as input, those of responses as output. */
@@ -199,8 +229,10 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Tuple {
   const converted = z.toJSONSchema(schema, {
     io,
     override: ({ zodSchema, jsonSchema }) => {
-      // Zod omits the default of an input that is converted from text to a number.
+      // Zod omits the default and the examples of an input that is converted from text to a number.
       if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
+      const examples = z.globalRegistry.get(zodSchema)?.['examples'];
+      if (Array.isArray(examples)) jsonSchema.examples = examples;
       // Clients must accept members that a later release adds.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       // Every name is a string, and no integer of this API comes near the limits of JavaScript.

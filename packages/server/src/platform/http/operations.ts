@@ -1,5 +1,7 @@
 import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
-import { type ErrorCode, errorStatus } from '@latchkey/contract/errors';
+import type { EndpointGroup } from '@latchkey/contract/endpoint-groups';
+import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/errors';
+import { examples } from '@latchkey/contract/examples';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything } from '@latchkey/contract/scopes';
 import { z } from 'zod';
@@ -10,8 +12,15 @@ export interface Operation {
   readonly method: Endpoint['method'];
   /** Parameters are written `{name}`. */
   readonly path: string;
+  /** A heading, in the imperative. */
+  readonly title: string;
+  readonly group: EndpointGroup;
+  /** One sentence without a full stop. */
   readonly summary: string;
-  readonly description?: string;
+  /** The credentials and rights that it needs, in full sentences. */
+  readonly access?: string;
+  /** Details beyond the summary, in full sentences. */
+  readonly notes?: string;
   /** The alternatives, each with its schemes and the scopes that they need. Empty if anyone may call. */
   readonly security: readonly SecurityRequirement[];
   readonly parameters?: readonly Parameter[];
@@ -38,8 +47,13 @@ export interface ResponseDescription {
   /** Besides those of every response. */
   readonly headers?: readonly Header[];
   readonly content?: Content;
-  /** The error codes that have this status. */
-  readonly errors?: readonly ErrorCode[];
+  /** The error codes that have this status, with what they mean for this operation. */
+  readonly errors?: readonly DescribedError[];
+}
+
+export interface DescribedError {
+  readonly code: ErrorCode;
+  readonly meaning: string;
 }
 
 export interface Header {
@@ -77,6 +91,12 @@ const challenge: Header = {
   name: 'WWW-Authenticate',
   required: true,
   description: 'The credential that is required, and what is wrong with the one that was sent',
+};
+export const serverVersion: Header = {
+  name: 'Latchkey-Version',
+  required: false,
+  description: 'The version of the service, for the command line: its user agent begins with `latchkey/`',
+  example: '0.2.0',
 };
 const preferenceApplied: Header = {
   name: 'Preference-Applied',
@@ -133,9 +153,10 @@ const headersOfErrors: Partial<Record<ErrorCode, readonly Header[]>> = {
 export const errorResponse = (
   errors: readonly ErrorCode[],
   description = errors.join(', '),
+  meanings: Endpoint['errorMeanings'] = {},
 ): ResponseDescription => ({
   description,
-  errors,
+  errors: errors.map((code) => ({ code, meaning: meanings[code] ?? errorMeanings[code] })),
   headers: [...new Set(errors.flatMap((code) => headersOfErrors[code] ?? []))],
 });
 
@@ -152,21 +173,23 @@ export const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' 
 
 /** Describes an endpoint of the contract. */
 export function describeEndpoint(endpoint: Endpoint): Operation {
-  const { id, method, path, summary, access, rights, form, takesServiceKey } = endpoint;
+  const { id, title, group, method, path, summary, notes, access, rights, form, takesServiceKey } = endpoint;
   const formNeedsNoUser = takesUser(endpoint) && form !== undefined;
   return {
     id,
+    title,
+    group,
     method,
     path,
     summary,
-    description: [
+    access: [
       accessInWords[access],
       ...(takesUser(endpoint) ? [scopesInWords(endpoint)] : []),
       ...(rights ? [`The service needs the right ${rights.join(' or ')}.`] : []),
       ...(takesServiceKey ? ['Some requests need a service key, by HTTP Basic authentication.'] : []),
       ...(formNeedsNoUser ? ['As a form, it needs only the token in the body.'] : []),
-      ...(endpoint.notes === undefined ? [] : [endpoint.notes].flat()),
     ].join(' '),
+    ...(notes === undefined ? {} : { notes }),
     security: formNeedsNoUser ? [...securityOf(endpoint), {}] : securityOf(endpoint),
     parameters: parametersOf(endpoint),
     ...bodyOf(endpoint),
@@ -193,6 +216,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
   const headers = [
     ...(endpoint.etag ? [etag] : []),
     ...(setsCookie ? [setCookie] : []),
+    ...(takesUser(endpoint) ? [serverVersion] : []),
     ...(endpoint.errors.includes('rate_limited') ? rateLimitHeaders.map(optional) : []),
     ...preferenceHeadersOf(endpoint),
   ];
@@ -288,38 +312,47 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
   const preferenceHeaders = preferenceHeadersOf(endpoint);
   return Object.fromEntries(
     [...byStatus].map(([status, found]) => {
-      const response = errorResponse(found);
+      const response = errorResponse(found, undefined, endpoint.errorMeanings);
       return [status, { ...response, headers: [...(response.headers ?? []), ...preferenceHeaders] }];
     }),
   );
 }
 
-const pathParameter = z.string();
 const userParameter = z.string().meta({
+  examples: [examples.userId],
   pattern: '^usr_[A-Za-z0-9_-]{22}$',
   description:
     "A user id. If the credential is another user's, the response is precondition_failed and nothing is done.",
 });
 
-const idempotencyKeyRules = { minLength: 1, maxLength: fieldLimits.idempotencyKey, pattern: '^[ -~]+$' };
+/** The rules and the example of a request header, besides its description. */
+const headerRules: Readonly<Record<string, object>> = {
+  'Accept-Language': { examples: ['de-CH, en;q=0.8'] },
+  'Idempotency-Key': {
+    minLength: 1,
+    maxLength: fieldLimits.idempotencyKey,
+    pattern: '^[ -~]+$',
+    examples: ['7f0c2b9e-41d8-4a67-b3f5-0e92c6d81a54'],
+  },
+  'If-Match': { examples: ['"5f3a9c"'] },
+  'If-None-Match': { examples: ['"5f3a9c"'] },
+  Prefer: { examples: ['wait=25'] },
+};
 
 function parametersOf(endpoint: Endpoint): Parameter[] {
-  const { path, query, headers = {} } = endpoint;
+  const { path, params, query, headers = {} } = endpoint;
   const inHeader = (name: string, schema: z.ZodType) =>
     ({ name, in: 'header', required: false, schema }) as const;
   return [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(
-      ([, name]) => ({ name: name!, in: 'path', required: true, schema: pathParameter }) as const,
+      ([, name]) => ({ name: name!, in: 'path', required: true, schema: params![name!]! }) as const,
     ),
     ...Object.entries(query?.shape ?? {}).map(
       ([name, schema]) =>
         ({ name, in: 'query', required: !schema.safeParse(undefined).success, schema }) as const,
     ),
     ...Object.entries(headers).map(([name, description]) =>
-      inHeader(
-        name,
-        z.string().meta({ description, ...(name === 'Idempotency-Key' ? idempotencyKeyRules : {}) }),
-      ),
+      inHeader(name, z.string().meta({ description, ...headerRules[name] })),
     ),
     ...(takesUser(endpoint) || endpoint.takesCredential ? [inHeader(userHeader, userParameter)] : []),
   ];

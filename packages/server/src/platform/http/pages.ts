@@ -1,17 +1,25 @@
 import { extname } from 'node:path';
+import { type Language, languages } from '@latchkey/contract/languages';
 import type { Product } from '../config/product.ts';
 import { pathNotFound } from '../errors.ts';
+import { preferredLanguage } from '../values/accept-language.ts';
 import { prefersHtml } from './accept.ts';
+import { readLanguageCookie } from './cookie.ts';
 import { logoPath, storeLogo, withProduct } from './product-pages.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
+/** A page in each language. */
+type InLanguages = Readonly<Record<Language, string>>;
+
 /** The output of the dashboard's build. */
 interface Site {
   /** HTML by path segment, with places for the product. */
-  readonly pages: Readonly<Record<string, string>>;
+  readonly pages: Readonly<Record<string, InLanguages>>;
+  /** The names of the files of the API reference. */
+  readonly reference: { readonly script: string; readonly style: string };
   /** The HTML of the 404 page. */
-  readonly notFound: string;
+  readonly notFound: InLanguages;
   /** Text by file name. */
   readonly assets: Readonly<Record<string, string>>;
 }
@@ -22,6 +30,9 @@ const site: Site = await import('@latchkey/dashboard/dist/site.json').then(
     throw new Error('The dashboard is not built. Run `bun packages/dashboard/build.ts` first.');
   },
 );
+
+/** The names of the files of the API reference, below `/assets/`. */
+export const referenceAssets = site.reference;
 
 /** A page runs and calls only what this service serves: no inline script or style, no frames, no strings as markup. */
 const contentSecurityPolicy = [
@@ -97,18 +108,35 @@ export const pageHeaders = (options: Transport): Record<string, string> => ({
   'Cache-Control': 'no-store',
 });
 
+/** The headers that decide the language of a page. */
+const languageHeaders = 'Accept-Language, Cookie';
+
+/** The language of the profile, as the account page stored it in this browser, or else one that the browser accepts. */
+const languageFor = (headers: Headers, transport: Transport): Language =>
+  readLanguageCookie(transport, headers.get('Cookie')) ?? preferredLanguage(headers.get('Accept-Language'));
+
+const inEachLanguage = <T>(make: (language: Language) => T): Readonly<Record<Language, T>> =>
+  Object.fromEntries(languages.map((language) => [language, make(language)])) as Record<Language, T>;
+
 /**
- * Serves the dashboard: its pages, which are never cached, and under `/assets/` their files, which are named by content
- * hash and cached for a year. Everything is compressed once, here, and served from memory. Compression cannot leak
- * anything (BREACH): pages hold neither secrets nor input from others.
+ * Serves the dashboard: its pages in every language, which are never cached, and under `/assets/` their files, which are
+ * named by content hash and cached for a year. Everything is compressed once and served from memory. Compression cannot
+ * leak anything (BREACH): pages hold neither secrets nor input from others.
  */
 export function pageRoutes(routes: Routes, options: PageOptions): void {
   const headers = pageHeaders(options);
 
   routes.get('/', () => new Response(null, { status: 302, headers: { ...headers, Location: '/account' } }));
-  for (const [name, html] of Object.entries(site.pages)) {
-    const file = storeFile(withProduct(html, options.product));
-    routes.get(`/${name}`, ({ request }) => fileResponse(file, request.headers, headers));
+  for (const [name, page] of Object.entries(site.pages)) {
+    const files = inEachLanguage((language) => storeFile(withProduct(page[language], options.product)));
+    routes.get(`/${name}`, ({ request }) => {
+      const language = languageFor(request.headers, options);
+      return fileResponse(files[language], request.headers, {
+        ...headers,
+        'Content-Language': language,
+        Vary: languageHeaders,
+      });
+    });
   }
 
   logoRoute(routes, options);
@@ -139,10 +167,14 @@ const machinePath = /^\/(?:api|assets|\.well-known)(?:\/|$)|\.json$/;
 
 /** A 404 page for clients that prefer HTML, as browsers do on navigation. All others get the error object. */
 export function notFoundPage(options: PageOptions): (request: Request, path: string) => Response | undefined {
-  const headers = { ...pageHeaders(options), Vary: 'Origin, Accept' };
-  const page = withProduct(site.notFound, options.product);
-  return (request, path) =>
-    machinePath.test(path) || !prefersHtml(request.headers.get('Accept'))
-      ? undefined
-      : new Response(page, { status: 404, headers });
+  const headers = { ...pageHeaders(options), Vary: `Origin, Accept, ${languageHeaders}` };
+  const pages = inEachLanguage((language) => withProduct(site.notFound[language], options.product));
+  return (request, path) => {
+    if (machinePath.test(path) || !prefersHtml(request.headers.get('Accept'))) return undefined;
+    const language = languageFor(request.headers, options);
+    return new Response(pages[language], {
+      status: 404,
+      headers: { ...headers, 'Content-Language': language },
+    });
+  };
 }

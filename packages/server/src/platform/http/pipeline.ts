@@ -25,7 +25,7 @@ import { readClientInfo } from './client-info.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
 import { namesBearer, type PresentedCredential, readPresentedCredential } from './credential.ts';
 import type { Exchange } from './exchange.ts';
-import { describeEndpoint, patternOf, takesUser } from './operations.ts';
+import { describeEndpoint, patternOf, serverVersion, takesUser } from './operations.ts';
 import { requireAllowedOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
 import { requireExpectedUser } from './user.ts';
@@ -68,7 +68,13 @@ interface Dialect {
 
 const emptyBody = new Uint8Array();
 
-export function createApi<Credential>(ctx: Context, routes: Routes, access: Access<Credential>): Api {
+/** @param version of the service */
+export function createApi<Credential>(
+  ctx: Context,
+  routes: Routes,
+  access: Access<Credential>,
+  version: string,
+): Api {
   const on: Api['on'] = (endpoint, handler, formHandler) => {
     const asJson = dialectWith(endpoint, handler);
     const asForm = formHandler && dialectWith(formOf(endpoint), formHandler);
@@ -97,7 +103,9 @@ export function createApi<Credential>(ctx: Context, routes: Routes, access: Acce
       const { arrivedAt } = exchange;
       const checked = { caller, service, client, params, query, body, arrivedAt };
       const reply = await dialect.handle(completeCall(ctx.config, dialect.endpoint, request, checked));
-      return respond(ctx, exchange, dialect, reply, caller);
+      const response = respond(ctx, exchange, dialect, reply, caller);
+      if (isCommandLine(request, caller)) response.headers.set(serverVersion.name, version);
+      return response;
     };
 
     routes.describe(describeEndpoint(endpoint));
@@ -113,10 +121,17 @@ const dialectWith = <E extends Endpoint, Body>(
   handler: (call: Call<E>) => Promise<Reply<Body>>,
 ): Dialect => ({ endpoint, handle: (call) => handler(call as Call<E>) });
 
-/** An empty form to revoke has no token, so it counts as JSON, which revokes the caller's own sessions. */
-const isFormCall = (endpoint: Endpoint, request: Request, received: ReceivedBody): boolean =>
-  dialectOf(request) === 'form' &&
-  !(endpoint.access === 'bearer' && !(received instanceof AuthError) && received.length === 0);
+/**
+ * An empty form with a user's credential counts as JSON, which revokes the caller's own sessions: `curl -d ''` sends one.
+ * Without a credential it is a form that lacks its token.
+ * @see RFC 7009 section 2.2.1
+ */
+function isFormCall({ access }: Endpoint, request: Request, received: ReceivedBody): boolean {
+  if (dialectOf(request) !== 'form') return false;
+  const isEmpty = !(received instanceof AuthError) && received.length === 0;
+  const { headers } = request;
+  return !(access === 'bearer' && isEmpty && (namesBearer(headers) || headers.has('Cookie')));
+}
 
 function formOf({ query: _, ...endpoint }: Endpoint): Endpoint {
   const { access, form, status, formStatus = status } = endpoint;
@@ -247,6 +262,10 @@ function requireNames({ method, path }: Endpoint, params: Readonly<Record<string
     throw resourceNotFound();
   }
 }
+
+/** Whether the command line asks for somebody who is signed in. Only it is told the version, which it compares with its own. */
+const isCommandLine = ({ headers }: Request, caller: Caller | undefined): boolean =>
+  caller?.credential === 'bearer' && (headers.get('User-Agent')?.startsWith('latchkey/') ?? false);
 
 /** Turns a handler's reply into the response. A caller whose cookie is due for renewal gets a new one. */
 function respond(

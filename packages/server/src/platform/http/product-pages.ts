@@ -10,7 +10,7 @@ export const logoPath = '/logo';
 const defaultIcon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%233e63dd' fill-rule='evenodd' d='M9 0h14a9 9 0 0 1 9 9v14a9 9 0 0 1-9 9H9a9 9 0 0 1-9-9V9a9 9 0 0 1 9-9zm7 7.2a5.4 5.4 0 0 0-2.7 10.1l-1.5 7.1h8.4l-1.5-7.1A5.4 5.4 0 0 0 16 7.2z'/%3E%3C/svg%3E";
 
-const places = /\{\{(name|icon|logo|footer)\}\}/g;
+const places = /\{\{(name|icon|logo|footer:[^{}]*)\}\}/g;
 
 /**
  * Writes the product into the HTML of a page, once, when the service starts: so pages stay files with an entity tag, and
@@ -21,9 +21,11 @@ export function withProduct(html: string, product: Product): string {
     name: escapeHtml(product.name),
     icon: product.logo === undefined ? defaultIcon : logoUrl(product.logo),
     logo: product.logo === undefined ? '<span class="mark"></span>' : logoImage(product.logo),
-    footer: footer(product),
   };
-  return html.replace(places, (place, name: string) => values[name] ?? place);
+  return html.replace(places, (place, name: string) => {
+    const help = /^footer:(.*)$/s.exec(name)?.[1];
+    return help === undefined ? (values[name] ?? place) : footer(product, help);
+  });
 }
 
 /** Another file has another address, so a page never shows an old logo from a cache. */
@@ -39,10 +41,11 @@ function logoImage(logo: Logo): string {
   return `<img class="logo" src="${logoUrl(logo)}" alt=""${ratio}>`;
 }
 
-function footer({ name, url, supportUrl }: Product): string {
+/** @param help the words of the link to help, which the build writes into the place */
+function footer({ name, url, supportUrl }: Product, help: string): string {
   const links = [
     ...(url === undefined ? [] : [`<a href="${escapeHtml(url)}">${escapeHtml(name)}</a>`]),
-    ...(supportUrl === undefined ? [] : [`<a href="${escapeHtml(supportUrl)}">Help</a>`]),
+    ...(supportUrl === undefined ? [] : [`<a href="${escapeHtml(supportUrl)}">${help}</a>`]),
   ];
   return links.length === 0 ? '' : `<footer>${links.join('\n')}</footer>\n`;
 }

@@ -1,9 +1,12 @@
+import type { EndpointGroup } from '@latchkey/contract/endpoint-groups';
 import { z } from 'zod';
 import { errorResponse, etag, type Operation, type ResponseDescription } from './operations.ts';
 import type { Routes } from './routing.ts';
 
 interface StaticPath {
   readonly id: string;
+  readonly title: string;
+  readonly group: EndpointGroup;
   readonly path: string;
   readonly summary: string;
   /** The media type. */
@@ -18,16 +21,20 @@ interface StaticPath {
 }
 
 const text = z.string();
-const ifNoneMatch = z.string().meta({ description: 'The ETag of the copy that the client has.' });
+const ifNoneMatch = z
+  .string()
+  .meta({ description: 'The ETag of the copy that the client has.', examples: ['"5f3a9c"'] });
 
 /** Adds a GET that is not an endpoint of the contract to the API document. */
 export function documentStaticPath(
   routes: Routes,
-  { id, path, summary, type, schema = text, isStored, security = [], responses }: StaticPath,
+  { id, title, group, path, summary, type, schema = text, isStored, security = [], responses }: StaticPath,
 ): void {
   const headers = isStored ? [etag] : [];
   routes.describe({
     id,
+    title,
+    group,
     method: 'get',
     path,
     summary,

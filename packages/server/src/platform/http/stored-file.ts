@@ -6,26 +6,33 @@ import { ifNoneMatchIncludes } from '../values/entity-tag.ts';
 const codings = ['br', 'gzip', 'identity'] as const;
 type Coding = (typeof codings)[number];
 
-/** A file that does not change while the process runs, compressed once. */
+/** A file that does not change while the process runs. */
 export interface StoredFile {
-  readonly bodies: Readonly<Record<Coding, Uint8Array<ArrayBuffer>>>;
+  /** Its content in a coding, compressed at the first request for that coding. */
+  body(coding: Coding): Uint8Array<ArrayBuffer>;
   /** Of the content. Each coding has its own entity tag. */
   readonly digest: string;
 }
 
 const digestLength = 22;
-/** Nearly as small as 11, the maximum, in a seventh of the time. Every start waits for it. */
+/** Nearly as small as 11, the maximum, in a seventh of the time. The first request for a file waits for it. */
 const brotliQuality = 9;
 
-/** Compresses a text or an image with every coding. */
+const encoders: Readonly<Record<Coding, (bytes: Uint8Array) => Uint8Array>> = {
+  br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } }),
+  gzip: (bytes) => gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }),
+  identity: (bytes) => bytes,
+};
+
+/** Stores a text or an image. */
 export function storeFile(content: string | Uint8Array): StoredFile {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  const br = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } });
+  const bodies = new Map<Coding, Uint8Array<ArrayBuffer>>();
   return {
-    bodies: {
-      br: new Uint8Array(br),
-      gzip: new Uint8Array(gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })),
-      identity: new Uint8Array(bytes),
+    body: (coding) => {
+      const body = bodies.get(coding) ?? new Uint8Array(encoders[coding](bytes));
+      bodies.set(coding, body);
+      return body;
     },
     digest: createHash('sha256').update(bytes).digest('base64url').slice(0, digestLength),
   };
@@ -54,15 +61,15 @@ export function fileResponse(
 ): Response {
   const coding = chooseCoding(requestHeaders.get('Accept-Encoding') ?? '');
   const tag = `"${file.digest}-${coding}"`;
-  const body = file.bodies[coding];
   const common = {
     ...headers,
     ETag: tag,
     // CORS headers depend on Origin.
-    Vary: 'Origin, Accept-Encoding',
+    Vary: ['Origin, Accept-Encoding', headers['Vary'] ?? []].flat().join(', '),
   };
   if (ifNoneMatchIncludes(requestHeaders.get('If-None-Match') ?? '', tag))
     return new Response(null, { status: 304, headers: common });
+  const body = file.body(coding);
   return new Response(body, {
     headers: {
       ...common,

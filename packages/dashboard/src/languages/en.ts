@@ -1,0 +1,298 @@
+/**
+ * What the pages say, in English: the reference for all other languages. What is in braces, such as `{product}`, is
+ * filled in by the page. The account page has a file of its own beside this one.
+ */
+export const en = {
+  /** Written into the HTML. */
+  frame: {
+    help: 'Help',
+    needsScript: 'This page needs JavaScript.',
+    loadError: "This page couldn't load completely. Try reloading it.",
+    titles: {
+      login: 'Sign in',
+      'magic-link': 'Sign in with an email link',
+      device: 'Device sign-in',
+      account: 'Your account',
+      'verify-email': 'Confirm your new email',
+      'not-me': 'Secure your account',
+    },
+    notFound: {
+      title: 'Page not found',
+      text: "There's no page at this address. Check the URL for typos, or go to your account.",
+      account: 'Go to your account',
+    },
+  },
+  common: {
+    busy: 'One moment…',
+    loading: 'Loading…',
+    tryAgain: 'Try again',
+    continue: 'Continue',
+    cancel: 'Cancel',
+    showMore: 'Show more',
+    signIn: 'Sign in',
+    signedIn: 'Signed in.',
+    signedInAs: 'Signed in as {email}',
+    unknown: 'Unknown',
+    notProvided: 'Not provided',
+    quotesExplained: "Text in quotes is self-reported and hasn't been verified.",
+    browserOn: '{browser} on {system}',
+    ipAddress: 'IP address',
+    userAgent: 'User agent',
+    program: 'Program',
+    device: 'Device',
+    justNow: 'just now',
+    inAMoment: 'in a moment',
+    emailAddress: 'Email address',
+    enterEmailAddress: 'Enter your email address.',
+    emailCode: 'Code from the email',
+    enterEmailCode: 'Enter the code from the email.',
+    newEmail: 'Send a new email',
+    everything: 'Everything you can do',
+    nothing: 'Nothing in your account',
+    /** The service's own scopes. Other services have their own sentences. */
+    scopes: {
+      profile: 'See your name, picture, language and time zone',
+      email: 'See your email address',
+      organizations: 'See which organizations you belong to, and your role in each',
+    },
+  },
+  errors: {
+    unreachable:
+      "Couldn't reach {product}. Check your connection and try again. What you entered is still here.",
+    unreachableShort: "Couldn't reach {product}. Check your connection and try again.",
+    unavailable: "{product} isn't available right now.",
+    tooMany: 'Too many attempts.',
+    signedOut: "You're signed out. Sign in again to continue.",
+    notConfirmed: 'Nothing was changed. Confirm your identity to make this change.',
+    somebodyElse:
+      'Nothing was changed, because this browser is now signed in to a different account. Reload the page to continue.',
+    brieflySomebodyElse:
+      'Nothing was changed, because this browser was briefly signed in to a different account. Try again.',
+    disabled: 'This account has been disabled. Contact the administrator to have it enabled again.',
+    noSignUp: "There's no account for this email, and new accounts can't be created here.",
+    wrongUrl: "This page was opened at a URL that {product} doesn't accept. Open it at its own URL.",
+    cookiesOff:
+      'Your browser is blocking cookies, which are needed to sign in. Allow cookies for this site, then reload the page.',
+    unexpected: 'Something went wrong on our side. Try again in a moment.',
+    tryAgainIn: 'Try again in {duration}.',
+    tryAgainAt: 'Try again in {duration}, at {time}.',
+    tryAgainAfter: 'Try again after {time}.',
+    tooManyEmails: "Too many emails requested, so we can't send another one yet. Earlier emails still work.",
+    notAnAddress: "That doesn't look like an email address. Use the format ada@example.com.",
+    notACode: "That isn't a valid code. Codes are eight letters, like BCDF-GHJK.",
+    wrongEmailCode:
+      "That code didn't work. Check that it's from the latest email. If it is, it may have expired: send a new email.",
+    passkeys: {
+      unsupported: "This browser doesn't support passkeys.",
+      noAuthenticator:
+        'This device has no screen lock, fingerprint, or face recognition set up for passkeys. Try a phone, a security key, or a password manager.',
+      cancelled: 'The request was cancelled or timed out. Nothing was changed. You can try again.',
+      aborted: 'The request was cancelled. Nothing was changed. You can try again.',
+      failed: "Your browser couldn't use a passkey here. Try again, or use another browser.",
+      alreadyThere: 'This device already has a passkey for this account. You can sign in with it.',
+    },
+    passkeySignIn: {
+      unsupported: "This browser doesn't support passkeys. Use email instead.",
+      noAuthenticator:
+        "There's no passkey you can use here on this device. Use your phone or a security key, or use email instead.",
+      cancelled: 'The passkey request was cancelled or timed out. Try again, or use email instead.',
+      refused: "That passkey didn't work. Try again, or use email instead.",
+      unknown: 'That passkey is no longer registered. Use another one, or use email instead.',
+    },
+  },
+  login: {
+    noPassword: 'No password needed.',
+    or: 'or',
+    withPasskey: 'Sign in with a passkey',
+    emailLink: 'Email me a link',
+    alreadySent:
+      'We already sent an email to {email}. You can open its link here, or request a new email to enter a code.',
+    checkEmail: 'Check your email',
+    sent: 'We sent an email to {email}. Open the link in it, or enter the code here. Both expire in {time}.',
+    sentAgain: 'We sent a new email. Use the code from the latest one.',
+    expired: 'The email we sent to {email} has expired. Its link and its code no longer work.',
+    openWebmail: 'Open {webmail}',
+    otherEmail: 'Use a different email address',
+    otherAccount: 'Use a different account',
+    signedIn: "You're signed in",
+    signedInAs: "You're signed in as {email}.",
+    signedInElsewhere: 'You signed in as {email} in another tab. Close this one, or continue here.',
+    signedOut: "You're signed out.",
+    signedOutEverywhere: "You're signed out everywhere, including on your devices.",
+    deleted: 'Your account has been deleted.',
+  },
+  magicLink: {
+    requestedHere: 'You requested this link in this browser.',
+    signInAs: 'Sign in as {email}',
+    otherEmail: 'Use a different email address',
+    where: 'Where do you want to sign in?',
+    here: 'In this browser',
+    hereText: 'Enter the email address that the link was sent to.',
+    there: 'Where you requested it',
+    thereText:
+      'Go back to that page and enter the code from the same email there. You can then close this page.',
+    wrongAddress: 'This link was not sent to {email}. Check the address, or request a new link.',
+    newLink: 'Request a new link',
+    incomplete: 'This link is incomplete',
+    incompleteText:
+      'Part of the link is missing. Open it from the email again, or copy the whole link. Each link works only once.',
+    dead: 'This link no longer works',
+    deadText:
+      'It has expired, it has been used, or you signed in another way since. Each link works only once.',
+    used: "You've already used this link",
+    usedText: 'It signed you in to this browser.',
+  },
+  /** Pages behind a link in an email that ask one question. */
+  emailLink: {
+    incomplete: 'This link is incomplete',
+    incompleteText:
+      "Part of the link is missing. Open it from the email again, or copy the whole link. If you've already answered, there's nothing else to do.",
+    unchanged: 'Nothing was changed',
+  },
+  verifyEmail: {
+    heading: 'Confirm your new email',
+    ownerText:
+      "The email of your {product} account will change from {old} to {new}. You'll use the new one to sign in.",
+    anyoneText:
+      "Only continue if you requested this change. To confirm that it's your account, enter its current email address, or open this link in a browser where you're signed in.",
+    currentEmail: 'Current email address',
+    decline: "Don't change",
+    declined:
+      "You can close this page. If you didn't request this change, there's nothing else to do. If you change your mind, the link in the email works until it expires.",
+    confirm: 'Change email',
+    done: 'Email changed',
+    doneText:
+      'From now on, sign-in emails go to {email}. We notified your previous address. The change can be undone from there for {duration}.',
+    conflict: 'Another {product} account uses this email, so nothing was changed.',
+    tooMany: 'Too many attempts from your network.',
+    ownerRefused:
+      "This link no longer works. It has been used, has expired, or was replaced by a newer one, or you've been signed out. Your account page shows your current email.",
+    anyoneRefused:
+      "That didn't work. Check that you entered the account's current email. If you did, the link has been used, has expired, or was replaced by a newer one, or the session that requested it has ended. A link stops working after 5 wrong attempts.",
+  },
+  notMe: {
+    heading: 'Was this you?',
+    text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, keys, approved devices, an email change, and the sessions that came from them. Your other sessions stay active, unless your email has to be restored: then all of them end.",
+    decline: 'This was me',
+    declined:
+      'You can close this page. If you change your mind, the link in the email works until it expires.',
+    confirm: "This wasn't me",
+    done: 'Thanks for letting us know',
+    refused: 'This link has expired or is incomplete. Sign in and check your account.',
+    conflict:
+      "Another account now uses your previous email, so it couldn't be restored and nothing was changed. Contact the administrator.",
+    ended: {
+      new_device: 'The device has been signed out.',
+      new_browser: 'The session has ended, and everything it added has been removed.',
+      passkey_added:
+        'The session has ended, and everything it added has been removed, including the passkey.',
+      passkey_removed:
+        "The session has ended, and everything it added has been removed. The removed passkey can't be restored. You can add it again from your account.",
+      key_added: 'The session has ended, and everything it added has been removed, including the key.',
+      key_removed:
+        "The session has ended, and everything it added has been removed. The removed key can't be restored. You can create a new one from your account.",
+      email_changed: 'The session has ended, and everything it added has been removed.',
+      theft_stopped: 'The session had already ended. Everything it added has been removed.',
+      refresh_repeated_elsewhere:
+        'The session has ended, and everything it added has been removed. Sign in again where you need to.',
+    },
+    othersEnded: 'All your other sessions have ended too.',
+    undone: 'What was undone',
+    nothingUndone: 'Nothing was left to undo. The session had already ended and left nothing behind.',
+    restored: 'Your email is {email} again',
+    browsers: { one: '{count} browser session ended', other: '{count} browser sessions ended' },
+    devices: { one: '{count} device signed out', other: '{count} devices signed out' },
+    passkeys: { one: '{count} passkey removed', other: '{count} passkeys removed' },
+    keys: { one: '{count} key removed', other: '{count} keys removed' },
+    named: '{what}: {names}',
+    approver: 'Who approved the device?',
+    approverText:
+      'It was approved in a browser that was signed in to your account. That session is still active:',
+    signedIn: 'Signed in',
+    browser: 'Browser',
+    approverReopen: "If that wasn't you either, open the link in the email again to end this session too.",
+    approverQuestion: "If that wasn't you either, end this session and remove everything it added.",
+    endApprover: 'End this session too',
+    approverEnded:
+      'The session that approved the device has ended too, and everything it added has been removed.',
+    next: 'What to do next',
+    changePassword:
+      'Change the password of your email account if someone else might know it. Anyone who can read your email can sign in as you.',
+    review:
+      "Review {account}. Remove passkeys and sign out sessions you don't recognize. If in doubt, sign out everywhere.",
+    yourAccount: 'your account',
+    neverApprove: 'Never approve or enter a code that someone else sent you.',
+  },
+  device: {
+    heading: 'Device sign-in',
+    enterText: 'Enter the code shown on your device. You can review the request before you approve it.',
+    code: 'Code from your device',
+    enterCode: 'Enter the code shown on your device.',
+    unknownCode:
+      "No device is waiting with this code. If you just approved or denied it, you're all set. Otherwise, check the code on your device. If it matches, start again there.",
+    noLongerOffered:
+      'A service no longer offers something that the device asked for. Start again on your device.',
+    codeExpired: 'This code has expired. Start again on your device.',
+    approvalInDoubt:
+      'This code is no longer waiting for approval. Check your device: it may already be signed in.',
+    otherAccount: 'Use a different account',
+    sessions: 'View your sessions',
+    question: 'Let this device sign in as you?',
+    compare: 'Check that this code matches the one on your device:',
+    expiresIn: 'Expires in {time}',
+    warning: 'Only approve if you started this sign-in yourself, just now.',
+    warningText: 'If someone sent you a code or a link, approving would sign them in as you.',
+    otherNetwork:
+      "The request comes from a different network: expect that only if the device isn't with you, such as a remote server.",
+    approve: 'Approve',
+    deny: 'Deny',
+    network: 'Network',
+    sameNetwork: 'Same as yours',
+    differentNetwork: 'Different from yours',
+    details: 'Details',
+    requested: 'Requested',
+    access: 'If you approve, this device can',
+    notOffered: '{scope} (no longer offered)',
+    onlyWith: 'Only with {service}, at {resource}',
+    oneService: 'one service',
+    approved: 'Approved',
+    withdrawn: 'Approval withdrawn',
+    byMistake: 'Approved by mistake?',
+    withdraw: 'Withdraw approval',
+    skipEmail: 'Skip the email next time: {addPasskey}.',
+    addPasskey: 'add a passkey',
+    denied: 'Denied',
+    deniedText: "You denied this request. The device isn't signed in.",
+    deniedNext: "You can close this window. If you didn't start this sign-in, there's nothing else to do.",
+    status: {
+      waiting: 'Waiting for your device to finish signing in…',
+      unreachable:
+        "Waiting for your device to finish signing in… {product} isn't responding right now. This page will keep trying.",
+      deviceSignedIn: 'Your device is signed in. You can close this window.',
+      sessionEnded: 'Your device signed in, but has since been signed out.',
+      withdrawn: "Your device isn't signed in.",
+      expired: "Your device didn't finish signing in before the code expired. Start again on your device.",
+      signedOut:
+        "You've been signed out in this browser, so this page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",
+      differentUser:
+        "This browser is now signed in to a different account, so this page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",
+      unknown:
+        "This page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",
+    },
+  },
+  /** The dialogs that ask for a recent sign-in, and that say that somebody else is signed in. */
+  confirm: {
+    title: "Confirm it's you",
+    text: "It's been a while since you signed in. To continue, sign in again as {email}. You won't leave this page.",
+    usePasskey: 'Use a passkey',
+    wrongPasskey: "That passkey doesn't belong to {email}. Choose another one, or use email instead.",
+    emailCode: 'Email me a code',
+    sent: 'We emailed a code to {email}. It expires in {duration}.',
+    confirm: 'Confirm',
+    otherUser: "You're signed in to a different account",
+    otherUserText:
+      "This browser is now signed in as {email}, but this page still shows the account of {shown}. Your last change wasn't made.",
+    reload: 'Reload page',
+    stay: 'Stay on this page',
+  },
+};

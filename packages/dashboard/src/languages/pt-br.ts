@@ -1,0 +1,312 @@
+import type { Texts } from './type.ts';
+
+export const ptBr: Texts = {
+  frame: {
+    help: 'Ajuda',
+    needsScript: 'Esta página precisa de JavaScript.',
+    loadError: 'Não foi possível carregar esta página por completo. Tente recarregá-la.',
+    titles: {
+      login: 'Entrar',
+      'magic-link': 'Entrar com um link de e-mail',
+      device: 'Conectar um dispositivo',
+      account: 'Sua conta',
+      'verify-email': 'Confirmar seu novo e-mail',
+      'not-me': 'Proteger sua conta',
+    },
+    notFound: {
+      title: 'Página não encontrada',
+      text: 'Não há página neste endereço. Confira a URL ou vá para sua conta.',
+      account: 'Ir para sua conta',
+    },
+  },
+  common: {
+    busy: 'Um momento…',
+    loading: 'Carregando…',
+    tryAgain: 'Tentar de novo',
+    continue: 'Continuar',
+    cancel: 'Cancelar',
+    showMore: 'Mostrar mais',
+    signIn: 'Entrar',
+    signedIn: 'Você entrou.',
+    signedInAs: 'Você entrou como {email}',
+    unknown: 'Desconhecido',
+    notProvided: 'Não informado',
+    quotesExplained: 'O texto entre aspas é informado por quem faz a solicitação e não foi verificado.',
+    browserOn: '{browser} no {system}',
+    ipAddress: 'Endereço IP',
+    userAgent: 'User agent',
+    program: 'Programa',
+    device: 'Dispositivo',
+    justNow: 'agora mesmo',
+    inAMoment: 'em instantes',
+    emailAddress: 'Endereço de e-mail',
+    enterEmailAddress: 'Digite seu endereço de e-mail.',
+    emailCode: 'Código do e-mail',
+    enterEmailCode: 'Digite o código do e-mail.',
+    newEmail: 'Enviar um novo e-mail',
+    everything: 'Tudo o que você pode fazer',
+    nothing: 'Nada na sua conta',
+    scopes: {
+      profile: 'Ver seu nome, imagem, idioma e fuso horário',
+      email: 'Ver seu endereço de e-mail',
+      organizations: 'Ver de quais organizações você faz parte e sua função em cada uma',
+    },
+  },
+  errors: {
+    unreachable:
+      'Não foi possível acessar o {product}. Verifique sua conexão e tente de novo. O que você digitou continua aqui.',
+    unreachableShort: 'Não foi possível acessar o {product}. Verifique sua conexão e tente de novo.',
+    unavailable: 'O {product} não está disponível no momento.',
+    tooMany: 'Muitas tentativas.',
+    signedOut: 'Você saiu da conta. Entre de novo para continuar.',
+    notConfirmed: 'Nada foi alterado. Confirme sua identidade para fazer esta alteração.',
+    somebodyElse:
+      'Nada foi alterado, porque este navegador agora está em outra conta. Recarregue a página para continuar.',
+    brieflySomebodyElse:
+      'Nada foi alterado, porque este navegador esteve por um momento em outra conta. Tente de novo.',
+    disabled: 'Esta conta foi desativada. Fale com o administrador para reativá-la.',
+    noSignUp: 'Não há conta para este e-mail, e não é possível criar contas novas aqui.',
+    wrongUrl: 'Esta página foi aberta em uma URL que o {product} não aceita. Abra-a na URL dela.',
+    cookiesOff:
+      'Seu navegador está bloqueando os cookies, que são necessários para entrar. Permita cookies para este site e recarregue a página.',
+    unexpected: 'Algo deu errado do nosso lado. Tente de novo em instantes.',
+    tryAgainIn: 'Tente de novo em {duration}.',
+    tryAgainAt: 'Tente de novo em {duration}, às {time}.',
+    tryAgainAfter: 'Tente de novo depois de {time}.',
+    tooManyEmails:
+      'Muitos e-mails solicitados, por isso ainda não podemos enviar outro. Os e-mails anteriores continuam funcionando.',
+    notAnAddress: 'Isso não parece um endereço de e-mail. Use o formato ada@example.com.',
+    notACode: 'Esse código não é válido. Os códigos têm oito letras, como BCDF-GHJK.',
+    wrongEmailCode:
+      'Esse código não funcionou. Verifique se ele é do e-mail mais recente. Se for, talvez tenha expirado: envie um novo e-mail.',
+    passkeys: {
+      unsupported: 'Este navegador não oferece suporte a chaves de acesso.',
+      noAuthenticator:
+        'Este dispositivo não tem bloqueio de tela, impressão digital nem reconhecimento facial configurado para chaves de acesso. Tente com um celular, uma chave de segurança ou um gerenciador de senhas.',
+      cancelled: 'A solicitação foi cancelada ou expirou. Nada foi alterado. Você pode tentar de novo.',
+      aborted: 'A solicitação foi cancelada. Nada foi alterado. Você pode tentar de novo.',
+      failed:
+        'Seu navegador não conseguiu usar uma chave de acesso aqui. Tente de novo ou use outro navegador.',
+      alreadyThere: 'Este dispositivo já tem uma chave de acesso para esta conta. Você pode entrar com ela.',
+    },
+    passkeySignIn: {
+      unsupported: 'Este navegador não oferece suporte a chaves de acesso. Use o e-mail.',
+      noAuthenticator:
+        'Não há neste dispositivo uma chave de acesso que você possa usar aqui. Use seu celular, uma chave de segurança ou o e-mail.',
+      cancelled: 'A solicitação da chave de acesso foi cancelada ou expirou. Tente de novo ou use o e-mail.',
+      refused: 'Essa chave de acesso não funcionou. Tente de novo ou use o e-mail.',
+      unknown: 'Essa chave de acesso não está mais registrada. Use outra ou use o e-mail.',
+    },
+  },
+  login: {
+    noPassword: 'Sem senha.',
+    or: 'ou',
+    withPasskey: 'Entrar com chave de acesso',
+    emailLink: 'Receber um link por e-mail',
+    alreadySent:
+      'Já enviamos um e-mail para {email}. Você pode abrir o link dele aqui ou solicitar um novo e-mail para digitar um código.',
+    checkEmail: 'Confira seu e-mail',
+    sent: 'Enviamos um e-mail para {email}. Abra o link ou digite o código aqui. Os dois expiram em {time}.',
+    sentAgain: 'Enviamos um novo e-mail. Use o código do mais recente.',
+    expired: 'O e-mail que enviamos para {email} expirou. O link e o código não funcionam mais.',
+    openWebmail: 'Abrir {webmail}',
+    otherEmail: 'Usar outro endereço de e-mail',
+    otherAccount: 'Usar outra conta',
+    signedIn: 'Você entrou',
+    signedInAs: 'Você entrou como {email}.',
+    signedInElsewhere: 'Você entrou como {email} em outra aba. Feche esta ou continue aqui.',
+    signedOut: 'Você saiu da conta.',
+    signedOutEverywhere: 'Você saiu da conta em todos os lugares, inclusive nos seus dispositivos.',
+    deleted: 'Sua conta foi excluída.',
+  },
+  magicLink: {
+    requestedHere: 'Você solicitou este link neste navegador.',
+    signInAs: 'Entrar como {email}',
+    otherEmail: 'Usar outro endereço de e-mail',
+    where: 'Onde você quer entrar?',
+    here: 'Neste navegador',
+    hereText: 'Digite o endereço de e-mail para o qual o link foi enviado.',
+    there: 'Onde você o solicitou',
+    thereText:
+      'Volte para aquela página e digite lá o código do mesmo e-mail. Depois, você pode fechar esta página.',
+    wrongAddress: 'Este link não foi enviado para {email}. Confira o endereço ou solicite um novo link.',
+    newLink: 'Solicitar um novo link',
+    incomplete: 'Este link está incompleto',
+    incompleteText:
+      'Falta uma parte do link. Abra-o de novo a partir do e-mail ou copie o link inteiro. Cada link funciona uma única vez.',
+    dead: 'Este link não funciona mais',
+    deadText:
+      'Ele expirou, foi usado ou você entrou de outra forma desde então. Cada link funciona uma única vez.',
+    used: 'Você já usou este link',
+    usedText: 'Com ele você entrou neste navegador.',
+  },
+  emailLink: {
+    incomplete: 'Este link está incompleto',
+    incompleteText:
+      'Falta uma parte do link. Abra-o de novo a partir do e-mail ou copie o link inteiro. Se você já respondeu, não há mais nada a fazer.',
+    unchanged: 'Nada foi alterado',
+  },
+  verifyEmail: {
+    heading: 'Confirme seu novo e-mail',
+    ownerText:
+      'O e-mail da sua conta do {product} vai mudar de {old} para {new}. Você usará o novo para entrar.',
+    anyoneText:
+      'Continue somente se você solicitou esta alteração. Para confirmar que a conta é sua, digite o e-mail atual dela ou abra este link em um navegador em que você tenha entrado.',
+    currentEmail: 'Endereço de e-mail atual',
+    decline: 'Não alterar',
+    declined:
+      'Você pode fechar esta página. Se não solicitou esta alteração, não há mais nada a fazer. Se mudar de ideia, o link do e-mail funciona até expirar.',
+    confirm: 'Alterar e-mail',
+    done: 'E-mail alterado',
+    doneText:
+      'A partir de agora, os e-mails para entrar chegam a {email}. Avisamos seu endereço anterior, de onde a alteração pode ser desfeita por {duration}.',
+    conflict: 'Outra conta do {product} usa este e-mail, por isso nada foi alterado.',
+    tooMany: 'Muitas tentativas da sua rede.',
+    ownerRefused:
+      'Este link não funciona mais. Ele foi usado, expirou ou foi substituído por um mais recente, ou você saiu da conta. A página da sua conta mostra seu e-mail atual.',
+    anyoneRefused:
+      'Não funcionou. Verifique se você digitou o e-mail atual da conta. Se digitou, o link foi usado, expirou ou foi substituído por um mais recente, ou a sessão que o solicitou terminou. Um link deixa de funcionar depois de 5 tentativas erradas.',
+  },
+  notMe: {
+    heading: 'Foi você?',
+    text: 'Se não foi, vamos encerrar a sessão de que o e-mail tratava e desfazer tudo o que ela adicionou: chaves de acesso, chaves, dispositivos aprovados, uma mudança de e-mail e as sessões que vieram disso. Suas outras sessões continuam ativas, a menos que seu e-mail precise ser restaurado: nesse caso, todas são encerradas.',
+    decline: 'Fui eu',
+    declined: 'Você pode fechar esta página. Se mudar de ideia, o link do e-mail funciona até expirar.',
+    confirm: 'Não fui eu',
+    done: 'Obrigado por nos avisar',
+    refused: 'Este link expirou ou está incompleto. Entre e revise sua conta.',
+    conflict:
+      'Outra conta agora usa seu e-mail anterior, por isso ele não pôde ser restaurado e nada foi alterado. Fale com o administrador.',
+    ended: {
+      new_device: 'O dispositivo foi desconectado.',
+      new_browser: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido.',
+      passkey_added:
+        'A sessão foi encerrada, e tudo o que ela adicionou foi removido, inclusive a chave de acesso.',
+      passkey_removed:
+        'A sessão foi encerrada, e tudo o que ela adicionou foi removido. A chave de acesso removida não pode ser restaurada. Você pode adicioná-la de novo na sua conta.',
+      key_added: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido, inclusive a chave.',
+      key_removed:
+        'A sessão foi encerrada, e tudo o que ela adicionou foi removido. A chave removida não pode ser restaurada. Você pode criar uma nova na sua conta.',
+      email_changed: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido.',
+      theft_stopped: 'A sessão já tinha terminado. Tudo o que ela adicionou foi removido.',
+      refresh_repeated_elsewhere:
+        'A sessão foi encerrada, e tudo o que ela adicionou foi removido. Entre novamente onde precisar.',
+    },
+    othersEnded: 'Todas as suas outras sessões também foram encerradas.',
+    undone: 'O que foi desfeito',
+    nothingUndone: 'Não havia mais nada a desfazer. A sessão já tinha terminado e não deixou nada.',
+    restored: 'Seu e-mail voltou a ser {email}',
+    browsers: {
+      one: '{count} sessão de navegador encerrada',
+      many: '{count} de sessões de navegador encerradas',
+      other: '{count} sessões de navegador encerradas',
+    },
+    devices: {
+      one: '{count} dispositivo desconectado',
+      many: '{count} de dispositivos desconectados',
+      other: '{count} dispositivos desconectados',
+    },
+    passkeys: {
+      one: '{count} chave de acesso removida',
+      many: '{count} de chaves de acesso removidas',
+      other: '{count} chaves de acesso removidas',
+    },
+    keys: {
+      one: '{count} chave removida',
+      many: '{count} de chaves removidas',
+      other: '{count} chaves removidas',
+    },
+    named: '{what}: {names}',
+    approver: 'Quem aprovou o dispositivo?',
+    approverText: 'Ele foi aprovado em um navegador que estava na sua conta. Essa sessão continua ativa:',
+    signedIn: 'Acesso',
+    browser: 'Navegador',
+    approverReopen:
+      'Se isso também não foi você, abra de novo o link do e-mail para encerrar esta sessão também.',
+    approverQuestion: 'Se isso também não foi você, encerre esta sessão e remova tudo o que ela adicionou.',
+    endApprover: 'Encerrar esta sessão também',
+    approverEnded:
+      'A sessão que aprovou o dispositivo também foi encerrada, e tudo o que ela adicionou foi removido.',
+    next: 'O que fazer agora',
+    changePassword:
+      'Mude a senha do seu e-mail se outra pessoa puder conhecê-la. Quem pode ler seus e-mails pode entrar como você.',
+    review:
+      'Revise {account}. Remova as chaves de acesso e encerre as sessões que você não reconhece. Na dúvida, saia em todos os lugares.',
+    yourAccount: 'sua conta',
+    neverApprove: 'Nunca aprove nem digite um código que outra pessoa enviou para você.',
+  },
+  device: {
+    heading: 'Conectar um dispositivo',
+    enterText:
+      'Digite o código que aparece no seu dispositivo. Você pode revisar a solicitação antes de aprová-la.',
+    code: 'Código do seu dispositivo',
+    enterCode: 'Digite o código que aparece no seu dispositivo.',
+    unknownCode:
+      'Nenhum dispositivo está esperando com este código. Se você acabou de aprová-lo ou negá-lo, está tudo certo. Se não, confira o código no seu dispositivo. Se for o mesmo, comece de novo por lá.',
+    noLongerOffered:
+      'Um serviço não oferece mais algo que o dispositivo pediu. Comece de novo no seu dispositivo.',
+    codeExpired: 'Este código expirou. Comece de novo no seu dispositivo.',
+    approvalInDoubt:
+      'Este código não está mais esperando aprovação. Confira seu dispositivo: talvez ele já tenha entrado.',
+    otherAccount: 'Usar outra conta',
+    sessions: 'Ver suas sessões',
+    question: 'Permitir que este dispositivo entre como você?',
+    compare: 'Verifique se este código é igual ao do seu dispositivo:',
+    expiresIn: 'Expira em {time}',
+    warning: 'Aprove somente se você mesmo acabou de iniciar este acesso.',
+    warningText:
+      'Se alguém enviou um código ou um link para você, aprovar faria essa pessoa entrar como você.',
+    otherNetwork:
+      'A solicitação vem de outra rede: isso só é esperado se o dispositivo não estiver com você, como um servidor remoto.',
+    approve: 'Aprovar',
+    deny: 'Negar',
+    network: 'Rede',
+    sameNetwork: 'A mesma que a sua',
+    differentNetwork: 'Diferente da sua',
+    details: 'Detalhes',
+    requested: 'Solicitado',
+    access: 'Se você aprovar, este dispositivo pode',
+    notOffered: '{scope} (não é mais oferecido)',
+    onlyWith: 'Somente com {service}, em {resource}',
+    oneService: 'um único serviço',
+    approved: 'Aprovado',
+    withdrawn: 'Aprovação retirada',
+    byMistake: 'Aprovou por engano?',
+    withdraw: 'Retirar aprovação',
+    skipEmail: 'Da próxima vez, dispense o e-mail: {addPasskey}.',
+    addPasskey: 'adicione uma chave de acesso',
+    denied: 'Negado',
+    deniedText: 'Você negou esta solicitação. O dispositivo não entrou.',
+    deniedNext: 'Você pode fechar esta janela. Se não iniciou este acesso, não há mais nada a fazer.',
+    status: {
+      waiting: 'Esperando seu dispositivo terminar de entrar…',
+      unreachable:
+        'Esperando seu dispositivo terminar de entrar… O {product} não está respondendo no momento. Esta página vai continuar tentando.',
+      deviceSignedIn: 'Seu dispositivo entrou. Você pode fechar esta janela.',
+      sessionEnded: 'Seu dispositivo entrou, mas já foi desconectado.',
+      withdrawn: 'Seu dispositivo não entrou.',
+      expired:
+        'Seu dispositivo não terminou de entrar antes que o código expirasse. Comece de novo no seu dispositivo.',
+      signedOut:
+        'Você saiu da conta neste navegador, por isso esta página não consegue saber se seu dispositivo entrou. Confira seu dispositivo: se ele não entrou, comece de novo por lá.',
+      differentUser:
+        'Este navegador agora está em outra conta, por isso esta página não consegue saber se seu dispositivo entrou. Confira seu dispositivo: se ele não entrou, comece de novo por lá.',
+      unknown:
+        'Esta página não consegue saber se seu dispositivo entrou. Confira seu dispositivo: se ele não entrou, comece de novo por lá.',
+    },
+  },
+  confirm: {
+    title: 'Confirme que é você',
+    text: 'Faz algum tempo que você entrou. Para continuar, entre de novo como {email}. Você não sairá desta página.',
+    usePasskey: 'Usar uma chave de acesso',
+    wrongPasskey: 'Essa chave de acesso não é de {email}. Escolha outra ou use o e-mail.',
+    emailCode: 'Receber um código',
+    sent: 'Enviamos um código para {email}. Ele expira em {duration}.',
+    confirm: 'Confirmar',
+    otherUser: 'Você entrou em outra conta',
+    otherUserText:
+      'Este navegador agora está na conta {email}, mas esta página ainda mostra a conta de {shown}. Sua última alteração não foi feita.',
+    reload: 'Recarregar página',
+    stay: 'Ficar nesta página',
+  },
+};

@@ -1,0 +1,32 @@
+import { fillText, type Plural, pluralText } from '@latchkey/contract/texts';
+import type { ComponentChildren } from 'preact';
+import type { PageTexts } from './languages/type.ts';
+import { productName } from './product.ts';
+
+declare global {
+  /** Set by the script with the texts, which runs before that of the page. */
+  var latchkeyTexts: PageTexts;
+}
+
+/** What this page says, in the language that the service chose for it. */
+export const texts: PageTexts = globalThis.latchkeyTexts;
+
+/** The language of this page, as a BCP 47 tag. */
+export const language = globalThis.document?.documentElement.lang ?? 'en';
+
+/** Fills in the name of the product and what else a text has in braces. */
+export const fill = (text: string, values: Readonly<Record<string, string>> = {}): string =>
+  fillText(text, { ...values, product: productName });
+
+/** A text for a number of things, with the number in it. */
+export const counted = (forms: Plural, count: number): string => pluralText(language, forms, count);
+
+/** Like `fill`, with elements such as links and names in place of what is in braces. */
+export const fillParts = (
+  text: string,
+  parts: Readonly<Record<string, ComponentChildren>>,
+): ComponentChildren[] =>
+  text.split(/\{(\w+)\}/).map((part, index) => {
+    if (index % 2 === 0) return part;
+    return part === 'product' ? productName : parts[part];
+  });

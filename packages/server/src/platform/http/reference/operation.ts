@@ -1,0 +1,157 @@
+import { escapeHtml } from '../../values/html.ts';
+import type { Schema } from '../openapi.ts';
+import { formType, jsonType, type Reference, type ReferenceOperation } from './document.ts';
+import { bodyExamples } from './example-values.ts';
+import { alternativesOf, type Field, fieldList } from './fields.ts';
+import { breakable, codeBlock, prose, tabs, verb } from './markup.ts';
+import { formSamples, isSame, samplesOf } from './samples.ts';
+
+/** The section of one operation: what it does and takes on one side, examples on the other. */
+export function operationSection(operation: ReferenceOperation, reference: Reference): string {
+  const { id, title, method, path } = operation;
+  return `<section class="operation" id="${id}" aria-labelledby="${id}-title">
+<div class="text">
+<h2 id="${id}-title"><a href="#${id}">${escapeHtml(title)}</a></h2>
+<p class="route">${verb(method)} <code>${breakable(path)}</code></p>
+${words(operation)}
+${request(operation, reference)}
+${results(operation, reference)}
+${errors(operation)}
+</div>
+<div class="examples">
+${requestExamples(operation, reference)}
+${responseExamples(operation, reference)}
+</div>
+</section>`;
+}
+
+function words({ summary, notes, access }: ReferenceOperation): string {
+  return [
+    `<p>${prose(summary)}.</p>`,
+    notes === undefined ? '' : `<p>${prose(notes)}</p>`,
+    access === undefined ? '' : `<p class="access"><strong>Access.</strong> ${prose(access)}</p>`,
+  ].join('\n');
+}
+
+const places = [
+  ['path', 'Path parameters'],
+  ['query', 'Query parameters'],
+  ['header', 'Request headers'],
+] as const;
+
+function request(operation: ReferenceOperation, { resolve }: Reference): string {
+  const { id, body } = operation;
+  const lists = places.map(([place, heading]) =>
+    withHeading(
+      heading,
+      fieldsOrNothing(parametersIn(operation, place), { resolve, id: `${id}.${place}`, of: 'request' }),
+    ),
+  );
+  if (body === undefined) return lists.join('\n');
+  const asJson = body.content[jsonType]?.schema;
+  const asForm = body.content[formType]?.schema;
+  const options = { resolve, of: 'request' } as const;
+  return [
+    ...lists,
+    withHeading(
+      body.required ? 'Body' : 'Body (optional)',
+      bodyFields(asJson, { ...options, id: `${id}.body` }),
+    ),
+    isSame(asForm, asJson)
+      ? '<p class="note">The body can also be form-encoded.</p>'
+      : withHeading('Form-encoded body', bodyFields(asForm, { ...options, id: `${id}.form` })),
+  ].join('\n');
+}
+
+const parametersIn = ({ parameters }: ReferenceOperation, place: string): readonly Field[] =>
+  parameters
+    .filter((parameter) => parameter.in === place)
+    .map(({ name, required = false, schema }) => ({ name, required, schema }));
+
+type ListOptions = Parameters<typeof fieldList>[1];
+
+const fieldsOrNothing = (list: readonly Field[], options: ListOptions): string =>
+  list.length === 0 ? '' : fieldList(list, options);
+
+/** The fields of a body, with a heading for each alternative. */
+function bodyFields(schema: Schema | undefined, options: ListOptions): string {
+  if (schema === undefined) return '';
+  return alternativesOf(schema, options.id, options.resolve)
+    .filter(({ fields }) => fields.length > 0)
+    .map(({ title, id, fields }) => {
+      const heading = title === undefined ? '' : `<h4>${escapeHtml(title)}</h4>`;
+      return heading + fieldList(fields, { ...options, id });
+    })
+    .join('');
+}
+
+const withHeading = (heading: string, list: string): string => list && `<h3>${heading}</h3>${list}`;
+
+/** Responses with the same body share a list of fields. */
+function results({ id, results: all }: ReferenceOperation, { resolve }: Reference): string {
+  const shown = all.filter(({ content }, index) => {
+    const schema = content[jsonType]?.schema;
+    return !all.slice(0, index).some((earlier) => isSame(schema, earlier.content[jsonType]?.schema));
+  });
+  const statuses = all.map(({ status, reason }) => `${status} ${reason}`).join(', ');
+  const bodies = shown.map(({ content }) =>
+    bodyFields(content[jsonType]?.schema, { resolve, id: `${id}.response`, of: 'response' }),
+  );
+  return `<h3>Response</h3><p class="note">${escapeHtml(statuses)}${otherTypes(all)}</p>${bodies.join('')}`;
+}
+
+function otherTypes(all: ReferenceOperation['results']): string {
+  const types = new Set(all.flatMap(({ content }) => Object.keys(content)));
+  if (types.size === 0) return '. No body.';
+  const others = [...types]
+    .filter((type) => type !== jsonType)
+    .map((type) => `<code>${escapeHtml(type)}</code>`);
+  if (others.length === 0) return '';
+  return `. ${types.has(jsonType) ? 'Also available as' : 'Media type'} ${others.join(', ')}.`;
+}
+
+function errors({ errors: all }: ReferenceOperation): string {
+  const rows = all.map(
+    ({ status, code, meaning }) =>
+      `<tr><td>${status}</td><th scope="row"><a href="/docs#error-${code}"><code>${breakable(code)}</code></a></th><td>${prose(meaning)}</td></tr>`,
+  );
+  return `<h3>Errors</h3><table class="errors"><tbody>${rows.join('')}</tbody></table>`;
+}
+
+const sampleLanguages = { curl: 'shell', SDK: 'script', fetch: 'script' } as const;
+
+function requestExamples(operation: ReferenceOperation, reference: Reference): string {
+  const { id, method, path } = operation;
+  const caption = `${method} ${path}`;
+  const samples = samplesOf(operation, reference).map(({ language, code }) => ({
+    title: language,
+    value: language,
+    html: codeBlock({ code, language: sampleLanguages[language], caption }),
+  }));
+  const forms = formSamples(operation, reference).map(({ title = 'Form', value }) => ({
+    title,
+    value: title,
+    html: codeBlock({ code: String(value), language: 'shell', caption }),
+  }));
+  return [
+    `<h3>Request</h3>${tabs(`${id}-request`, 'Language of the example', samples)}`,
+    ...(forms.length === 0 ? [] : [`<h3>As a form</h3>${tabs(`${id}-form`, 'Kind of request', forms)}`]),
+  ].join('\n');
+}
+
+/** The body of the first response that has one, or the status of a response without a body. */
+function responseExamples({ id, results: all }: ReferenceOperation, { resolve }: Reference): string {
+  const found = all.find(({ content }) => content[jsonType]) ?? all[0]!;
+  const caption = `${found.status} ${found.reason}`;
+  const schema = found.content[jsonType]?.schema;
+  if (schema === undefined)
+    return Object.keys(found.content).length > 0
+      ? ''
+      : `<h3>Response</h3>${codeBlock({ code: 'No body', language: 'text', caption })}`;
+  const examples = bodyExamples(schema, resolve).map(({ title = 'Response', value }) => ({
+    title,
+    value: title,
+    html: codeBlock({ code: JSON.stringify(value, null, 2), language: 'json', caption }),
+  }));
+  return `<h3>Response</h3>${tabs(`${id}-response`, 'Kind of response', examples)}`;
+}

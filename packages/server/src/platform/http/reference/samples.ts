@@ -1,0 +1,89 @@
+import type { Schema } from '../openapi.ts';
+import { formType, jsonType, type Reference, type ReferenceOperation } from './document.ts';
+import { type ExampleRequest, exampleRequest } from './example-request.ts';
+import { type BodyExample, bodyExamples } from './example-values.ts';
+import { literal } from './literal.ts';
+import { sdkSample } from './sdk-samples.ts';
+
+/** An example request in one way of sending it. */
+interface Sample {
+  readonly language: 'curl' | 'SDK' | 'fetch';
+  readonly code: string;
+}
+
+/** The example requests of an operation. The SDK has a function for every endpoint, and none for other documents. */
+export function samplesOf(operation: ReferenceOperation, reference: Reference): readonly Sample[] {
+  const request = exampleRequest(operation, reference);
+  const sdk = sdkSample(operation.id, request);
+  return [
+    { language: 'curl', code: curl(request) },
+    ...(sdk === undefined ? [] : [{ language: 'SDK', code: sdk } as const]),
+    { language: 'fetch', code: fetchCall(request) },
+  ];
+}
+
+const urlOf = ({ server, path, params }: ExampleRequest): string =>
+  server + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+
+function curl(request: ExampleRequest): string {
+  const { method, body } = request;
+  const lines = [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}'${urlOf(request)}'`,
+    ...curlCredential(request),
+    ...(body
+      ? [
+          `-H 'Content-Type: application/json'`,
+          `-d '${quotedForShell(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}'`,
+        ]
+      : []),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+function curlCredential({ credential }: ExampleRequest): string[] {
+  if (credential === undefined) return [];
+  return credential === 'access-token' ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : ['-u "$SERVICE_KEY"'];
+}
+
+const quotedForShell = (text: string): string => text.replaceAll("'", "'\\''");
+
+const fetchCredentials = {
+  // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are code
+  'access-token': 'Authorization: `Bearer ${accessToken}`',
+  'service-key': 'Authorization: `Basic ${btoa(serviceKey)}`',
+  // biome-ignore-end lint/suspicious/noTemplateCurlyInString: these are code
+};
+
+function fetchCall(request: ExampleRequest): string {
+  const { method, credential, body } = request;
+  const headers = [
+    ...(credential ? [fetchCredentials[credential]] : []),
+    ...(body ? ["'Content-Type': 'application/json'"] : []),
+  ];
+  const options = [
+    ...(method === 'GET' ? [] : [`method: '${method}'`]),
+    ...(headers.length === 0 ? [] : [`headers: {\n${headers.map((line) => `    ${line},\n`).join('')}  }`]),
+    ...(body ? [`body: JSON.stringify(${literal(body, '  ')})`] : []),
+  ];
+  const url = `'${urlOf(request)}'`;
+  const call = options.length === 0 ? url : `${url}, {\n${options.map((line) => `  ${line},\n`).join('')}}`;
+  return `const response = await fetch(${call});`;
+}
+
+/** The example requests with a form, for an operation whose form is not the same as its JSON. */
+export function formSamples(
+  { method, path, body }: ReferenceOperation,
+  { server, resolve }: Reference,
+): readonly BodyExample[] {
+  const schema = body?.content[formType]?.schema;
+  if (schema === undefined || isSame(schema, body?.content[jsonType]?.schema)) return [];
+  return bodyExamples(schema, resolve).map(({ title, value }) => {
+    const fields = Object.entries(value as Record<string, string>);
+    const credential = fields.some(([, text]) => text === 'client_credentials') ? ['-u "$SERVICE_KEY"'] : [];
+    const data = fields.map(([name, text]) => `--data-urlencode '${name}=${text}'`);
+    return { title, value: [`curl -X ${method} '${server}${path}'`, ...credential, ...data].join(' \\\n  ') };
+  });
+}
+
+export const isSame = (a: Schema | undefined, b: Schema | undefined): boolean =>
+  a !== undefined && JSON.stringify(a) === JSON.stringify(b);
