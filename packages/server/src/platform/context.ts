@@ -3,6 +3,7 @@ import type { Config } from './config/config.ts';
 import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
 import type { Database } from './database/executor.ts';
+import type { Tables } from './database/schema.ts';
 import type { RateLimiter } from './rate-limits/limiter.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics, MetricsSnapshot } from './telemetry/metrics.ts';
@@ -30,10 +31,27 @@ export interface Context {
   readonly stopping: AbortSignal;
 }
 
+/** What the profile of a caller shows. */
+export type CallerAccount = Pick<
+  Tables['users'],
+  | 'id'
+  | 'email'
+  | 'email_verified'
+  | 'name'
+  | 'avatar_url'
+  | 'locale'
+  | 'time_zone'
+  | 'revision'
+  | 'created_at'
+  | 'updated_at'
+>;
+
 /** The session behind the credential of a request, and its user. */
 export interface Caller {
   readonly sessionId: string;
   readonly userId: string;
+  /** The account as it was when the credential was checked. */
+  readonly account: CallerAccount;
   readonly kind: 'browser' | 'device' | 'key' | 'run';
   /** Scope names separated by spaces, or `*` for everything the user may do. */
   readonly scope: string;

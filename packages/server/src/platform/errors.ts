@@ -47,7 +47,7 @@ type CeremonyDetail =
   | 'verification';
 
 /** Why the service cannot answer. */
-type UnavailableDetail = 'draining' | 'limiter_unavailable' | 'store_unavailable';
+type UnavailableDetail = 'draining' | 'library_unavailable' | 'limiter_unavailable' | 'store_unavailable';
 
 /** The rate limit that was reached. */
 type RateLimitDetail =

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Quota, type RateLimitName, rateLimitNames, rateLimitSetting } from '../rate-limits/rules.ts';
 import type { CidrRange } from '../values/client-address.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
+import { postgresServers } from '../values/postgres-url.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, processEnvironment } from './environment.ts';
 import { defaultSender, type Product, readProduct } from './product.ts';
@@ -142,6 +143,7 @@ export const unknownSettings = (env: Environment = processEnvironment): string[]
 /** The database URL without user and password: `sqlite:` with the absolute path, or `postgres://…`. */
 export function storeNameOf({ databaseUrl }: Config): string {
   if (databaseUrl.startsWith('sqlite:')) return `sqlite:${resolve(databaseUrl.slice('sqlite:'.length))}`;
-  const url = URL.parse(databaseUrl);
-  return url ? `postgres://${url.host}${url.pathname}` : 'PostgreSQL';
+  const urls = postgresServers(databaseUrl).map((url) => URL.parse(url));
+  const hosts = urls.map((url) => url?.host ?? '').filter(Boolean);
+  return hosts.length > 0 ? `postgres://${hosts.join(',')}${urls[0]?.pathname ?? ''}` : 'PostgreSQL';
 }

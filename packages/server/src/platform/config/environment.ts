@@ -45,3 +45,6 @@ export function readEnvFile(file: string | undefined): void {
 
 /** Whether npx runs this process. npx starts it through a shell of its own. */
 export const isRunByNpx = (): boolean => processEnvironment['npm_lifecycle_event'] === 'npx';
+
+/** Whether systemd has started this process itself, not a shell above it. */
+export const isRunBySystemd = (): boolean => processEnvironment['SYSTEMD_EXEC_PID'] === String(process.pid);

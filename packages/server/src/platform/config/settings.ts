@@ -56,7 +56,7 @@ export const settings = {
   DATABASE_URL: setting(
     format.databaseUrl,
     'sqlite:data/latchkey.db',
-    'The database. On PostgreSQL (14 or later) any number of nodes can share it; SQLite is for one process.',
+    'The database. On PostgreSQL (14 or later) any number of nodes can share it, and the URL may name a primary and its standbys (`postgres://…@one,two/latchkey`). SQLite is for one process.',
   ),
   LATCHKEY_DATABASE_DIRECT_URL: optional(
     format.postgresUrl,

@@ -6,6 +6,7 @@ import postgres from 'postgres';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { openDatabase } from './database.ts';
+import type { Executor } from './executor.ts';
 import { maxRetryMs } from './postgres.ts';
 
 /** A table of the service that a test may write to freely. */
@@ -90,6 +91,26 @@ onBothDatabases('transactions', (open) => {
     }
     await t.ctx.db.single.run(insert('b'), []);
     expect(await idsOf(t)).toEqual(['a', 'b']);
+    await t.close();
+  });
+
+  test('a batch takes effect as a whole or not at all, and is one statement on PostgreSQL', async () => {
+    const t = await open();
+    const add = (ids: readonly string[]) =>
+      t.ctx.db.batch(async (on) => {
+        const text = 'INSERT INTO organizations (id, slug, name, personal, created_at) VALUES ';
+        const row = on.dialect === 'postgres' ? '($1, $2, $3, 0, $4)' : '(?, ?, ?, 0, ?)';
+        for (const id of ids) await on.run(text + row, [id, `slug-of-${id}`, `$1 ${id}`, 1]);
+      });
+    const before = t.statements.length;
+    await add(['one', 'three', 'two']);
+    expect(t.statements.slice(before)).toHaveLength(t.ctx.db.dialect === 'postgres' ? 1 : 3);
+    expect(await t.ctx.db.read.run('SELECT id, slug, name FROM organizations ORDER BY id', [])).toEqual(
+      ['one', 'three', 'two'].map((id) => ({ id, slug: `slug-of-${id}`, name: `$1 ${id}` })),
+    );
+    await add(['four']);
+    expect(await settled([add(['five', 'one', 'six'])])).toEqual(['rejected']);
+    expect(await idsOf(t)).toEqual(['four', 'one', 'three', 'two']);
     await t.close();
   });
 
@@ -250,4 +271,26 @@ test('opening an unreachable database fails', () => {
   const log = { warn: () => undefined };
   expect(openDatabase('postgres://127.0.0.1:1/x', { log })).rejects.toThrow();
   expect(openDatabase('sqlite:/proc/nowhere/x.db', { log })).rejects.toThrow();
+});
+
+test('statements that were prepared before a migration are prepared anew, on every connection and in transactions', async () => {
+  const poolSize = 12;
+  const url = await (await startPostgres()).createDatabase();
+  const db = await openDatabase(url, { log: { warn: () => undefined }, poolSize });
+  const byId = (tx: Executor) => tx.run('SELECT * FROM organizations WHERE id = $1', ['x']);
+  const transactions = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        db.transaction(async (tx) => {
+          const rows = await byId(tx);
+          // Until all have begun, so that each has a connection of its own.
+          await tx.run('SELECT pg_sleep(0.2)', []);
+          return rows;
+        }),
+      ),
+    );
+  await transactions(poolSize);
+  await db.single.run('ALTER TABLE organizations ADD COLUMN later TEXT', []);
+  expect(await db.transaction(byId)).toEqual([]);
+  await db.close();
 });

@@ -1,23 +1,23 @@
 import type { Database, DatabaseOptions } from './executor.ts';
 import { inspectDatabase } from './inspect.ts';
-import { newerStore } from './migrate.ts';
+import { canWorkWith, newerStore } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 
 /**
  * Opens the database of a URL and brings its schema up to date. Creates a SQLite file that does not exist.
- * @throws {Error} when the database is unreachable, or was written by a newer release
+ * @throws {Error} when the database is unreachable, or this program cannot work on the schema of a newer release
  */
 export const openDatabase = (url: string, options: DatabaseOptions): Promise<Database> =>
   url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length), options) : openPostgres(url, options);
 
 /**
  * Opens an existing database without creating or migrating anything.
- * @throws {Error} when the database is unreachable or missing, or has an older or newer schema than this program
+ * @throws {Error} when the database is unreachable or missing, or has a schema that this program cannot work on
  */
 export async function openExistingDatabase(url: string, options: DatabaseOptions): Promise<Database> {
-  const { pending, isNewer } = await inspectDatabase(url);
-  if (isNewer) throw newerStore();
+  const { pending, later } = await inspectDatabase(url);
+  if (!later.every((name) => canWorkWith(name))) throw newerStore();
   if (pending.length > 0) {
     throw new Error(
       'the database was written by an older release of Latchkey; run `latchkey-server migrate` or start the service',

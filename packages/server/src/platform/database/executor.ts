@@ -24,6 +24,11 @@ export interface Database {
    * run more than once, so it must have no side effects besides its statements.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  /**
+   * Runs writes in one transaction, durable when the promise resolves. They take one round trip to PostgreSQL, so none of
+   * them gets rows or sees what another one writes.
+   */
+  batch(writes: (on: Executor) => Promise<void>): Promise<void>;
   readonly notifications: Notifications;
   close(): Promise<void>;
 }

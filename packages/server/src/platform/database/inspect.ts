@@ -1,7 +1,8 @@
 import { Database as Connection } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import postgres from 'postgres';
-import { migrationNames } from './migrate.ts';
+import { appliedMigrations, migrationNames } from './migrate.ts';
+import { findPrimary } from './postgres-primary.ts';
 import { whenFree } from './sqlite.ts';
 
 const connectTimeoutSeconds = 2;
@@ -13,15 +14,13 @@ const busyDeadlineMs = 5_000;
 export interface Inspection {
   /** Migrations of this program that were not applied yet. */
   readonly pending: readonly string[];
-  /** Whether the database has migrations that this program does not know. */
-  readonly isNewer: boolean;
+  /** Migrations of a newer release, which this program does not have. */
+  readonly later: readonly string[];
   /** How far the database's clock is ahead of this machine's. Null on SQLite. */
   readonly clockAheadMs: number | null;
   /** How many connections the server has for all but its administrators. Null on SQLite. */
   readonly maxConnections: number | null;
 }
-
-const appliedMigrations = 'SELECT name FROM kysely_migration';
 
 /** `reserved_connections` exists since PostgreSQL 16. */
 const unreservedConnections = `SELECT current_setting('max_connections')::int
@@ -39,7 +38,7 @@ export async function inspectDatabase(url: string): Promise<Inspection> {
   const names = new Set(applied.map(({ name }) => name));
   return {
     pending: migrationNames.filter((name) => !names.has(name)),
-    isNewer: [...names].some((name) => !migrationNames.includes(name)),
+    later: [...names].filter((name) => !migrationNames.includes(name)),
     clockAheadMs,
     maxConnections,
   };
@@ -66,7 +65,7 @@ function inspectSqlite(path: string) {
 async function inspectPostgres(url: string) {
   // Without prepared statements, because DATABASE_URL may be that of a pooler.
   const connection = { max: 1, connect_timeout: connectTimeoutSeconds, prepare: false, fetch_types: false };
-  const sql = postgres(url, { ...connection, onnotice: () => undefined });
+  const sql = postgres(await findPrimary(url), { ...connection, onnotice: () => undefined });
   try {
     const [{ name } = { name: null }] = await sql.unsafe<{ name: string | null }[]>(
       "SELECT to_regclass('kysely_migration')::text AS name",

@@ -1,10 +1,16 @@
 import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import postgres from 'postgres';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { databaseAt } from '../../../../../tests/support/old-database.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { generateKey } from '../crypto/key-ring.ts';
 import { openDatabase } from './database.ts';
+import { canWorkWith, migrationNames } from './migrate.ts';
 
+const newest = migrationNames.at(-1)!;
 const log = { warn: () => undefined };
 
 onBothDatabases('migrations', (open, dialect) => {
@@ -53,4 +59,63 @@ onBothDatabases('migrations', (open, dialect) => {
     await (await openDatabase(t.databaseUrl, { log })).close();
     await t.close();
   });
+
+  test('a program works on the schema of the next release, but does not back it up', async () => {
+    const t = await open();
+    const later = `9999-later-from-${newest.slice(0, 4)}`;
+    await t.ctx.db.single.run('ALTER TABLE users ADD COLUMN later TEXT', []);
+    await t.ctx.db.single.run(
+      `INSERT INTO kysely_migration (name, timestamp) VALUES ('${later}', '2099')`,
+      [],
+    );
+    await (await openDatabase(t.databaseUrl, { log })).close();
+    const env = { DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys };
+    const run = (...args: string[]) => runOperator(env, ...args);
+    for (const command of ['outbox', 'migrate']) expect((await run(command)).code).toBe(0);
+    expect((await run('doctor', '--json')).stdout).toContain(
+      'written by a newer release: replace this program',
+    );
+    const file = join(temporaryDirectory(), 'backup');
+    const { code, stderr } = await run('backup', file);
+    expect([code, existsSync(file)]).toEqual([1, false]);
+    expect(stderr).toContain('written by a newer release of Latchkey; back it up with that one.\n');
+    const login = await t.login();
+    expect((await t.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
+    await t.close();
+  });
+});
+
+test('a migration that ends in a deadlock with a request of an earlier release runs again', async () => {
+  const url = await databaseAt('postgres', '0015-international-domains');
+  const sql = postgres(url, { max: 2 });
+  await sql.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '3s'`);
+  const request = await sql.reserve();
+  await request`SET deadlock_timeout = '25s'`;
+  await request`BEGIN`;
+  await request`SELECT 1 FROM magic_links`;
+  // The migrations change sessions before links. Of the two that wait for each other, PostgreSQL ends the first to notice.
+  const opening = openDatabase(url, { log });
+  const waiting = () => sql`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'magic_links'::regclass`;
+  while ((await waiting()).length === 0) await Bun.sleep(10);
+  await request`SELECT 1 FROM sessions`;
+  await request`COMMIT`;
+  request.release();
+  const db = await opening;
+  expect(await db.read.run('SELECT name FROM kysely_migration', [])).toHaveLength(migrationNames.length);
+  await Promise.all([db.close(), sql.end()]);
+});
+
+test('a migration names the oldest program that can work on its schema', () => {
+  expect(canWorkWith('0031-hints-from-0029', '0029-links')).toBe(true);
+  expect(canWorkWith('0031-hints-from-0029', '0030-names')).toBe(true);
+  expect(canWorkWith('0031-hints-from-0029', '0028-older')).toBe(false);
+  expect(canWorkWith('0031-hints', '0030-names')).toBe(false);
+  const numbers = migrationNames.map((name) => name.slice(0, 4));
+  for (const [index, name] of migrationNames.entries()) {
+    if (name < '0021') continue;
+    expect([name, numbers.slice(0, index)]).toEqual([
+      expect.stringMatching(/-from-\d{4}$/),
+      expect.arrayContaining([name.slice(-4)]),
+    ]);
+  }
 });

@@ -1,4 +1,4 @@
-import { type Kysely, type Migration, Migrator } from 'kysely';
+import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { up as first } from './migrations/0001-first.ts';
 import { up as passkeys } from './migrations/0002-passkeys.ts';
 import { up as securityLog } from './migrations/0003-security-log.ts';
@@ -20,7 +20,10 @@ import { up as linkOrigin } from './migrations/0018-link-origin.ts';
 import { up as eventPositions } from './migrations/0019-event-positions.ts';
 import { up as linkLanguage } from './migrations/0020-link-language.ts';
 
-/** Append-only: a released migration is never changed. */
+/**
+ * Append-only: a released migration is never changed. From 0021 on a name ends with the oldest program that can work on its
+ * schema: `0021-hints-from-0020` is for programs that have migration 0020.
+ */
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-first': { up: first },
   '0002-passkeys': { up: passkeys },
@@ -46,21 +49,35 @@ export const migrations: Readonly<Record<string, Migration>> = {
 
 export const migrationNames = Object.keys(migrations);
 
+/** The migrations of a database. Only for one that has been migrated. */
+export const appliedMigrations = 'SELECT name FROM kysely_migration';
+
+/**
+ * Whether this program can work on a schema with a migration that it does not have. While an upgrade replaces nodes one
+ * after the other, those of the release before can start again.
+ */
+export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boolean {
+  const [, oldest] = /-from-(\d{4})$/.exec(later) ?? [];
+  return oldest !== undefined && oldest <= newest.slice(0, oldest.length);
+}
+
 export const newerStore = (cause?: unknown): Error =>
   new Error('the database was written by a newer release of Latchkey', { cause });
 
 /**
  * Brings the schema up to date in one transaction, under a lock that a crash releases. Any number of nodes may start at
- * the same time, and one that is killed halfway leaves no partial schema.
+ * the same time, and one that is killed halfway leaves no partial schema. That of a newer release stays as it is.
  * @param last the migration to stop after; all of them by default
- * @throws {Error} when a migration fails, or the database was written by a newer release
+ * @throws {Error} when a migration fails, or this program cannot work on the schema of a newer release
  */
 export async function migrate(db: Kysely<unknown>, last?: string): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (!error) return;
-  if (error instanceof Error && /previously executed migration .* is missing/.test(error.message)) {
-    throw newerStore(error);
-  }
-  throw error;
+  if (!(error instanceof Error) || !/previously executed migration .* is missing/.test(error.message))
+    throw error;
+  // Migrations are only appended, so a schema with later ones has all of this program.
+  const { rows } = await sql.raw<{ name: string }>(appliedMigrations).execute(db);
+  const later = rows.filter(({ name }) => !migrationNames.includes(name));
+  if (!later.every(({ name }) => canWorkWith(name))) throw newerStore(error);
 }

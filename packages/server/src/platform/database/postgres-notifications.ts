@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import type { DatabaseOptions, Notifications, Wake } from './executor.ts';
 import { LocalNotifications } from './notifications.ts';
+import { findPrimary, onlyPrimary } from './postgres-primary.ts';
 
 const connectTimeoutSeconds = 2;
 const reconnectPauseMs = 250;
@@ -51,6 +52,11 @@ export class PostgresNotifications implements Notifications {
     return end;
   }
 
+  /** Connects anew, because another server has become the primary. */
+  reconnect(): void {
+    this.#listening?.giveUp();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#listening?.giveUp();
@@ -60,24 +66,28 @@ export class PostgresNotifications implements Notifications {
 
   async #keepListening(): Promise<void> {
     while (!this.#closed) {
-      const listening = this.#open();
-      this.#listening = listening;
       try {
+        const server = await findPrimary(this.#url);
+        if (this.#closed) return;
+        const listening = this.#open(server);
+        this.#listening = listening;
         for (const channel of this.#local.channels) await this.#listenTo(listening.sql, channel);
         await listening.lost;
       } catch {
         if (!this.#closed) this.#log.warn('the database accepts no listening connection');
       }
+      const { sql } = this.#listening ?? {};
       this.#listening = undefined;
       this.#listened.clear();
-      await listening.sql.end({ timeout: 0 }).catch(() => undefined);
+      await sql?.end({ timeout: 0 }).catch(() => undefined);
       if (!this.#closed) await Bun.sleep(reconnectPauseMs);
     }
   }
 
-  #open(): Listening {
+  #open(server: string): Listening {
     const { promise: lost, resolve: giveUp } = Promise.withResolvers<void>();
     const options = {
+      ...onlyPrimary,
       max: 1,
       connect_timeout: connectTimeoutSeconds,
       max_lifetime: null,
@@ -88,7 +98,7 @@ export class PostgresNotifications implements Notifications {
       // database refuses the first attempt to reconnect.
       onnotify: (channel: string, payload: string) => this.#local.publish(channel, payload),
     };
-    return { sql: postgres(this.#url, options), lost, giveUp };
+    return { sql: postgres(server, options), lost, giveUp };
   }
 
   async #listenTo(sql: postgres.Sql, channel: string): Promise<void> {

@@ -3,9 +3,11 @@ import { PostgresJSDialect } from 'kysely-postgres-js';
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
+import { combined } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
+import { findPrimary, onlyPrimary, PrimaryPool } from './postgres-primary.ts';
 
 const defaultPoolSize = 16;
 const connectTimeoutSeconds = 2;
@@ -13,7 +15,6 @@ const statementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
 const idleInTransactionTimeoutMs = 10_000;
 const connectionLifeSeconds = 30 * 60;
-const closeTimeoutSeconds = 1;
 const reconnectPauseSeconds = 0.05;
 
 /** After this time without a response the server counts as unreachable. Longer than the server's own timeouts. */
@@ -53,7 +54,14 @@ const isUnavailable = (code: string): boolean =>
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-const asStoreError = (error: unknown): unknown => {
+/**
+ * A statement was prepared before a node of the next release added a column to its table. The driver then prepares it anew, but
+ * within a transaction PostgreSQL runs nothing more.
+ */
+const isOutdated = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.routine === 'RevalidateCachedQuery';
+
+export const asStoreError = (error: unknown): unknown => {
   const code = codeOf(error);
   return isUnavailable(code) || conflicts.has(code) ? temporarilyUnavailable(error) : error;
 };
@@ -63,7 +71,7 @@ async function withTimeout<T>(work: Promise<T>): Promise<T> {
   let timer: Timer | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(temporarilyUnavailable(new Error('PostgreSQL does not respond'))),
+      () => reject(Object.assign(new Error('PostgreSQL does not respond'), { code: 'ETIMEDOUT' })),
       responseTimeoutMs,
     );
   });
@@ -76,25 +84,33 @@ async function withTimeout<T>(work: Promise<T>): Promise<T> {
 
 /**
  * Retries an attempt that ends in a conflict. When the time is up, a conflict is `temporarily_unavailable`. A unique
- * violation in the last attempt is a defect and is thrown unchanged.
+ * violation in the last attempt is a defect and is thrown unchanged. Each connection may have outdated statements, so only the
+ * time limits attempts that end with one.
  */
-async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
+async function withRetries<T>(pool: PrimaryPool, attempt: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   for (let attempts = 1; ; attempts++) {
+    const { sql } = pool;
     try {
-      return await withTimeout(attempt());
+      return await withTimeout(attempt(sql));
     } catch (error) {
-      if (!retryable.has(codeOf(error)) || attempts === maxAttempts) throw asStoreError(error);
-      const pauseMs = Math.random() * retryPauseMs * attempts;
+      if (isUnavailable(codeOf(error))) pool.failed(sql, codeOf(error));
+      const isRetryable = isOutdated(error) || (retryable.has(codeOf(error)) && attempts < maxAttempts);
+      if (!isRetryable) throw asStoreError(error);
+      const pauseMs = isOutdated(error) ? 0 : Math.random() * retryPauseMs * attempts;
       if (performance.now() - startedAt + pauseMs > maxRetryMs) throw temporarilyUnavailable(error);
       await Bun.sleep(pauseMs);
     }
   }
 }
 
-/** Uses a connection without the pool's timeouts, because a migration may take long. */
+/**
+ * Uses a connection without the pool's timeouts, because a migration may take long. It locks whole tables, so while nodes of the
+ * release before serve requests it can end in a deadlock, and then runs again.
+ */
 async function migrateOnce(url: string, prepare: boolean): Promise<void> {
-  const setup = postgres(url, {
+  const setup = postgres(await findPrimary(url), {
+    ...onlyPrimary,
     max: 1,
     connect_timeout: connectTimeoutSeconds,
     prepare,
@@ -103,34 +119,41 @@ async function migrateOnce(url: string, prepare: boolean): Promise<void> {
     onnotice: () => undefined,
   });
   const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
-  await migrate(kysely).finally(() => setup.end());
+  try {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await migrate(kysely);
+      } catch (error) {
+        if (!conflicts.has(codeOf(error)) || attempts === maxAttempts) throw error;
+      }
+    }
+  } finally {
+    await setup.end();
+  }
 }
 
 /** Opens PostgreSQL 14 or later through a connection pool. Transactions are READ COMMITTED. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
   const { directUrl = url, prepare = true } = options;
-  const pool = postgres(url, {
-    prepare,
-    max: options.poolSize ?? defaultPoolSize,
-    connect_timeout: connectTimeoutSeconds,
-    max_lifetime: connectionLifeSeconds,
-    backoff: () => reconnectPauseSeconds,
-    onnotice: () => undefined,
-    connection: {
-      application_name: 'latchkey',
-      statement_timeout: statementTimeoutMs,
-      lock_timeout: lockTimeoutMs,
-      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-    },
-    types: { int8: int8AsNumber },
-  });
-
-  try {
-    if (!options.asIs) await migrateOnce(directUrl, prepare);
-  } catch (error) {
-    await pool.end({ timeout: 0 });
-    throw error;
-  }
+  const connect = (server: string) =>
+    postgres(server, {
+      ...onlyPrimary,
+      prepare,
+      max: options.poolSize ?? defaultPoolSize,
+      connect_timeout: connectTimeoutSeconds,
+      max_lifetime: connectionLifeSeconds,
+      backoff: () => reconnectPauseSeconds,
+      onnotice: () => undefined,
+      connection: {
+        application_name: 'latchkey',
+        statement_timeout: statementTimeoutMs,
+        lock_timeout: lockTimeoutMs,
+        idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+      },
+      types: { int8: int8AsNumber },
+    });
+  if (!options.asIs) await migrateOnce(directUrl, prepare);
+  const pool = new PrimaryPool(url, await findPrimary(url), connect, () => notifications.reconnect());
 
   const executor = (on: postgres.Sql | postgres.TransactionSql): Executor => ({
     dialect: 'postgres',
@@ -140,10 +163,10 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       return [...rows] as unknown as Row[];
     },
   });
-  const direct = executor(pool);
   const single: Executor = {
     dialect: 'postgres',
-    run: <Row>(text: string, values: readonly Value[]) => withRetries(() => direct.run<Row>(text, values)),
+    run: <Row>(text: string, values: readonly Value[]) =>
+      withRetries(pool, (sql) => executor(sql).run<Row>(text, values)),
   };
 
   const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
@@ -156,12 +179,16 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) => {
       const traced = keepTrace(work);
-      return withRetries(async () => (await pool.begin((tx) => traced(executor(tx)))) as T);
+      return withRetries(pool, async (sql) => (await sql.begin((tx) => traced(executor(tx)))) as T);
+    },
+    batch: async (writes) => {
+      const { text, values } = await combined(writes);
+      await single.run(text, values);
     },
     notifications,
     close: async () => {
       await notifications.close();
-      await pool.end({ timeout: closeTimeoutSeconds });
+      await pool.close();
     },
   };
 }

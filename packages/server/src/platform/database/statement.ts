@@ -45,7 +45,15 @@ const builders: Record<Dialect, Kysely<Tables>> = {
   }),
 };
 
-const slots = new Proxy({}, { get: (_, name) => sql`${new Slot(String(name))}` });
+/**
+ * On SQLite a value is an expression, `+?`, which has the same value as `?`. SQLite prepares some statements anew whenever a
+ * bare parameter is bound to them, most of those with a join among them, and that costs several times what they do.
+ * @see https://sqlite.org/c3ref/c_dbconfig_defensive.html SQLITE_DBCONFIG_ENABLE_QPSG
+ */
+const slots: Record<Dialect, object> = {
+  sqlite: new Proxy({}, { get: (_, name) => sql`+${new Slot(String(name))}` }),
+  postgres: new Proxy({}, { get: (_, name) => sql`${new Slot(String(name))}` }),
+};
 
 /**
  * A statement that Kysely compiles once for each dialect, at its first run; later runs only bind new values. Returns the
@@ -57,7 +65,11 @@ export function statement<P extends Record<string, Value>>() {
   return <Row>(build: (db: Kysely<Tables>, p: Slots<P>, dialect: Dialect) => Compilable<Row>) => {
     const compiled: Partial<Record<Dialect, CompiledQuery<Row>>> = {};
     return (on: Executor, values: P): Promise<Row[]> => {
-      compiled[on.dialect] ??= build(builders[on.dialect], slots as Slots<P>, on.dialect).compile();
+      compiled[on.dialect] ??= build(
+        builders[on.dialect],
+        slots[on.dialect] as Slots<P>,
+        on.dialect,
+      ).compile();
       const { sql: text, parameters } = compiled[on.dialect]!;
       const bound: Value[] = [];
       for (const parameter of parameters)

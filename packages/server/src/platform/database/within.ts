@@ -10,6 +10,7 @@ export const databaseWithin = (tx: Executor): Database => ({
   read: tx,
   single: tx,
   transaction: (work) => work(tx),
+  batch: (writes) => writes(tx),
   notifications: new LocalNotifications(),
   close: async () => undefined,
 });

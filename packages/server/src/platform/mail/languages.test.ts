@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
 import { fillText } from '@latchkey/contract/texts';
+import { tokenIn } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { mailTexts } from './texts/texts.ts';
 
@@ -48,8 +49,55 @@ onBothDatabases('the language of mails', (open) => {
     await app.close();
   });
 
+  test('a mail to a new address is in the language of the account, one to a taken address in that of its owner, both in UTC', async () => {
+    const app = await open();
+    for (const [index, language] of languages.entries()) {
+      const email = `${language.toLowerCase()}@example.com`;
+      const { access_token: token } = await app.login(email);
+      const owner = await app.login(`owner-${email}`);
+      const profile = { locale: language, time_zone: 'Asia/Tokyo' };
+      await app.ask('PATCH', '/me', { token, json: profile });
+      const ownLanguage = languages.at(index - 1)!;
+      await app.ask('PATCH', '/me', { token: owner.access_token, json: { locale: ownLanguage } });
+      await app.ask('POST', '/me/email', { token, json: { email: `new-${email}` } });
+      const [change] = await app.mails();
+      expect(change!.subject).toBe(named(mailTexts[language].emailChange.subject));
+      expect(change!.html).toStartWith(`<!doctype html><html lang="${language}">`);
+      expect(change!.text).toMatch(/\d UTC\b/);
+      expect(change!.text).not.toMatch(/[{}]/);
+      await app.ask('POST', '/me/email', { token, json: { email: `owner-${email}` } });
+      const [taken] = await app.mails();
+      expect(taken!.subject).toBe(named(mailTexts[ownLanguage].emailTaken.subject));
+      expect(taken!.text).not.toMatch(/[{}]|lk_/);
+    }
+    await app.close();
+  });
+
+  test('a mail to an address that an undo removed is in the language of the account', async () => {
+    const app = await open();
+    for (const language of languages) {
+      const email = `${language.toLowerCase()}@example.com`;
+      const { access_token: token } = await app.login(email);
+      await app.ask('PATCH', '/me', { token, json: { locale: language } });
+      await app.ask('POST', '/me/email', { token, json: { email: `new-${email}` } });
+      await app.ask('POST', '/me/email/verify', { token, json: { token: tokenIn((await app.mails())[0]) } });
+      const changed = named(mailTexts[language].notices.email_changed.subject);
+      const notice = (await app.mails()).find(({ to, subject }) => to === email && subject === changed);
+      await app.ask('POST', '/notices/disown', { json: { token: tokenIn(notice) } });
+      const [removed] = (await app.mails()).filter(({ to }) => to === `new-${email}`);
+      expect(removed!.subject).toBe(named(mailTexts[language].emailRestored.subject));
+      expect(removed!.html).toStartWith(`<!doctype html><html lang="${language}">`);
+      expect(removed!.text).not.toMatch(/[{}]|lk_/);
+    }
+    await app.close();
+  });
+
+  const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
   const requested = (app: TestApp, email: string, acceptLanguage: string) =>
-    app.ask('POST', '/magic_link', { json: { email }, headers: { 'Accept-Language': acceptLanguage } });
+    app.ask('POST', '/magic_link', {
+      json: { email },
+      headers: { 'Accept-Language': acceptLanguage, 'User-Agent': firefox },
+    });
 
   test('without an account, the sign-in mail is in the language that the request prefers', async () => {
     const app = await open();
@@ -57,8 +105,10 @@ onBothDatabases('the language of mails', (open) => {
       const email = `${language.toLowerCase()}@example.com`;
       await requested(app, email, `zh, ${language};q=0.9, en;q=0.8`);
       const [mail] = await app.mails();
-      expect(mail).toMatchObject({ to: email, subject: named(mailTexts[language].signIn.subject) });
+      const { subject, browserOn } = mailTexts[language].signIn;
+      expect(mail).toMatchObject({ to: email, subject: named(subject) });
       expect(mail!.html).toStartWith(`<!doctype html><html lang="${language}">`);
+      expect(mail!.text).toContain(fillText(browserOn, { browser: 'Firefox', system: 'Linux' }));
     }
     await app.close();
   });

@@ -1,5 +1,5 @@
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Database, Value } from '../database/executor.ts';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Database } from '../database/executor.ts';
 import type { Quota, RateLimitName } from './rules.ts';
 import * as store from './store.ts';
 
@@ -28,15 +28,8 @@ export interface Counter {
   refund(key: string, endsAt: number): Promise<unknown>;
 }
 
-const counted = (result: RateLimiterRes, allowed: boolean): Counted => ({
-  allowed,
-  remaining: result.remainingPoints,
-  leftMs: result.msBeforeNext,
-  endsAt: Date.now() + result.msBeforeNext,
-});
-
 /** @throws whatever the store of the limiter throws */
-async function count(limiter: RateLimiterMemory | RateLimiterPostgres, key: string): Promise<RateLimiterRes> {
+async function count(limiter: RateLimiterMemory, key: string): Promise<RateLimiterRes> {
   try {
     return await limiter.consume(key);
   } catch (refusal) {
@@ -66,7 +59,12 @@ export function memoryCounter(
     count: async (key) => {
       const result = await count(limiter, key);
       if (result.isFirstInDuration) bound(key);
-      return counted(result, result.consumedPoints <= quota);
+      return {
+        allowed: result.consumedPoints <= quota,
+        remaining: result.remainingPoints,
+        leftMs: result.msBeforeNext,
+        endsAt: Date.now() + result.msBeforeNext,
+      };
     },
     refund: async (key, endsAt) => {
       const window = await limiter.get(key);
@@ -76,27 +74,27 @@ export function memoryCounter(
   };
 }
 
-/** Counts in PostgreSQL for all nodes together, with one `INSERT … ON CONFLICT DO UPDATE … RETURNING`. */
-export function sharedCounter(db: Database, limit: RateLimitName, { quota, windowSeconds }: Quota): Counter {
-  const limiter = new RateLimiterPostgres({
-    storeClient: {
-      query: async ({ text, values }: { text: string; values: Value[] }) => {
-        const rows = await db.single.run(text, values);
-        return { rows, rowCount: rows.length };
-      },
-    },
-    storeType: 'client',
-    tableName: store.rateLimitTable,
-    tableCreated: true,
-    clearExpiredByTimeout: false,
-    keyPrefix: limit,
-    points: quota,
-    duration: windowSeconds,
-  });
+/** Counts in PostgreSQL for all nodes together, by the clock that they share. */
+export function sharedCounter(
+  { db, clock }: { readonly db: Database; readonly clock: () => number },
+  limit: RateLimitName,
+  { quota, windowSeconds }: Quota,
+): Counter {
   return {
     count: async (key) => {
-      const result = await count(limiter, key);
-      return counted(result, result.consumedPoints <= quota);
+      const now = clock();
+      const [window] = await store.countPoint(db.single, {
+        key: `${limit}:${key}`,
+        now,
+        ends_at: now + windowSeconds * 1000,
+      });
+      const { points, expire } = window!;
+      return {
+        allowed: points <= quota,
+        remaining: Math.max(quota - points, 0),
+        leftMs: Math.max(expire - now, 0),
+        endsAt: expire,
+      };
     },
     refund: (key, endsAt) =>
       store.refundPoint(db.single, {

@@ -50,10 +50,12 @@ const keyOf = (key: string): string => sha256('rate limit', key).toString('base6
 export function createRateLimiter({
   quotas,
   db,
+  clock,
   metrics,
 }: {
   quotas: Readonly<Record<RateLimitName, Quota>> | undefined;
   db: Database;
+  clock: () => number;
   metrics: Metrics;
 }): RateLimiter {
   if (!quotas) return unlimited;
@@ -61,7 +63,7 @@ export function createRateLimiter({
     rateLimitNames.map((name) => [
       name,
       rateLimitRules[name].shared && db.dialect === 'postgres'
-        ? sharedCounter(db, name, quotas[name])
+        ? sharedCounter({ db, clock }, name, quotas[name])
         : memoryCounter(name, quotas[name]),
     ]),
   ) as Record<RateLimitName, Counter>;

@@ -1,7 +1,27 @@
 import { statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 
-export const rateLimitTable = 'rate_limits';
+/** Adds one point to the window of a key, or starts a new window if that has ended. Returns the window. */
+export const countPoint = statement<{ key: string; now: number; ends_at: number }>()((db, p) =>
+  db
+    .insertInto('rate_limits')
+    .values({ key: p.key, points: 1, expire: p.ends_at })
+    .onConflict((c) =>
+      c.column('key').doUpdateSet((e) => {
+        const hasEnded = e('rate_limits.expire', '<=', p.now);
+        return {
+          points: e
+            .case()
+            .when(hasEnded)
+            .then(1)
+            .else(e('rate_limits.points', '+', 1))
+            .end(),
+          expire: e.case().when(hasEnded).then(p.ends_at).else(e.ref('rate_limits.expire')).end(),
+        };
+      }),
+    )
+    .returning(['points', (e) => e.fn.coalesce('expire', p.ends_at).as('expire')]),
+);
 
 /** Subtracts one point from the window that ends in this span. Other windows of the key are not changed. */
 export const refundPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>

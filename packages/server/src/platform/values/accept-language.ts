@@ -12,7 +12,7 @@ function qualityOf(parameters: readonly string[]): number {
 }
 
 /**
- * Of the languages of our emails, the one that an `Accept-Language` header prefers; English if it accepts none of them.
+ * Of our languages, the one that an `Accept-Language` header prefers; English if it accepts none of them.
  * @see RFC 9110 section 12.5.4
  */
 export function preferredLanguage(acceptLanguage: string | null): Language {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream, lstatSync, rmSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -20,18 +21,28 @@ export interface BackupOptions {
   readonly now: number;
 }
 
+const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** A program that a signal ends has this status plus the number of the signal. */
+const signalExitStatus = 128;
+
 /** How many characters are written at once. */
 const chunkLength = 64 * 1024;
 
 /**
  * Writes everything that a database of the schema of this program holds at one moment to a file, compressed if its name ends in
  * `.gz`. The file appears under its name when it is complete and on the disk, readable by its owner only.
- * @throws {BackupError} if the file exists
+ * @throws {BackupError} if the file exists, or is no regular file
  */
 export async function writeBackup(options: BackupOptions): Promise<RowCounts> {
   const { url, file, force } = options;
-  if (!force && existsSync(file)) throw exists();
+  requireWritable(file, force);
   const temporary = `${file}.${randomUUID()}.tmp`;
+  const removeAtSignal = (signal: NodeJS.Signals): void => {
+    rmSync(temporary, { force: true });
+    process.exit(signalExitStatus + constants.signals[signal]);
+  };
+  for (const signal of signals) process.once(signal, removeAtSignal);
   try {
     const counts = await withSnapshot(url, (snapshot) => writeSnapshot(snapshot, temporary, options));
     await sync(temporary);
@@ -39,9 +50,18 @@ export async function writeBackup(options: BackupOptions): Promise<RowCounts> {
     else await linkNew(temporary, file);
     return counts;
   } finally {
+    for (const signal of signals) process.off(signal, removeAtSignal);
     await rm(temporary, { force: true });
     await sync(dirname(file)).catch(() => undefined);
   }
+}
+
+/** A link, a pipe or a device would be replaced, not written to. */
+function requireWritable(file: string, force: boolean): void {
+  if (file === '-') throw new BackupError('a backup is written to a file, not to standard output');
+  const existing = lstatSync(file, { throwIfNoEntry: false });
+  if (existing && !existing.isFile()) throw new BackupError('it exists and is not a regular file');
+  if (existing && !force) throw exists();
 }
 
 const exists = (): BackupError => new BackupError('the file exists; use --force to replace it');
@@ -57,10 +77,15 @@ async function writeSnapshot(
   path: string,
   { file, keys, release, now }: BackupOptions,
 ): Promise<RowCounts> {
+  if (!migrationNames.includes(snapshot.schema)) {
+    throw new BackupError(
+      'the database was written by a newer release of Latchkey; back it up with that one',
+    );
+  }
   let counts: RowCounts = {};
   const start = {
     release,
-    schema: migrationNames.at(-1)!,
+    schema: snapshot.schema,
     created_at: new Date(now).toISOString(),
     feed_position: snapshot.feedPosition,
     event_position: snapshot.eventPosition,

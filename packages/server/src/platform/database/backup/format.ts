@@ -90,6 +90,12 @@ export interface BackupRow {
   readonly values: readonly Value[];
 }
 
+/** After the last row. */
+export interface BackupEnd {
+  /** False if the key of the seal is not in the ring. */
+  readonly isSealed: boolean;
+}
+
 /** How many rows of each table there are. */
 export type RowCounts = Readonly<Record<string, number>>;
 
@@ -154,28 +160,31 @@ export interface SealCheck {
   readonly anyKeys: boolean;
 }
 
-function requireSeal({ keys, anyKeys }: SealCheck, digest: Buffer, seal: string): void {
+/** Whether the seal could be verified. @throws {BackupError} if it does not verify */
+function isSealed({ keys, anyKeys }: SealCheck, digest: Buffer, seal: string): boolean {
   const key = keys.find(Buffer.from(seal.split('.')[0] ?? '', 'base64url'));
-  if (!key && anyKeys) return;
+  if (!key && anyKeys) return false;
   if (!key) {
     throw new BackupError(
       'it was made under keys that are not in the key ring: set LATCHKEY_KEYS, or put back the key file, as it was then. Without these keys every session ends and the security log cannot be verified; if they are lost, use --any-keys',
     );
   }
   if (sealOf(key, digest) !== seal) throw new BackupError('its seal does not verify: the file was changed');
+  return true;
 }
 
 const isFooter = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && 'sha256' in value;
 
 /**
- * Reads a backup: its header first, then every row. Ends without an error only if it is complete and as it was written.
+ * Reads a backup: its header first, then every row, then whether its seal could be verified. Ends without an error only if it is
+ * complete and, by what can be verified, as it was written.
  * @throws {BackupError}
  */
 export async function* readBackup(
   chunks: AsyncIterable<Uint8Array>,
   check: SealCheck,
-): AsyncGenerator<BackupHeader | BackupRow> {
+): AsyncGenerator<BackupHeader | BackupRow | BackupEnd> {
   const hash = createHash('sha256');
   const counts: Record<string, number> = {};
   let current: z.infer<typeof tableStart> | undefined;
@@ -187,7 +196,7 @@ export async function* readBackup(
     const value = number === 1 ? readHeader(parseFirst(line)) : parseLine(line, number);
     if (number === 1) yield value as BackupHeader;
     else if (isFooter(value)) {
-      requireFooter(parsed(footer, value, number), hash.digest(), counts, check);
+      yield { isSealed: readFooter(parsed(footer, value, number), hash.digest(), counts, check) };
       isComplete = true;
       continue;
     } else if (Array.isArray(value)) {
@@ -213,15 +222,15 @@ function parseFirst(line: Buffer | undefined): unknown {
   }
 }
 
-function requireFooter(
+function readFooter(
   { rows, sha256, seal }: z.infer<typeof footer>,
   digest: Buffer,
   counts: RowCounts,
   check: SealCheck,
-): void {
+): boolean {
   const isSame = Object.entries({ ...rows, ...counts }).every(([table]) => rows[table] === counts[table]);
   if (sha256 !== digest.toString('base64url') || !isSame) {
     throw new BackupError('its content does not match its digest: the file was changed or damaged');
   }
-  requireSeal(check, digest, seal);
+  return isSealed(check, digest, seal);
 }

@@ -48,7 +48,7 @@ onBothDatabases('restoring', (open, dialect) => {
       users = (await db.read.run('SELECT id FROM users', [])).length;
     });
     expect(users).toBe(1);
-    expect(await inspectDatabase(restored.url)).toMatchObject({ pending: [], isNewer: false });
+    expect(await inspectDatabase(restored.url)).toMatchObject({ pending: [], later: [] });
   });
 
   test('a backup of a later release, and one that does not fit its schema, are refused', async () => {

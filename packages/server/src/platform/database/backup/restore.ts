@@ -7,6 +7,7 @@ import type { Database, Executor, Value } from '../executor.ts';
 import { migrate, migrationNames } from '../migrate.ts';
 import { databaseWithin } from '../within.ts';
 import {
+  type BackupEnd,
   BackupError,
   type BackupHeader,
   type BackupRow,
@@ -23,7 +24,7 @@ export interface RestoreOptions {
   readonly seal: SealCheck;
 }
 
-export interface Restored {
+export interface Restored extends BackupEnd {
   readonly header: BackupHeader;
   readonly counts: RowCounts;
 }
@@ -77,9 +78,11 @@ export async function restoreBackup(
 
 async function verify(file: string, seal: SealCheck): Promise<Restored> {
   let header: BackupHeader | undefined;
+  let isSealed = false;
   const counts: Record<string, number> = {};
   for await (const entry of readBackup(bytesOf(file), seal)) {
     if (isRow(entry)) counts[entry.table] = (counts[entry.table] ?? 0) + 1;
+    else if ('isSealed' in entry) isSealed = entry.isSealed;
     else header = entry;
   }
   if (!header) throw incomplete();
@@ -88,10 +91,10 @@ async function verify(file: string, seal: SealCheck): Promise<Restored> {
       `it was written by a newer release of Latchkey (${header.release}); restore it with that one`,
     );
   }
-  return { header, counts };
+  return { header, counts, isSealed };
 }
 
-const isRow = (entry: BackupHeader | BackupRow): entry is BackupRow => 'table' in entry;
+const isRow = (entry: BackupHeader | BackupRow | BackupEnd): entry is BackupRow => 'table' in entry;
 
 /** The content of a file, decompressed if it is compressed. @throws {BackupError} if that fails */
 async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,5 @@
 import type { Database as Connection } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   type CompiledQuery,
@@ -14,30 +14,51 @@ import {
 } from 'kysely';
 import postgres from 'postgres';
 import type { Executor, Value } from '../executor.ts';
-import { int8AsNumber } from '../postgres.ts';
-import { connect, executorOn, whenFree } from '../sqlite.ts';
+import { asStoreError as asPostgresError, int8AsNumber } from '../postgres.ts';
+import { findPrimary } from '../postgres-primary.ts';
+import { asStoreError as asSqliteError, connect, executorOn, whenFree } from '../sqlite.ts';
 
 const connectTimeoutSeconds = 2;
 const busyDeadlineMs = 10_000;
 
 /**
  * Runs `work` in one transaction of any length on a connection of its own, and commits it. Creates a SQLite file that does not
- * exist.
+ * exist, and removes it again if that fails.
+ * @throws {AuthError} `temporarily_unavailable`, with its cause, when the database cannot be used
  */
 export const inLongTransaction = <T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> =>
   url.startsWith('sqlite:') ? onSqlite(url.slice('sqlite:'.length), work) : onPostgres(url, work);
 
 async function onSqlite<T>(path: string, work: (tx: Executor) => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const connection = await whenFree(busyDeadlineMs, () => connect(path, { create: true }));
+  const isNew = !existsSync(path);
   try {
-    await whenFree(busyDeadlineMs, () => connection.run('BEGIN IMMEDIATE'));
-    const result = await work(executorOn(connection, undefined));
-    connection.run('COMMIT');
-    return result;
-  } finally {
-    rollBack(connection);
-    connection.close();
+    const connection = await whenFree(busyDeadlineMs, () => connect(path, { create: true }));
+    try {
+      await whenFree(busyDeadlineMs, () => connection.run('BEGIN IMMEDIATE'));
+      const result = await work(executorOn(connection, undefined));
+      connection.run('COMMIT');
+      return result;
+    } catch (error) {
+      rollBack(connection);
+      if (isNew) removeUnused(connection, path);
+      throw error;
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    if (isNew && existsSync(path) && statSync(path).size === 0) rmSync(path);
+    throw asSqliteError(error);
+  }
+}
+
+/** Only the last connection to a SQLite file can leave WAL, so this spares a file that another process has opened. */
+function removeUnused(connection: Connection, path: string): void {
+  try {
+    connection.run('PRAGMA journal_mode = DELETE');
+    rmSync(path);
+  } catch {
+    // In use. It is empty.
   }
 }
 
@@ -46,7 +67,7 @@ function rollBack(connection: Connection): void {
 }
 
 async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> {
-  const sql = postgres(url, {
+  const sql = postgres(await findPrimary(url), {
     max: 1,
     connect_timeout: connectTimeoutSeconds,
     onnotice: () => undefined,
@@ -61,6 +82,8 @@ async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): P
           [...(await tx.unsafe(text, values as Value[], { prepare: true }))] as unknown as Row[],
       }),
     )) as T;
+  } catch (error) {
+    throw asPostgresError(error);
   } finally {
     await sql.end({ timeout: 1 });
   }

@@ -1,7 +1,9 @@
 import { Database as Connection } from 'bun:sqlite';
 import postgres from 'postgres';
 import type { Value } from '../executor.ts';
+import { appliedMigrations } from '../migrate.ts';
 import { int8AsNumber } from '../postgres.ts';
+import { findPrimary } from '../postgres-primary.ts';
 import { whenFree } from '../sqlite.ts';
 import { type BackupRow, backupTables } from './format.ts';
 
@@ -11,6 +13,8 @@ export interface Snapshot {
   readonly feedPosition: number;
   /** The position in the security log that was drawn last. */
   readonly eventPosition: number;
+  /** The migration that was applied last. */
+  readonly schema: string;
   rows(): AsyncIterable<BackupRow>;
 }
 
@@ -23,6 +27,8 @@ const cursorRows = 500;
 
 /** How long another process may keep the file busy, for example to recover it. */
 const busyDeadlineMs = 5_000;
+
+const lastMigration = `${appliedMigrations} ORDER BY name DESC LIMIT 1`;
 
 const selectAll = (table: string): string => `SELECT * FROM "${table}"`;
 
@@ -48,6 +54,7 @@ async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T
     return await work({
       feedPosition: lastOf('feed_events'),
       eventPosition: lastOf('event_positions'),
+      schema: connection.query<{ name: string }, []>(lastMigration).get()!.name,
       rows: async function* () {
         for (const table of backupTables) {
           let columns: readonly string[] | undefined;
@@ -64,7 +71,7 @@ async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T
 }
 
 async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
-  const sql = postgres(url, {
+  const sql = postgres(await findPrimary(url), {
     max: 1,
     connect_timeout: connectTimeoutSeconds,
     onnotice: () => undefined,
@@ -78,9 +85,11 @@ async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<
       const lastOf = async (sequence: string): Promise<number> =>
         (await tx.unsafe<{ last_value: number }[]>(`SELECT last_value FROM ${sequence}`))[0]!.last_value;
       const [feedPosition, eventPosition] = [await lastOf('feed_sequence'), await lastOf('event_sequence')];
+      const [migration] = await tx.unsafe<{ name: string }[]>(lastMigration);
       return work({
         feedPosition,
         eventPosition,
+        schema: migration!.name,
         rows: async function* () {
           for (const table of backupTables) {
             let columns: readonly string[] | undefined;

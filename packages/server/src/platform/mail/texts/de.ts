@@ -14,7 +14,32 @@ export const de: MailTexts = {
     notYou: 'Wenn Sie diese E-Mail nicht angefordert haben, können Sie sie ignorieren.',
     requested: 'Angefordert',
     browser: 'Browser',
+    browserOn: '{browser} unter {system}',
     ipAddress: 'IP-Adresse',
+  },
+  emailChange: {
+    subject: 'Bestätigen Sie Ihre neue Adresse für {product}',
+    openLink:
+      'Jemand möchte diese E-Mail-Adresse für ein Konto bei {product} verwenden. Wenn Sie das waren, öffnen Sie diesen Link und bestätigen Sie. In einem Browser, in dem Sie nicht angemeldet sind, benötigen Sie auch Ihre bisherige Adresse:',
+    link: 'Diese Adresse verwenden',
+    expires:
+      'Der Link funktioniert einmal und läuft ab: {time}. Nach der Bestätigung gehen Anmelde-E-Mails an diese Adresse.',
+    notYou:
+      'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Solange niemand den Link verwendet, ändert sich nichts.',
+  },
+  emailTaken: {
+    subject: 'Jemand wollte Ihre E-Mail-Adresse verwenden',
+    what: 'Jemand, der bei einem anderen Konto bei {product} angemeldet ist, wollte diese E-Mail-Adresse dafür verwenden.',
+    unchanged:
+      'Sie haben ein Konto mit dieser Adresse oder hatten bis vor Kurzem eines, daher wurde nichts geändert.',
+    wasYou:
+      'Wenn Sie das waren, melden Sie sich bei dem Konto mit dieser Adresse an und ändern Sie sie zuerst dort. Wenn nicht, müssen Sie nichts tun.',
+  },
+  emailRestored: {
+    subject: 'Diese Adresse wurde aus einem Konto bei {product} entfernt',
+    what: 'Wer die vorherige Adresse besitzt, hat uns mitgeteilt, sie nicht in diese geändert zu haben. Das Konto bei {product} hat wieder die vorherige Adresse, und alle seine Sitzungen wurden beendet.',
+    owner:
+      'Wenn das Ihr Konto ist, melden Sie sich mit der vorherigen Adresse an. Dort können Sie sie erneut ändern.',
   },
   emailReturned: {
     subject: 'Ihr Konto bei {product} verwendet diese Adresse nicht mehr',

@@ -15,7 +15,29 @@ export const en = {
     notYou: "If you didn't request this email, you can ignore it.",
     requested: 'Requested',
     browser: 'Browser',
+    browserOn: '{browser} on {system}',
     ipAddress: 'IP address',
+  },
+  emailChange: {
+    subject: 'Confirm your new address for {product}',
+    openLink:
+      "Someone asked to use this email address for their {product} account. If it was you, open this link and confirm. In a browser where you aren't signed in, you also need your current address:",
+    link: 'Use this address',
+    expires:
+      'The link works once and expires at {time}. After you confirm, sign-in emails go to this address.',
+    notYou: "If it wasn't you, ignore this email. Nothing changes unless someone uses the link.",
+  },
+  emailTaken: {
+    subject: 'Someone tried to use your email address',
+    what: 'Someone who is signed in to another {product} account asked to use this email address for it.',
+    unchanged: 'You have an account with this address, or had one until recently, so nothing has changed.',
+    wasYou:
+      "If it was you, sign in to the account that has this address and change it there first. If it wasn't, you don't need to do anything.",
+  },
+  emailRestored: {
+    subject: 'This address was removed from an account at {product}',
+    what: "The owner of the previous address told us that they didn't change it to this one. Their {product} account has its previous address again, and all its sessions have ended.",
+    owner: 'If you are the owner, sign in with the previous address. You can change it again from there.',
   },
   emailReturned: {
     subject: 'Your {product} account no longer uses this address',

@@ -13,7 +13,30 @@ export const es: MailTexts = {
     notYou: 'Si no has solicitado este correo, puedes ignorarlo.',
     requested: 'Solicitado',
     browser: 'Navegador',
+    browserOn: '{browser} en {system}',
     ipAddress: 'Dirección IP',
+  },
+  emailChange: {
+    subject: 'Confirma tu dirección nueva para {product}',
+    openLink:
+      'Alguien ha pedido usar esta dirección de correo para su cuenta de {product}. Si has sido tú, abre este enlace y confirma. En un navegador en el que no tengas la sesión iniciada, también necesitas tu dirección actual:',
+    link: 'Usar esta dirección',
+    expires:
+      'El enlace funciona una sola vez y caduca el {time}. Después de confirmar, los correos de inicio de sesión llegan a esta dirección.',
+    notYou: 'Si no has sido tú, ignora este correo. Nada cambia a menos que alguien use el enlace.',
+  },
+  emailTaken: {
+    subject: 'Alguien ha intentado usar tu dirección de correo',
+    what: 'Alguien con la sesión iniciada en otra cuenta de {product} ha pedido usar esta dirección de correo en ella.',
+    unchanged: 'Tienes una cuenta con esta dirección, o la tenías hasta hace poco, así que nada ha cambiado.',
+    wasYou:
+      'Si has sido tú, inicia sesión en la cuenta que tiene esta dirección y cámbiala allí primero. Si no, no tienes que hacer nada.',
+  },
+  emailRestored: {
+    subject: 'Esta dirección se ha quitado de una cuenta de {product}',
+    what: 'El titular de la dirección anterior nos ha comunicado que no la cambió por esta. Su cuenta de {product} vuelve a usar la dirección anterior y todas sus sesiones se han cerrado.',
+    owner:
+      'Si la cuenta es tuya, inicia sesión con la dirección anterior. Desde ahí puedes volver a cambiarla.',
   },
   emailReturned: {
     subject: 'Tu cuenta de {product} ya no usa esta dirección',

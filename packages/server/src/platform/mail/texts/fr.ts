@@ -13,7 +13,31 @@ export const fr: MailTexts = {
     notYou: "Si vous n'avez pas demandé cet e-mail, vous pouvez l'ignorer.",
     requested: 'Demandé',
     browser: 'Navigateur',
+    browserOn: '{browser} sur {system}',
     ipAddress: 'Adresse IP',
+  },
+  emailChange: {
+    subject: 'Confirmez votre nouvelle adresse pour {product}',
+    openLink:
+      "Quelqu'un a demandé à utiliser cette adresse e-mail pour son compte {product}. Si c'était vous, ouvrez ce lien et confirmez. Dans un navigateur où vous n'êtes pas connecté, il vous faut aussi votre adresse actuelle :",
+    link: 'Utiliser cette adresse',
+    expires:
+      'Le lien fonctionne une seule fois et expire le {time}. Une fois la demande confirmée, les e-mails de connexion arrivent à cette adresse.',
+    notYou: "Si ce n'était pas vous, ignorez cet e-mail. Rien ne change tant que personne n'utilise le lien.",
+  },
+  emailTaken: {
+    subject: "Quelqu'un a essayé d'utiliser votre adresse e-mail",
+    what: 'Une personne connectée à un autre compte {product} a demandé à y utiliser cette adresse e-mail.',
+    unchanged:
+      "Vous avez un compte avec cette adresse, ou en aviez un jusqu'à récemment : rien n'a donc changé.",
+    wasYou:
+      "Si c'était vous, connectez-vous au compte qui a cette adresse et modifiez-la d'abord là. Sinon, vous n'avez rien à faire.",
+  },
+  emailRestored: {
+    subject: "Cette adresse a été retirée d'un compte {product}",
+    what: "Le titulaire de l'adresse précédente nous a signalé qu'il ne l'avait pas remplacée par celle-ci. Son compte {product} utilise à nouveau l'adresse précédente et toutes ses sessions ont été fermées.",
+    owner:
+      "Si vous en êtes le titulaire, connectez-vous avec l'adresse précédente. Vous pourrez ensuite la modifier à nouveau.",
   },
   emailReturned: {
     subject: "Votre compte {product} n'utilise plus cette adresse",

@@ -13,7 +13,30 @@ export const ptBr: MailTexts = {
     notYou: 'Se você não solicitou este e-mail, pode ignorá-lo.',
     requested: 'Solicitado',
     browser: 'Navegador',
+    browserOn: '{browser} no {system}',
     ipAddress: 'Endereço IP',
+  },
+  emailChange: {
+    subject: 'Confirme seu novo endereço para o {product}',
+    openLink:
+      'Alguém pediu para usar este endereço de e-mail na própria conta do {product}. Se foi você, abra este link e confirme. Em um navegador em que você não tenha entrado, também é necessário seu endereço atual:',
+    link: 'Usar este endereço',
+    expires:
+      'O link funciona uma única vez e expira em {time}. Depois da confirmação, os e-mails para entrar chegam a este endereço.',
+    notYou: 'Se não foi você, ignore este e-mail. Nada muda a menos que alguém use o link.',
+  },
+  emailTaken: {
+    subject: 'Alguém tentou usar seu endereço de e-mail',
+    what: 'Alguém que entrou em outra conta do {product} pediu para usar este endereço de e-mail nela.',
+    unchanged: 'Você tem uma conta com este endereço, ou tinha até pouco tempo atrás, por isso nada mudou.',
+    wasYou:
+      'Se foi você, entre na conta que tem este endereço e altere-o primeiro lá. Se não foi, você não precisa fazer nada.',
+  },
+  emailRestored: {
+    subject: 'Este endereço foi removido de uma conta do {product}',
+    what: 'O titular do endereço anterior nos informou que não o trocou por este. A conta dele no {product} voltou a usar o endereço anterior, e todas as sessões dela foram encerradas.',
+    owner:
+      'Se a conta é sua, entre com o endereço anterior. Depois de entrar, você pode alterá-lo novamente.',
   },
   emailReturned: {
     subject: 'Sua conta do {product} não usa mais este endereço',

@@ -1,0 +1,103 @@
+import postgres from 'postgres';
+import { postgresServers } from '../values/postgres-url.ts';
+
+const connectTimeoutSeconds = 2;
+const closeTimeoutSeconds = 1;
+
+/** The least time between two searches, so that a standby about to be promoted is not busy with answering them. */
+const searchPauseMs = 250;
+
+/** SQLSTATE: the server, or the connection, accepts reads only. */
+const readOnly = '25006';
+
+/** A connection to a standby is refused: what it reads may be of the past. The driver's `read-write` would accept it. */
+export const onlyPrimary = { target_session_attrs: 'primary' } as const;
+
+/**
+ * The address of the primary among the servers that a URL names. A single server is not looked at.
+ * @throws {Error} when none of several servers is a primary that accepts writes
+ */
+export async function findPrimary(url: string): Promise<string> {
+  const servers = postgresServers(url);
+  if (servers.length === 1) return url;
+  return Promise.any(servers.map(requirePrimary)).catch(({ errors }: AggregateError) => {
+    const reasons = errors.map((error: Error) => error.message).join(', ');
+    throw new Error(`none of the servers accepts writes (${reasons})`);
+  });
+}
+
+async function requirePrimary(server: string): Promise<string> {
+  const sql = postgres(server, {
+    ...onlyPrimary,
+    max: 1,
+    connect_timeout: connectTimeoutSeconds,
+    prepare: false,
+    fetch_types: false,
+    onnotice: () => undefined,
+  });
+  try {
+    const [row] = await sql.unsafe<{ read_only: string }[]>(
+      "SELECT current_setting('transaction_read_only') AS read_only",
+    );
+    // A former primary that was cut off from its standby may be set so.
+    if (row?.read_only !== 'off') throw new Error('it accepts reads only');
+    return server;
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}
+
+/** The connections to the primary. After a failure it looks whether another server has become that. */
+export class PrimaryPool {
+  readonly #url: string;
+  readonly #open: (server: string) => postgres.Sql;
+  readonly #onReplace: () => void;
+  #server: string;
+  #sql: postgres.Sql;
+  #isSearching = false;
+  #isClosed = false;
+
+  /** @param server what `findPrimary` found for the URL */
+  constructor(url: string, server: string, open: (server: string) => postgres.Sql, onReplace: () => void) {
+    this.#url = url;
+    this.#onReplace = onReplace;
+    this.#server = server;
+    this.#open = open;
+    this.#sql = open(server);
+  }
+
+  get sql(): postgres.Sql {
+    return this.#sql;
+  }
+
+  /** Says that the server could not be used with these connections. */
+  failed(sql: postgres.Sql, code: string): void {
+    if (sql !== this.#sql || this.#isSearching || this.#isClosed) return;
+    this.#isSearching = true;
+    void this.#search(code).finally(() => {
+      this.#isSearching = false;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#sql.end({ timeout: closeTimeoutSeconds });
+  }
+
+  /** A connection that accepts reads only may stay so, and what it reads may be of the past. So all are replaced. */
+  async #search(code: string): Promise<void> {
+    const found = await findPrimary(this.#url).catch(() => undefined);
+    if (found !== undefined && (found !== this.#server || code === readOnly)) this.#replace(found);
+    await Bun.sleep(searchPauseMs);
+  }
+
+  #replace(server: string): void {
+    if (this.#isClosed) return;
+    const former = this.#sql;
+    this.#server = server;
+    this.#sql = this.#open(server);
+    this.#onReplace();
+    // Work in flight fails by itself, or ends.
+    void former.end({ timeout: closeTimeoutSeconds }).catch(() => undefined);
+  }
+}
