@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { allAccounts, revokeAllSessions } from '../identity/account/account.ts';
+import { allAccounts, endAllSessions, revokeAllSessions } from '../identity/account/account.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import type { Context } from '../platform/context.ts';
 import { writeBackup } from '../platform/database/backup/backup.ts';
 import { BackupError, type RowCounts } from '../platform/database/backup/format.ts';
 import type { Restored } from '../platform/database/backup/restore.ts';
 import { restartFeeds } from '../services/service-keys/service-keys.ts';
+import { hasSessions } from '../sessions/sessions.ts';
 import { shortTime } from './output.ts';
 
 export type RunWithRestored = (
@@ -17,7 +18,7 @@ export type RunWithRestored = (
 interface Runners {
   readonly runOnStore: (work: (ctx: Context) => Promise<string>) => Promise<void>;
   readonly runWithRestored: RunWithRestored;
-  readonly print: (text: string) => void;
+  readonly print: (text: string) => Promise<void>;
 }
 
 /** `backup` and `restore`. */
@@ -25,7 +26,7 @@ export function backupCommands(program: Command, { runOnStore, runWithRestored, 
   program
     .command('backup <file>')
     .description(
-      'write the whole database at one moment to a new file, while the service runs; compressed if its name ends in .gz',
+      'write the whole database at one moment to a new file, with email addresses and names, while the service runs; compressed if its name ends in .gz',
     )
     .option('--force', 'replace an existing file')
     .action((file: string, { force = false }: { force?: boolean }) =>
@@ -41,7 +42,10 @@ export function backupCommands(program: Command, { runOnStore, runWithRestored, 
       '--keep-sessions',
       'keep the sessions and keys of the backup, including those that were revoked since',
     )
-    .option('--any-keys', 'restore although the keys of that time are lost')
+    .option(
+      '--any-keys',
+      'restore although the keys of that time are lost, so that nothing shows whether somebody changed the backup',
+    )
     .action(async (file: string, { keepSessions = false, anyKeys = false }: RestoreFlags) =>
       print(await restore(runWithRestored, { file, keepSessions, anyKeys })),
     );
@@ -88,13 +92,18 @@ async function restore(
   runWithRestored: RunWithRestored,
   { file, keepSessions, anyKeys }: { file: string; keepSessions: boolean; anyKeys: boolean },
 ): Promise<string> {
-  const { header, counts } = await runWithRestored({ file, anyKeys }, async (ctx) => {
+  const { header, counts, isSealed } = await runWithRestored({ file, anyKeys }, async (ctx) => {
     await restartFeeds(ctx);
     if (!keepSessions) await endAll(ctx);
   }).catch(namingFile(file));
   const time = `${shortTime(header.created_at)} UTC`;
   return [
     `Restored the backup of ${time}: ${summary(counts)}.`,
+    ...(isSealed
+      ? []
+      : [
+          'WARNING: its seal is under another key and was not verified: nothing shows whether somebody changed it.',
+        ]),
     keepSessions
       ? 'WARNING: its sessions and keys are active again, including those that were revoked since.'
       : 'All sessions and keys have ended: people sign in again, and create new keys for their programs.',
@@ -104,6 +113,10 @@ async function restore(
   ].join('\n');
 }
 
+/** Ends also what waits without a session, such as a change of the address. Only who had a session finds that in their log. */
 async function endAll(ctx: Context): Promise<void> {
-  for await (const userId of allAccounts(ctx)) await revokeAllSessions(ctx, userId, 'operator');
+  for await (const userId of allAccounts(ctx)) {
+    if (await hasSessions(ctx, userId)) await revokeAllSessions(ctx, userId, 'operator');
+    else await ctx.db.transaction((tx) => endAllSessions(tx, userId));
+  }
 }

@@ -3,7 +3,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, readConfig, unknownSettings } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import { keyFilePath } from '../platform/config/keys.ts';
-import { inspectDatabase } from '../platform/database/inspect.ts';
+import { type Inspection, inspectDatabase } from '../platform/database/inspect.ts';
+import { canWorkWith } from '../platform/database/migrate.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { ownServiceUrl } from './own-service.ts';
@@ -27,18 +28,29 @@ const reason = (error: unknown): string => redact(error instanceof Error ? error
 
 async function checkStore(config: Config, nodes: number): Promise<Check[]> {
   try {
-    const { pending, clockAheadMs, maxConnections } = await inspectDatabase(config.databaseUrl);
+    const inspection = await inspectDatabase(config.databaseUrl);
+    const { clockAheadMs, maxConnections } = inspection;
     return [
       ok('the database can be reached'),
-      pending.length === 0
-        ? ok('all migrations are applied')
-        : warning(`the next start will apply these migrations: ${pending.join(', ')}`),
+      checkSchema(inspection),
       ...(clockAheadMs === null ? [] : [checkClock(clockAheadMs)]),
       ...(maxConnections === null ? [] : [checkConnections(config, nodes, maxConnections)]),
     ];
   } catch (error) {
     return [failed(`the database cannot be read: ${reason(error)}`)];
   }
+}
+
+function checkSchema({ pending, later }: Inspection): Check {
+  if (!later.every((name) => canWorkWith(name)))
+    return failed(
+      'the database was written by a newer release, and this program does not start: install that release',
+    );
+  if (later.length > 0)
+    return warning('the database was written by a newer release: replace this program soon');
+  return pending.length === 0
+    ? ok('all migrations are applied')
+    : warning(`the next start will apply these migrations: ${pending.join(', ')}`);
 }
 
 /** Each process has its pool and one connection that listens. While workers are replaced, there is one more. */
@@ -127,7 +139,11 @@ function nodesIn(text: string): number {
 }
 
 /** `doctor`: checks the settings and everything the service depends on. Changes nothing. */
-export function doctorCommand(program: Command, print: (text: string) => void, hasKeys: () => boolean): void {
+export function doctorCommand(
+  program: Command,
+  print: (text: string) => Promise<void>,
+  hasKeys: () => boolean,
+): void {
   program
     .command('doctor')
     .description('check settings, database, keys, email, proxies and clock; changes nothing')
@@ -141,8 +157,8 @@ export function doctorCommand(program: Command, print: (text: string) => void, h
     .action(async ({ json = false, nodes }: { json?: boolean; nodes: number }) => {
       const checks = await runChecks(hasKeys, nodes);
       const failures = checks.filter(({ state }) => state === 'failed').length;
-      if (json) print(JSON.stringify({ failed: failures, findings: checks }, null, 2));
-      else for (const { state, text } of checks) print(`${state.padEnd(7)}  ${text}`);
+      if (json) await print(JSON.stringify({ failed: failures, findings: checks }, null, 2));
+      else for (const { state, text } of checks) await print(`${state.padEnd(7)}  ${text}`);
       if (failures > 0) throw new ConfigError(`${failures === 1 ? '1 check' : `${failures} checks`} failed.`);
     });
 }

@@ -1,6 +1,7 @@
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { listEventsAfterPosition, type PositionedEvent } from '../security-log/events/events.ts';
+import { watchReader } from './closed-pipe.ts';
 import { ocsfEvent } from './ocsf.ts';
 import { safeJson, write } from './output.ts';
 
@@ -31,12 +32,11 @@ const lineOf: Readonly<Record<EventFormat, (event: PositionedEvent) => string>> 
 export async function followEvents(ctx: Context, options: FollowOptions): Promise<void> {
   const stopped = Promise.withResolvers<void>();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.resolve());
-  // `write` gets the same error and handles it.
-  process.stdout.on('error', () => undefined);
   await Promise.race([printEvents(ctx, options), stopped.promise]);
 }
 
 async function printEvents(ctx: Context, { format, after, once }: FollowOptions): Promise<void> {
+  const hasReaderEnded = watchReader();
   for (let position = after; ; ) {
     const events = once
       ? await listEventsAfterPosition(ctx, position)
@@ -45,7 +45,7 @@ async function printEvents(ctx: Context, { format, after, once }: FollowOptions)
     if (last) {
       if (!(await write(events.map(lineOf[format]).join('\n')))) return;
       position = last.position;
-    } else if (once) return;
+    } else if (once || hasReaderEnded()) return;
     else await Bun.sleep(pollMs);
   }
 }

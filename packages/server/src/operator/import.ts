@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { emailAddress, text, visibleText } from '@latchkey/contract/fields';
 import { organizationRole } from '@latchkey/contract/organizations';
@@ -14,6 +13,8 @@ import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError } from '../platform/errors.ts';
 import { check } from '../platform/http/body.ts';
+import { duplicateMember } from '../platform/http/json.ts';
+import { emailKeyOf } from '../platform/values/email-key.ts';
 import { linesOf } from '../platform/values/lines.ts';
 import { importPasskey } from '../sign-in/passkeys/passkeys.ts';
 import { write } from './output.ts';
@@ -53,8 +54,7 @@ const importedPasskey = known({
 
 const membership = known({ slug: text(fieldLimits.organizationSlug * 2), role: organizationRole });
 
-const isWithoutDuplicates = (list: readonly { readonly slug: string }[]): boolean =>
-  new Set(list.map(({ slug }) => slug)).size === list.length;
+const areDistinct = (texts: readonly string[]): boolean => new Set(texts).size === texts.length;
 
 const importedUser = known({
   email: emailAddress,
@@ -63,26 +63,55 @@ const importedUser = known({
   organizations: z
     .array(membership)
     .max(maxOrganizations)
-    .refine(isWithoutDuplicates, 'must name each organization once')
+    .refine((list) => areDistinct(list.map(({ slug }) => slug)), 'must name each organization once')
     .default([]),
-  passkeys: z.array(importedPasskey).max(fieldLimits.passkeys).default([]),
+  passkeys: z
+    .array(importedPasskey)
+    .max(fieldLimits.passkeys)
+    .refine((list) => areDistinct(list.map((one) => one.credential_id)), 'must name each passkey once')
+    .default([]),
 }).refine(({ user_handle, passkeys }) => user_handle !== undefined || passkeys.length === 0, {
   path: ['user_handle'],
   message: 'is required with passkeys: they sign in only to the user they were made for',
 });
 export type ImportedUser = z.output<typeof importedUser>;
 
-/** What became of a line. */
-type Outcome = 'created' | 'completed' | 'unchanged';
+/** What became of a line, and what the account keeps although the line says something else: its name, or the slug of a role. */
+interface Imported {
+  readonly outcome: 'created' | 'completed' | 'unchanged';
+  readonly kept: readonly string[];
+}
 
 /** Rolls back what a line did. */
 class DryRun extends Error {
-  readonly outcome: Outcome;
-  constructor(outcome: Outcome) {
+  readonly imported: Imported;
+  constructor(imported: Imported) {
     super();
-    this.outcome = outcome;
+    this.imported = imported;
   }
 }
+
+/** The lines of a dry run so far. Those that share an address, a user handle or a passkey are a group, and decide about each other. */
+class EarlierLines {
+  readonly #groups = new Map<string, readonly ImportedUser[]>();
+
+  /** What is to be imported, and rolled back, before this line. */
+  before(user: ImportedUser): ImportedUser[] {
+    const groups = keysOf(user).flatMap((key) => this.#groups.get(key) ?? []);
+    return [...new Set(groups)];
+  }
+
+  add(user: ImportedUser): void {
+    const group = [...this.before(user), user];
+    for (const key of group.flatMap(keysOf)) this.#groups.set(key, group);
+  }
+}
+
+const keysOf = ({ email, user_handle, passkeys }: ImportedUser): string[] => [
+  `email ${emailKeyOf(email)}`,
+  ...(user_handle === undefined ? [] : [`handle ${user_handle}`]),
+  ...passkeys.map(({ credential_id }) => `passkey ${credential_id}`),
+];
 
 /** `users import`. */
 export function importCommand(users: Command, run: Run): void {
@@ -99,18 +128,24 @@ export function importCommand(users: Command, run: Run): void {
 
 async function importFile(ctx: Context, file: string, dryRun: boolean): Promise<string> {
   const counts = { created: 0, completed: 0, unchanged: 0, refused: 0 };
+  const earlier = dryRun ? new EarlierLines() : undefined;
   let number = 0;
-  for await (const line of linesOf(await bytesOf(file), maxLineBytes)) {
+  for await (const line of linesOf(bytesOf(file), maxLineBytes)) {
     number++;
     if (line?.toString().trim() === '') continue;
+    let name = `line ${number}`;
     try {
-      counts[await importLine(ctx, line, dryRun)]++;
+      const value = parse(line);
+      name += addressIn(value);
+      const { outcome, kept } = await importLine(ctx, value, earlier);
+      counts[outcome]++;
+      if (kept.length > 0) await write(untrustedText(`${name}: the account keeps ${kept.join(' and ')}`));
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       if (error.status >= 500)
         throw new ConfigError(`Stopped at line ${number}: ${error.message} Run it again.`);
       counts.refused++;
-      await write(`line ${number}: ${untrustedText(error.message)}`);
+      await write(untrustedText(`${name}: ${error.message.replace(`${theLine}: `, '')}`));
     }
   }
   const { created, completed, unchanged, refused } = counts;
@@ -122,40 +157,62 @@ async function importFile(ctx: Context, file: string, dryRun: boolean): Promise<
 }
 
 /** @throws {ConfigError} if the file cannot be read */
-async function bytesOf(file: string): Promise<AsyncIterable<Uint8Array>> {
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
   try {
-    await (await open(file, 'r')).close();
+    yield* createReadStream(file);
   } catch (error) {
     throw new ConfigError(`${file} cannot be read: ${(error as Error).message}.`);
   }
-  return createReadStream(file);
 }
 
-/** @throws {AuthError} if the line is refused; then nothing of it has taken effect */
-async function importLine(ctx: Context, line: Buffer | undefined, dryRun: boolean): Promise<Outcome> {
-  const user = check(importedUser, parse(line), 'the line');
+/** The address of a line, in parentheses, so that a person finds it; empty if it has none. */
+function addressIn(value: unknown): string {
+  const result = z.looseObject({ email: emailAddress }).safeParse(value);
+  return result.success ? ` (${result.data.email})` : '';
+}
+
+/**
+ * Imports a line or, with the earlier ones of a dry run, tells what that would do.
+ * @throws {AuthError} if the line is refused; then nothing of it has taken effect
+ */
+async function importLine(
+  ctx: Context,
+  value: unknown,
+  earlier: EarlierLines | undefined,
+): Promise<Imported> {
+  const user = check(importedUser, value, theLine);
   for (const passkey of user.passkeys) requireRpId(ctx.config, passkey.rp_id);
+  if (!earlier) return ctx.db.transaction((tx) => importUser(ctx, tx, user));
   try {
     return await ctx.db.transaction(async (tx) => {
-      const outcome = await importUser(ctx, tx, user);
-      if (dryRun) throw new DryRun(outcome);
-      return outcome;
+      for (const before of earlier.before(user)) await importUser(ctx, tx, before);
+      throw new DryRun(await importUser(ctx, tx, user));
     });
   } catch (error) {
-    if (error instanceof DryRun) return error.outcome;
-    throw error;
+    if (!(error instanceof DryRun)) throw error;
+    earlier.add(user);
+    return error.imported;
   }
 }
+
+/** What is wrong with a line as a whole is printed after its number. */
+const theLine = 'the line';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parse(line: Buffer | undefined): unknown {
-  if (!line) throw new AuthError('invalid_request', `The line has more than ${maxLineBytes} bytes.`);
+  if (!line) throw new AuthError('invalid_request', `has more than ${maxLineBytes} bytes`);
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(utf8.decode(line));
+    text = utf8.decode(line);
+    value = JSON.parse(text);
   } catch {
-    throw new AuthError('invalid_request', 'The line is not JSON in UTF-8.');
+    throw new AuthError('invalid_request', 'not JSON in UTF-8');
   }
+  const duplicate = duplicateMember(text);
+  if (duplicate !== undefined) throw new AuthError('invalid_request', `${duplicate}: appears twice`);
+  return value;
 }
 
 /** Browsers use a passkey only for the RP ID that it was made for. */
@@ -166,10 +223,11 @@ function requireRpId({ rpId }: Config, given = rpId): void {
 }
 
 /** Adds what a line says and the database does not have, in a transaction. @throws {AuthError} */
-export async function importUser(ctx: Context, tx: Executor, user: ImportedUser): Promise<Outcome> {
+export async function importUser(ctx: Context, tx: Executor, user: ImportedUser): Promise<Imported> {
   const { email, name, user_handle: userHandle } = user;
-  const { id, isNew } = await importAccount(ctx, tx, { email, name, userHandle });
-  let added = await addMemberships(ctx, tx, id, user.organizations, { by: 'operator' });
+  const { id, isNew, hasOtherName } = await importAccount(ctx, tx, { email, name, userHandle });
+  const memberships = await addMemberships(ctx, tx, id, user.organizations, { by: 'operator' });
+  let added = memberships.added;
   for (const passkey of user.passkeys) {
     const isAdded = await importPasskey(ctx, tx, id, {
       credentialId: passkey.credential_id,
@@ -181,6 +239,11 @@ export async function importUser(ctx: Context, tx: Executor, user: ImportedUser)
     });
     if (isAdded) added++;
   }
-  if (isNew) return 'created';
-  return added > 0 ? 'completed' : 'unchanged';
+  return {
+    outcome: isNew ? 'created' : added > 0 ? 'completed' : 'unchanged',
+    kept: [
+      ...(hasOtherName ? ['its name'] : []),
+      ...memberships.otherRoles.map((slug) => `its role in ${slug}`),
+    ],
+  };
 }

@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts';
 import { keyIdOf, withNewKey, withoutKey, withSigningKey } from '../platform/crypto/key-list.ts';
 import { parseKeyRing } from '../platform/crypto/key-ring.ts';
 import { AuthError } from '../platform/errors.ts';
-import { lastSeals } from '../security-log/events/events.ts';
+import { lastSeals, sealedByAnotherAt } from '../security-log/events/events.ts';
 import { countUnchangedSince } from '../sessions/sessions.ts';
 import { listSigningKeys, signingAlgorithm } from '../trust/signing-keys/signing-keys.ts';
 import { shortTime, type Table, writeList } from './output.ts';
@@ -198,22 +198,38 @@ const unknownKey = (id: string): AuthError =>
     `No server key has the id ${id}. \`latchkey-server keys list\` shows them; signing keys are changed with \`signing-keys rotate\`.`,
   );
 
-/** What stops working without a server key; nothing if it never signed. */
+/** What may stop working without a server key. */
 async function dependents(ctx: Context, id: string): Promise<string[]> {
-  const last = (await lastSeals(ctx)).get(id);
   const encrypted = (await listSigningKeys(ctx)).filter(
     ({ serverKey, state }) => serverKey && keyIdOf(serverKey) === id && state !== 'accepted',
   );
-  const lines = encrypted.map(
-    ({ kid }) => `the signing key ${kid} is encrypted under it; without it, another signing key takes over.`,
-  );
-  if (last === undefined) return lines;
-  const { sessions, keys } = await countUnchangedSince(ctx, last);
-  const until = last + ctx.config.refreshIdleTtlSeconds * 1000;
   return [
-    `it last sealed an event at ${timeOf(last)}. Tokens of sessions that it signed until then are valid until ${timeOf(until)}, and keys of users for up to a year.`,
-    `${counted(sessions, 'active session')} and ${counted(keys, 'key')} of users got their newest token by then and may depend on it. They end when the nodes restart.`,
-    ...lines,
+    ...(await tokensUnder(ctx, id)),
+    ...encrypted.map(
+      ({ kid }) =>
+        `the signing key ${kid} is encrypted under it; without it, another signing key takes over.`,
+    ),
+  ];
+}
+
+/** What is known of the tokens that a server key signed. A refresh leaves no trace, so the counts are upper limits. */
+async function tokensUnder(ctx: Context, id: string): Promise<string[]> {
+  const lastSeal = (await lastSeals(ctx)).get(id);
+  const now = ctx.clock();
+  const signedUntil =
+    lastSeal === undefined ? now : ((await sealedByAnotherAt(ctx, { keyId: id, lastSeal })) ?? now);
+  const { sessions, keys } = await countUnchangedSince(ctx, signedUntil);
+  const affected = `${counted(sessions, 'active session')} and ${counted(keys, 'key')} of users`;
+  if (lastSeal === undefined) {
+    if (sessions + keys === 0) return [];
+    return [
+      `it sealed no event that is kept, which does not tell whether it signed tokens. If it ever signed, up to ${affected} may depend on it. They end when the nodes restart.`,
+    ];
+  }
+  const until = signedUntil + ctx.config.refreshIdleTtlSeconds * 1000;
+  return [
+    `it last sealed an event at ${timeOf(lastSeal)}, and may have signed tokens until ${timeOf(signedUntil)}, on nodes that restarted later also after that. Tokens of sessions that it signed until then are valid until ${timeOf(until)}, and keys of users for up to a year.`,
+    `${affected} got their newest token by then and may depend on it. They end when the nodes restart.`,
   ];
 }
 

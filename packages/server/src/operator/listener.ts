@@ -26,22 +26,38 @@ export function listen(config: Config, app: App, { shared }: { shared: boolean }
       fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), new Connection(request, self)),
     });
   } catch (error) {
-    const reason =
-      error instanceof Error && 'code' in error ? String(error.code) : 'the address is not valid';
-    if (reason === 'EADDRINUSE') throw new ConfigError(`PORT ${config.port} is already in use.`);
+    const reason = codeOf(error) ?? 'the address is not valid';
+    if (reason === 'EADDRINUSE') throw portInUse(config);
     throw new ConfigError(`HOST ${config.host} cannot be used: ${reason}.`);
   }
 }
 
 /**
- * Listens for a moment, before a key file or a database is created that would stay behind if the start fails.
+ * Listens for a moment, before a key file or a database is created that would stay behind if the start fails. Workers share their port
+ * with whoever starts at the same moment, so their supervisor also takes a name, which it alone can have until it ends.
  * @throws {ConfigError} if the address is not available
  */
-export async function requireFreePort(config: Config): Promise<void> {
+export async function claimPort(config: Config): Promise<void> {
+  if (config.workers > 1) claimName(config);
   const starting = new Response(null, { status: 503, headers: { 'Retry-After': '1' } });
   const app = { fetch: async () => starting.clone() as Response };
   await listen(config, app, { shared: false }).stop(true);
 }
+
+/** In the abstract namespace of Linux, which leaves no file. Each network namespace has its own, as it has its own ports. */
+function claimName(config: Config): void {
+  const unix = `\0latchkey-server ${config.host} ${config.port}`;
+  try {
+    Bun.listen({ unix, socket: { open: (peer) => void peer.end(), data: () => undefined } }).unref();
+  } catch (error) {
+    throw codeOf(error) === 'EADDRINUSE' ? portInUse(config) : error;
+  }
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code) : undefined;
+
+const portInUse = ({ port }: Config): ConfigError => new ConfigError(`PORT ${port} is already in use.`);
 
 /**
  * The peer address reported by the socket. It is read at once for a request that may change something, because its

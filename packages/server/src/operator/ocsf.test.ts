@@ -17,6 +17,19 @@ const eventOf = (type: EventType) => ({
   mac: 'key.mac',
 });
 
+const actorOf = (type: EventType, detail: Record<string, string>) =>
+  ocsfEvent({ ...eventOf(type), session_id: null, detail })['actor'];
+
+test('the actor is who acted: the operator, a service or the user', () => {
+  const operator = { app_name: 'latchkey-server' };
+  expect(actorOf('account_disabled', {})).toEqual(operator);
+  expect(actorOf('all_sessions_revoked', { by: 'operator' })).toEqual(operator);
+  expect(actorOf('key_removed', { reason: 'taken_over' })).toEqual(operator);
+  expect(actorOf('run_ended', { reason: 'service_revoked' })).toEqual(operator);
+  expect(actorOf('membership_changed', { by: 'service', service_id: 'svc_1' })).toEqual({ app_uid: 'svc_1' });
+  expect(actorOf('session_revoked', { by: 'ses_2' })).toEqual({ user: { uid: 'usr_1' } });
+});
+
 const ids = { class: [3001, 3002], severity: [1, 2, 3, 4], status: [1, 2] };
 
 test.each(eventTypes.map((type) => [type]))('%s has a class and an activity of the schema', (type) => {

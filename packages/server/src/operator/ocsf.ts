@@ -92,6 +92,23 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
   account_enabled: account('Enable'),
 };
 
+/** Events that only the operator causes, although their detail does not say so. */
+const typesOfOperator: readonly EventType[] = ['account_disabled', 'account_enabled'];
+const reasonsOfOperator: readonly (string | undefined)[] = ['taken_over', 'service_revoked'];
+
+/** Who acted: the operator, a service, or else the user or whoever had the session. */
+function actorOf({ type, detail, user_id }: PositionedEvent, session: object): object {
+  if (
+    detail['by'] === 'operator' ||
+    typesOfOperator.includes(type) ||
+    reasonsOfOperator.includes(detail['reason'])
+  ) {
+    return { app_name: 'latchkey-server' };
+  }
+  if (detail['by'] === 'service') return { app_uid: detail['service_id'] };
+  return { user: { uid: user_id }, ...session };
+}
+
 /** An event as an object of the schema. `metadata.sequence` is its position; `unmapped` holds what the schema has no place for. */
 export function ocsfEvent(event: PositionedEvent): Record<string, unknown> {
   const { class: className, activity_id, activity_name, severity, status } = mappings[event.type];
@@ -119,7 +136,7 @@ export function ocsfEvent(event: PositionedEvent): Record<string, unknown> {
     },
     user: { uid: event.user_id },
     ...(className === 'authentication' ? { service: { name: 'Latchkey' }, ...session } : {}),
-    actor: { user: { uid: event.user_id }, ...session },
+    actor: actorOf(event, session),
     ...(event.ip_address === null ? {} : { src_endpoint: { ip: event.ip_address } }),
     ...(event.user_agent === null ? {} : { http_request: { user_agent: event.user_agent } }),
     unmapped: { seq: event.seq, mac: event.mac, detail: event.detail },

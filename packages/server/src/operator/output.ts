@@ -1,6 +1,7 @@
 // How the operator's commands print lists: a table for people, JSON lines for programs, both a part at a time.
 
 import { untrustedText } from '@latchkey/contract/untrusted-text';
+import { ConfigError } from '../platform/config/config-error.ts';
 
 /** How many characters are written to standard output at once. */
 const chunkLength = 64 * 1024;
@@ -8,19 +9,22 @@ const chunkLength = 64 * 1024;
 /** The columns of a table fit this many rows. Longer cells further down widen the rest of the table. */
 const rowsPerPart = 200;
 
-/** Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does. */
+/**
+ * Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does.
+ * @throws {ConfigError} when it cannot be written
+ */
 export const write = (text: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
+    // The callback gets the same error.
+    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);
     process.stdout.write(`${text}\n`, (error) => {
       if (!error) resolve(true);
       else if ('code' in error && error.code === 'EPIPE') resolve(false);
-      else reject(error);
+      else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
     });
   });
 
 export async function writeLines(lines: AsyncIterable<string>): Promise<void> {
-  // `write` gets the same error and handles it.
-  process.stdout.on('error', () => undefined);
   let chunk: string[] = [];
   let length = 0;
   for await (const line of lines) {

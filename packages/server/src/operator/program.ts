@@ -20,7 +20,7 @@ export interface Runners {
   /** Runs the work on an existing database and prints its result. */
   readonly runOnStore: (work: (ctx: Context) => Promise<string>) => Promise<void>;
   readonly runWithRestored: RunWithRestored;
-  readonly print: (text: string) => void;
+  readonly print: (text: string) => Promise<void>;
 }
 
 /** All commands of `latchkey-server`. The man page and the shell completions are generated from them. */

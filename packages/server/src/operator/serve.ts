@@ -1,6 +1,7 @@
 import type { Server } from 'bun';
-import { createApp, sweepsOf, templates } from '../app.ts';
+import { createApp, loadRest, sweepsOf, templates } from '../app.ts';
 import type { Config } from '../platform/config/config.ts';
+import { isRunBySystemd } from '../platform/config/environment.ts';
 import type { Context } from '../platform/context.ts';
 import { startSweeper } from '../platform/database/sweep.ts';
 import type { Lifecycle } from '../platform/http/server.ts';
@@ -24,9 +25,9 @@ const retireMs = 1_000;
 const closeGraceMs = 500;
 
 /**
- * Runs the service until SIGTERM or SIGINT; as a worker also until it is replaced or its supervisor has ended. Resolves
- * when the requests in flight are answered and stored. New ones get a 503 until then, unless another worker is there for
- * them.
+ * Runs the service until SIGTERM or SIGINT; as a worker also until it is replaced or its supervisor has ended, and otherwise
+ * until `systemctl reload`, after which systemd starts it again. Resolves when the requests in flight are answered and stored.
+ * New ones get a 503 until then, unless another worker is there for them.
  */
 export async function serve(
   base: Omit<Context, 'wakeMailWorker' | 'stopping' | 'otherMetrics'>,
@@ -52,6 +53,7 @@ export async function serve(
   const sweeper = startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, log);
   if (supervisor) supervisor.ready(() => ctx.metrics.registry.getMetricsAsJSON());
   else announce(ctx);
+  void loadRest(ctx);
 
   const signal = await ended;
   log.info({ signal }, 'draining');
@@ -71,11 +73,13 @@ export async function serve(
 const replaced = 'replaced by another worker';
 
 const reasonToEnd = (supervisor: SupervisorConnection | undefined): Promise<string> =>
-  Promise.race([
-    nextSignal(),
-    ...(supervisor ? [supervisor.retired.then(() => replaced)] : []),
-    ...(supervisor ? [supervisor.lost.then(() => 'end of the supervisor')] : []),
-  ]);
+  supervisor
+    ? Promise.race([
+        nextSignal('SIGTERM', 'SIGINT'),
+        supervisor.retired.then(() => replaced),
+        supervisor.lost.then(() => 'end of the supervisor'),
+      ])
+    : nextSignal('SIGTERM', 'SIGINT', ...(isRunBySystemd() ? (['SIGHUP'] as const) : []));
 
 /** How mails leave this service; undefined where there is no way. */
 function mailTransport(config: Config): Transport | undefined {

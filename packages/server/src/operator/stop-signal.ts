@@ -2,10 +2,10 @@ import { isRunByNpx } from '../platform/config/environment.ts';
 
 const parentPollMs = 250;
 
-/** Resolves with the first signal that stops the process. Later signals have no effect. */
-export const nextSignal = (): Promise<string> =>
+/** Resolves with the first of these signals, which stop the process. Later ones have no effect. */
+export const nextSignal = (...names: ('SIGTERM' | 'SIGINT' | 'SIGHUP')[]): Promise<string> =>
   new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+    for (const name of names) process.on(name, () => resolve(name));
     if (isRunByNpx()) whenParentEnds(() => resolve('end of npx'));
   });
 

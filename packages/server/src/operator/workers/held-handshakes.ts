@@ -1,5 +1,6 @@
-import { dlopen, FFIType, ptr } from 'bun:ffi';
+import { FFIType, ptr } from 'bun:ffi';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { cFunctions } from '../c-library.ts';
 
 /** How long a handshake that has begun may take. A client whose first packet is dropped sends it again after 1 s. */
 const handshakeMs = 50;
@@ -24,8 +25,6 @@ const dropNewConnections = [
   [0x06, 0, 0, 0], // drop
   [0x06, 0, 0, 0xffff_ffff], // pass
 ] as const;
-
-const cLibraries = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`];
 
 /**
  * Prepares the listener of this process on a shared port for its end. Closing it resets connections that wait in its
@@ -82,15 +81,6 @@ function attach(socket: number): boolean {
   const program = new DataView(new ArrayBuffer(16));
   program.setUint16(0, dropNewConnections.length, true);
   program.setBigUint64(8, BigInt(ptr(code)), true);
-  for (const library of cLibraries) {
-    try {
-      const { symbols } = dlopen(library, {
-        setsockopt: { args: [i32, i32, i32, FFIType.ptr, u32], returns: i32 },
-      });
-      return symbols.setsockopt(socket, socketLevel, attachFilter, ptr(program), program.byteLength) === 0;
-    } catch {
-      // Not the C library of this system.
-    }
-  }
-  return false;
+  const library = cFunctions({ setsockopt: { args: [i32, i32, i32, FFIType.ptr, u32], returns: i32 } });
+  return library?.setsockopt(socket, socketLevel, attachFilter, ptr(program), program.byteLength) === 0;
 }

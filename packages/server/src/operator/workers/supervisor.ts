@@ -18,7 +18,7 @@ const soundAfterMs = 60_000;
  * @throws {ConfigError} when a worker does not start at first
  */
 export async function superviseWorkers(config: Config, log: Log): Promise<void> {
-  const stopSignal = nextSignal();
+  const stopSignal = nextSignal('SIGTERM', 'SIGINT');
   const supervisor = new Supervisor(config, log);
   process.on('SIGHUP', () => supervisor.replaceAll());
   try {
@@ -41,7 +41,10 @@ class Supervisor {
   #failures = 0;
   /** SIGHUPs that are not followed yet. */
   #requests = 0;
-  #started = false;
+  /** The worker that ends when its replacement is ready. */
+  #outgoing: WorkerProcess | undefined;
+  readonly #started = Promise.withResolvers<void>();
+  #replacesEnded = false;
   #stopping = false;
 
   constructor({ host, port, workers }: Config, log: Log) {
@@ -59,24 +62,27 @@ class Supervisor {
     try {
       await this.#add().ready;
       if (this.#stopping) return;
+      this.#replacesEnded = true;
       await Promise.all(Array.from({ length: this.#count - 1 }, () => this.#add().ready));
-      this.#started = true;
+      this.#started.resolve();
     } catch (error) {
       throw new ConfigError(`A worker does not start: ${(error as Error).message}.`);
     }
   }
 
-  /** Replaces the workers one by one. A request that comes meanwhile does it once more. */
+  /** Replaces the workers one by one, once all have started. A request that comes meanwhile does it once more. */
   async replaceAll(): Promise<void> {
     this.#requests += 1;
     if (this.#requests > 1) return;
+    await this.#started.promise;
     while (this.#requests > 0 && !this.#stopping) {
       const followed = this.#requests;
       this.#log.info('replacing the workers');
       try {
         for (const old of [...this.#workers]) await this.#replace(old);
-        this.#log.info('all workers are replaced');
+        if (!this.#stopping) this.#log.info('all workers are replaced');
       } catch (error) {
+        if (this.#stopping) return;
         this.#log.error({ reason: (error as Error).message }, 'the workers stay as they are');
       }
       this.#requests -= followed;
@@ -91,8 +97,13 @@ class Supervisor {
   /** Ends the old worker when the new one is ready. */
   async #replace(old: WorkerProcess): Promise<void> {
     if (this.#stopping || old.state !== 'serving' || !this.#workers.has(old)) return;
-    await this.#add().ready;
-    if (!this.#stopping && this.#workers.has(old)) await old.retire();
+    this.#outgoing = old;
+    try {
+      await this.#add().ready;
+      if (!this.#stopping && this.#workers.has(old)) await old.retire();
+    } finally {
+      this.#outgoing = undefined;
+    }
   }
 
   #add(): WorkerProcess {
@@ -111,7 +122,7 @@ class Supervisor {
     const ending = { worker: worker.pid, ending: worker.ending };
     this.#log.error(ending, worker.state === 'starting' ? 'a worker does not start' : 'a worker has ended');
     if (performance.now() - worker.startedAt > soundAfterMs) this.#failures = 0;
-    if (this.#started) void this.#fillUpAfterPause();
+    if (this.#replacesEnded) void this.#fillUpAfterPause();
   }
 
   /** Starts a worker if one is missing. If it ends at once, the next pause is longer. */
@@ -119,7 +130,10 @@ class Supervisor {
     const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(this.#failures, maxDoublings));
     this.#failures += 1;
     await Bun.sleep(pauseMs);
-    if (!this.#stopping && this.#workers.size < this.#count) this.#add();
+    const staying = [...this.#workers].filter(
+      (worker) => worker.state !== 'leaving' && worker !== this.#outgoing,
+    );
+    if (!this.#stopping && staying.length < this.#count) this.#add();
   }
 
   async #metricsBesides(asking: WorkerProcess): Promise<readonly MetricsSnapshot[]> {

@@ -6,6 +6,13 @@ import type { FromWorker, ToWorker } from './worker-messages.ts';
 /** A worker that takes longer to start is stuck. */
 const startDeadlineMs = 30_000;
 
+/**
+ * How often a serving worker is asked for its metrics, which every release answers, and how long it may leave that unanswered. The
+ * requests are counted instead of the time, because the whole machine may have slept.
+ */
+const askIntervalMs = 2_000;
+const hungAfterMs = 10_000;
+
 /** Longer than a worker waits for what is in flight. */
 const stopDeadlineMs = 15_000;
 
@@ -29,6 +36,9 @@ export class WorkerProcess {
   readonly #events: WorkerEvents;
   readonly #waiting = new Set<() => void>();
   readonly #ready = Promise.withResolvers<void>();
+  #asking: NodeJS.Timeout | undefined;
+  #unanswered = 0;
+  #isHung = false;
 
   /** Starts this program once more, with its arguments and these settings. */
   constructor(settings: Readonly<Record<string, string>>, events: WorkerEvents) {
@@ -44,7 +54,7 @@ export class WorkerProcess {
       serialization: 'advanced',
       ipc: (message: FromWorker) => void this.#handle(message),
     });
-    const timer = setTimeout(() => this.#process.kill('SIGKILL'), startDeadlineMs);
+    const timer = setTimeout(() => this.#giveUpStart(), startDeadlineMs);
     this.ready.finally(() => clearTimeout(timer)).catch(() => undefined);
     void this.#process.exited.then(() => this.#handleExit());
   }
@@ -53,9 +63,10 @@ export class WorkerProcess {
     return this.#process.pid;
   }
 
-  /** How the process ended: the name of a signal, or its exit status. */
+  /** How the process ended: the name of a signal, or its exit status, and why it was killed. */
   get ending(): string {
-    return String(this.#process.signalCode ?? this.#process.exitCode);
+    const ending = String(this.#process.signalCode ?? this.#process.exitCode);
+    return this.#isHung ? `${ending}, because it did not respond for ${hungAfterMs / 1000} s` : ending;
   }
 
   /** Ends the worker because another one has taken its place. Resolves when it has ended. */
@@ -82,6 +93,11 @@ export class WorkerProcess {
     return this.lastMetrics;
   }
 
+  #giveUpStart(): void {
+    this.#ready.reject(new Error(`it was not ready within ${startDeadlineMs / 1000} s`));
+    this.#process.kill('SIGKILL');
+  }
+
   async #leave(): Promise<void> {
     this.state = 'leaving';
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), stopDeadlineMs);
@@ -89,9 +105,22 @@ export class WorkerProcess {
     clearTimeout(timer);
   }
 
+  #askOrKill(): void {
+    if (this.state !== 'serving') return;
+    if (this.#unanswered * askIntervalMs >= hungAfterMs) {
+      this.#isHung = true;
+      this.#process.kill('SIGKILL');
+      return;
+    }
+    this.#unanswered += 1;
+    this.#send({ type: 'collect' });
+  }
+
   async #handle(message: FromWorker): Promise<void> {
+    this.#unanswered = 0;
     if (message.type === 'ready') {
       if (this.state === 'starting') this.state = 'serving';
+      this.#asking = setInterval(() => this.#askOrKill(), askIntervalMs);
       this.#ready.resolve();
       return;
     }
@@ -101,6 +130,7 @@ export class WorkerProcess {
   }
 
   #handleExit(): void {
+    clearInterval(this.#asking);
     this.#ready.reject(new Error(`it ended with ${this.ending}`));
     for (const answered of this.#waiting) answered();
     this.#events.onExit(this);

@@ -38,8 +38,6 @@ export function connectToSupervisor(): SupervisorConnection | undefined {
     lost.resolve();
     for (const answer of waiting.values()) answer([]);
   });
-  // It is meant for the supervisor, but a terminal that closes sends it to all.
-  process.on('SIGHUP', () => undefined);
   return {
     retired: retired.promise,
     lost: lost.promise,
