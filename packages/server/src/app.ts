@@ -60,6 +60,7 @@ import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
 import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
 import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
 import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
+import { loadVerification } from './sign-in/passkeys/verification.ts';
 import { discoveryRoutes } from './trust/discovery/routes.ts';
 import { feedRetentionSeconds, readerTtlMs } from './trust/feed/readers.ts';
 import { feedRoutes } from './trust/feed/routes.ts';
@@ -70,6 +71,11 @@ import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.t
 import { disowningRoutes } from './whole-account/disowning/routes.ts';
 import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
 import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
+
+/** Loads what the start does not wait for. Call it when the service answers requests. */
+export async function loadRest({ log }: Context): Promise<void> {
+  await loadVerification().catch(() => log.warn('passkeys cannot be verified: their library was not loaded'));
+}
 
 /** The template of each mail in the outbox. */
 export const templates: Templates = {
@@ -129,15 +135,20 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
 /** Connects all capabilities to their routes. The only place that knows all of them. */
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const routes = new Routes();
-  const api = createApi(ctx, routes, {
-    readCredential: ({ type, value }) => readCredential(ctx, type, value),
-    authenticate: (credential) => authenticate(ctx, credential),
-    authenticateService: (authorization) => authenticateService(ctx, authorization),
-    requireRight,
-    missingCredential,
-    requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
-    requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
-  });
+  const api = createApi(
+    ctx,
+    routes,
+    {
+      readCredential: ({ type, value }) => readCredential(ctx, type, value),
+      authenticate: (credential) => authenticate(ctx, credential),
+      authenticateService: (authorization) => authenticateService(ctx, authorization),
+      requireRight,
+      missingCredential,
+      requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
+      requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
+    },
+    manifest.version,
+  );
   deviceRoutes(api, ctx, openHeldPolls(ctx), [refreshGrant, tokenExchangeGrant, clientCredentialsGrant]);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);

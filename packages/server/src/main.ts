@@ -1,9 +1,12 @@
+import './operator/early-hangup.ts';
+
 import type { Command } from 'commander';
-import { requireFreePort } from './operator/listener.ts';
+import { claimPort } from './operator/listener.ts';
+import { write } from './operator/output.ts';
 import { createProgram } from './operator/program.ts';
 import { serve } from './operator/serve.ts';
 import { superviseWorkers } from './operator/workers/supervisor.ts';
-import { connectToSupervisor } from './operator/workers/worker.ts';
+import { connectToSupervisor, type SupervisorConnection } from './operator/workers/worker.ts';
 import { type Config, readConfig, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { readEnvFile } from './platform/config/environment.ts';
@@ -11,6 +14,7 @@ import { readKeys, readLogKeys } from './platform/config/keys.ts';
 import type { Context } from './platform/context.ts';
 import { systemRandom } from './platform/crypto/random.ts';
 import { type Restored, restoreBackup } from './platform/database/backup/restore.ts';
+import { openClock } from './platform/database/clock.ts';
 import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
 import type { Database, DatabaseOptions } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
@@ -55,16 +59,30 @@ function exitWithStatus(command: Command): void {
 /** `serve`: creates the keys and the database if they are missing, and brings an older database up to date. */
 async function runService(): Promise<void> {
   const config = readConfig();
+  // For the supervisor once its workers have started. A terminal that closes sends it to the workers, too.
+  if (config.workers > 1) process.on('SIGHUP', () => undefined);
   const supervisor = connectToSupervisor();
   const log = createLogger('info');
-  if (!supervisor) await requireFreePort(config);
+  if (!supervisor) await claimPort(config);
   const keys = loadKeys(config, { create: true });
-  const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, log)));
+  const db = await unlessLost(
+    supervisor,
+    opened(openDatabase(config.databaseUrl, databaseOptions(config, log))),
+  );
   if (config.workers > 1 && !supervisor) {
     await db.close();
     await superviseWorkers(config, log);
-  } else await serve(createContext(config, log, db, keys), supervisor);
+  } else await serve(await createContext(config, log, db, keys), supervisor);
   await new Promise<void>((resolve) => log.flush(() => resolve()));
+}
+
+/** A worker that waits for the database must not outlive its supervisor. @throws {Error} when that has ended */
+function unlessLost<T>(supervisor: SupervisorConnection | undefined, work: Promise<T>): Promise<T> {
+  if (!supervisor) return work;
+  const lost = supervisor.lost.then((): never => {
+    throw new ConfigError('The supervisor of this worker has ended.');
+  });
+  return Promise.race([work, lost]);
 }
 
 /** `migrate`: creates the database or brings it up to date. On SQLite the key file belongs to it. */
@@ -73,7 +91,7 @@ async function migrateStore(): Promise<void> {
   if (config.databaseUrl.startsWith('sqlite:')) readKeys(config, { create: true });
   const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, createLogger('silent'))));
   await db.close();
-  print(`${storeNameOf(config)} is up to date.`);
+  await print(`${storeNameOf(config)} is up to date.`);
 }
 
 /** Runs an operator's command on an existing database, whether or not the service is running. Prints its result. */
@@ -83,7 +101,7 @@ async function runOnStore(work: (ctx: Context) => Promise<string>): Promise<void
   const log = createLogger('silent');
   const db = await opened(openExistingDatabase(config.databaseUrl, databaseOptions(config, log)));
   try {
-    print(await work(createContext(config, log, db, loadKeys(config, { create: false }))));
+    await print(await work(await createContext(config, log, db, loadKeys(config, { create: false }))));
   } finally {
     await db.close();
   }
@@ -101,8 +119,8 @@ async function runWithRestored(
   process.stderr.write(`Store: ${storeNameOf(config)}\n`);
   const keys = loadKeys(config, { create: false });
   const seal = { keys: keys.keys, anyKeys };
-  return restoreBackup({ url: config.databaseUrl, file, seal }, (db) =>
-    finish(createContext(config, createLogger('silent'), db, keys)),
+  return restoreBackup({ url: config.databaseUrl, file, seal }, async (db) =>
+    finish(await createContext(config, createLogger('silent'), db, keys)),
   );
 }
 
@@ -124,7 +142,8 @@ function opened(db: Promise<Database>): Promise<Database> {
   });
 }
 
-function createContext(config: Config, log: Log, db: Database, keys: Keys): Context {
+async function createContext(config: Config, log: Log, db: Database, keys: Keys): Promise<Context> {
+  const clock = await openClock(db);
   const metrics = createMetrics(rateLimitNames);
   const quotas = config.rateLimitsEnabled ? config.rateLimitQuotas : undefined;
   return {
@@ -134,20 +153,22 @@ function createContext(config: Config, log: Log, db: Database, keys: Keys): Cont
     log,
     metrics,
     otherMetrics: undefined,
-    limiter: createRateLimiter({ quotas, db, metrics }),
-    clock: Date.now,
+    limiter: createRateLimiter({ quotas, db, clock, metrics }),
+    clock,
     random: systemRandom,
     wakeMailWorker: () => undefined,
     stopping: new AbortController().signal,
   };
 }
 
-function print(text: string): void {
-  if (text !== '') process.stdout.write(`${text}\n`);
+async function print(text: string): Promise<void> {
+  if (text !== '') await write(text);
 }
 
 /** One sentence for an error that the operator can fix; for a defect, its stack without secrets. */
 function messageOf(error: unknown): string {
+  if (error instanceof AuthError && error.code === 'temporarily_unavailable' && error.cause instanceof Error)
+    return `The database cannot be used: ${redact(error.cause.message)}.`;
   if (error instanceof ConfigError || error instanceof AuthError) return error.message;
   return redact(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }

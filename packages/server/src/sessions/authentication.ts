@@ -49,7 +49,8 @@ const refusalOf = async (ctx: Context, { subject }: ReadHandle): Promise<AuthErr
   (await findServiceToken(ctx, subject)) ? insufficientScope(everything) : invalidCredential('unknown');
 
 /**
- * The caller with this credential. Every call reads the session, so a revocation takes effect as soon as it is committed.
+ * The caller with this credential. Every call reads session and account, so a revocation takes effect as soon as it is
+ * committed.
  * @throws {AuthError} `invalid_token`; `insufficient_scope` for a service that acts for itself
  */
 export async function authenticate(ctx: Context, { type, kind, handle }: Credential): Promise<Caller> {
@@ -57,7 +58,7 @@ export async function authenticate(ctx: Context, { type, kind, handle }: Credent
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');
   const id = sessionIdOf(handle.subject, kind === 'accessKey' ? 'key_' : 'ses_');
-  const [session] = await store.findSessionStatus(ctx.db.read, { id });
+  const [session] = await store.findCaller(ctx.db.read, { id });
   if (!session) throw await refusalOf(ctx, handle);
   // The idle timeout ends cookies and refresh tokens. An access token or key stays valid until its own expiry.
   const endsAt = isCookie ? session.idle_expires_at : session.expires_at;
@@ -70,10 +71,11 @@ export async function authenticate(ctx: Context, { type, kind, handle }: Credent
   return {
     sessionId: id,
     userId: session.user_id,
+    account: session,
     kind: session.kind,
     scope: session.scope ?? everything,
     resource: session.resource,
-    authenticatedAt: session.created_at,
+    authenticatedAt: session.started_at,
     credential: type,
     renewedCookie: needsNewCookie ? sessionCookieOf(ctx, handle.subject) : undefined,
   };

@@ -63,11 +63,13 @@ import {
  * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all its sessions were revoked
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
-  // Before the insert, which would make its own place known.
-  const isNoticeDue = await needsNotice(tx, session);
   const previousId = await findPreviousSession(ctx, tx, session);
   const isReplaced = previousId !== undefined && (await endPreviousSession(ctx, tx, session, previousId));
-  const started = await insertSession(ctx, tx, session, previousId);
+  // Pipelined, in this order: the insert makes its own place known.
+  const [isNoticeDue, started] = await Promise.all([
+    needsNotice(tx, session),
+    insertSession(ctx, tx, session, previousId),
+  ]);
   if (isNoticeDue) await sendSignInNotice(ctx, tx, session, started.id);
   await recordSignIn(ctx, tx, session, started.id);
   if (isReplaced) {
@@ -113,6 +115,10 @@ export async function repeatFirstTokens(
 /** For the operator: one page of the active sessions of an account, newest first. */
 export const listSessionsOf = (ctx: Context, userId: string, page: PageRequest) =>
   listSessions(ctx, { userId }, page);
+
+/** For the operator: whether an account has a session or key that was not revoked, be it expired or not. */
+export const hasSessions = async (ctx: Context, userId: string): Promise<boolean> =>
+  (await store.findUnrevokedSession(ctx.db.read, { user_id: userId })).length > 0;
 
 /**
  * For the operator: how many active sessions, and how many keys, have had no new token or cookie since a moment

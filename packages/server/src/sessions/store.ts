@@ -33,6 +33,9 @@ const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
       .where('users.disabled_at', 'is', null),
   );
 
+const isUnrevoked = (e: ExpressionBuilder<Tables, 'sessions'>) =>
+  e.and([e('revoked_at', 'is', null), inCurrentEpoch(e)]);
+
 /** The address change that gave a user their current address, while it can be undone. */
 const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Expression<string | null>) =>
   e
@@ -176,30 +179,19 @@ export const rotate = statement<{
     .returning(rotationColumns),
 );
 
-/**
- * The epoch of the session's account, null while the account is disabled. A subquery, because SQLite runs it several
- * times faster than a join.
- */
+/** The epoch of an account, null while it is disabled. */
+const enabledEpoch = sql<number | null>`case when users.disabled_at is null then users.session_epoch end`;
+
+/** The epoch of the session's account, null while the account is disabled. */
 const userEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e
     .selectFrom('users')
-    .select(sql<number | null>`case when users.disabled_at is null then users.session_epoch end`.as('epoch'))
+    .select(enabledEpoch.as('epoch'))
     .whereRef('users.id', '=', 'sessions.user_id')
     .as('user_epoch');
 
-/** Whose session it is and what decides its status. Every request reads these, so they stay few. */
-const statusColumns = [
-  'user_id',
-  'kind',
-  'created_at',
-  'last_used_at',
-  'idle_expires_at',
-  'expires_at',
-  'revoked_at',
-  'session_epoch',
-  'scope',
-  'resource',
-] as const;
+/** What decides the status of a session, and whose it is. */
+const statusColumns = ['user_id', 'session_epoch', 'idle_expires_at', 'expires_at', 'revoked_at'] as const;
 
 export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
   db
@@ -208,27 +200,32 @@ export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
+/**
+ * A session with its account, whatever its status. Every request of a user runs this statement: the join costs as much as
+ * reading the epoch of the account alone.
+ */
+export const findCaller = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .select(statusColumns.map((column) => `sessions.${column}` as const))
+    .select(['sessions.kind', 'sessions.scope', 'sessions.resource', 'sessions.last_used_at'])
+    .select(['sessions.created_at as started_at', enabledEpoch.as('user_epoch')])
+    .select(pathEndsAt('sessions', dialect).as('path_ends_at'))
+    .select(['users.id', 'users.email', 'users.email_verified', 'users.name', 'users.avatar_url'])
+    .select(['users.locale', 'users.time_zone', 'users.revision', 'users.created_at', 'users.updated_at'])
+    .where('sessions.id', '=', p.id),
+);
+
 /** A session with the epoch of its account, whatever its status. */
 export const findSession = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select((e) => [
-      ...statusColumns,
-      ...rotationColumns,
-      'id',
-      'method',
-      'client_name',
-      'path',
-      'within_session_id',
-      'root_session_id',
-      'service_id',
-      'actor',
-      'idempotency_hash',
-      'rotated_network',
-      'rotated_program',
-      userEpoch(e),
-      pathEndsAt('sessions', dialect).as('path_ends_at'),
-    ])
+    .select([...new Set([...statusColumns, ...rotationColumns])])
+    .select(['id', 'kind', 'method', 'created_at', 'last_used_at', 'resource', 'client_name'])
+    .select(['path', 'within_session_id', 'root_session_id', 'service_id', 'actor'])
+    .select(['idempotency_hash', 'rotated_network', 'rotated_program'])
+    .select((e) => [userEpoch(e), pathEndsAt('sessions', dialect).as('path_ends_at')])
     .where('id', '=', p.id),
 );
 
@@ -260,10 +257,9 @@ export const listSessions = statement<{
     .where('user_id', '=', p.user_id)
     .where('kind', 'in', ['browser', 'device', 'run'])
     .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
-    .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .where((e) =>
       e.or([
         e('created_at', '<', p.before_time),
@@ -275,15 +271,18 @@ export const listSessions = statement<{
     .limit(p.limit),
 );
 
+export const findUnrevokedSession = statement<{ user_id: string }>()((db, p) =>
+  db.selectFrom('sessions').select('id').where('user_id', '=', p.user_id).where(isUnrevoked).limit(1),
+);
+
 /** How many active sessions of each kind got their newest tokens, or used their cookie, at the latest then. */
 export const countUnchangedSince = statement<{ now: number; then: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select((e) => ['kind', e.fn.countAll<number>().as('count')])
     .where('idle_expires_at', '>', p.now)
-    .where('revoked_at', 'is', null)
     .where(isPathActive('sessions', p.now, dialect))
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .where(sql<boolean>`case when kind = 'browser' then last_used_at else rotated_at end <= ${p.then}`)
     .groupBy('kind'),
 );
@@ -329,10 +328,9 @@ export const listActive = statement<{ user_id: string; ids: string; now: number 
     .select(['id', 'kind', 'within_session_id'])
     .where('user_id', '=', p.user_id)
     .where('id', 'in', textsOf(p.ids, dialect))
-    .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .orderBy('created_at'),
 );
 

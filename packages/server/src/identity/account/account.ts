@@ -70,40 +70,42 @@ export async function limitingChanges<Changed>(
 }
 
 /**
- * Refuses a proven address that cannot sign in. Call it before anything is spent.
+ * The account of a proven address, locked; undefined if there is none yet. Refuses an address that cannot sign in, so call
+ * it before anything is spent.
  * @throws {AuthError} `account_disabled`, `signup_disabled`
  */
-export async function requireSignupAllowed(ctx: Context, tx: Executor, email: string): Promise<void> {
+export async function lockAccountToSignIn(
+  ctx: Context,
+  tx: Executor,
+  email: string,
+): Promise<string | undefined> {
   const emailKey = emailKeyOf(email);
-  const [user] = await store.findUserByEmail(tx, { email_key: emailKey });
+  const [user] = await store.lockUserByAddress(tx, { email_key: emailKey });
   if (user && user.disabled_at !== null) throw accountDisabled();
   if (!user && !isSignupAllowed(ctx.config.signup, emailKey)) throw signupDisabled();
+  return user?.id;
 }
 
 /**
- * The account of a proven address, locked. Creates the account if the address has none.
+ * Creates the account of a proven address that has none. If another sign-up was first, it is that one's account, locked.
  * @throws {AuthError} `signup_disabled` if the address is reserved for the account that had it before
  */
-export async function findOrCreateAccount(
+export async function signUp(
   ctx: Context,
   tx: Executor,
   email: string,
   client: ClientInfo,
 ): Promise<{ id: string; isNew: boolean }> {
-  const emailKey = emailKeyOf(email);
-  const [existing] = await store.lockUserByAddress(tx, { email_key: emailKey });
-  if (existing) return { id: existing.id, isNew: false };
   const createdId = await createAccount(ctx, tx, { email }, { client });
   if (createdId !== undefined) return { id: createdId, isNew: true };
-  // Either another sign-up was first, or the address is reserved.
-  const [other] = await store.lockUserByAddress(tx, { email_key: emailKey });
+  const [other] = await store.lockUserByAddress(tx, { email_key: emailKeyOf(email) });
   if (!other) throw signupDisabled();
   return { id: other.id, isNew: false };
 }
 
 /**
  * For the operator: the account of an address, locked. Creates it if the address has none, even if sign-up is closed, but not outside
- * of the allowed domains. Nothing about an existing account changes.
+ * of the allowed domains. Nothing about an existing account changes, also if its name is another one.
  * @throws {AuthError} `signup_disabled`; `conflict` for an address that is reserved or was taken meanwhile, and
  * for a WebAuthn user handle that is not, or cannot be, the account's
  */
@@ -111,15 +113,15 @@ export async function importAccount(
   ctx: Context,
   tx: Executor,
   account: NewAccount,
-): Promise<{ id: string; isNew: boolean }> {
-  const { email, userHandle } = account;
+): Promise<{ id: string; isNew: boolean; hasOtherName: boolean }> {
+  const { email, name, userHandle } = account;
   const email_key = emailKeyOf(email);
   const [existing] = await store.lockUserByAddress(tx, { email_key });
   const [owner] =
     userHandle === undefined ? [] : await store.findUserByHandle(tx, { webauthn_user_handle: userHandle });
   if (existing) {
     if (userHandle !== undefined && owner?.id !== existing.id) throw otherHandle();
-    return { id: existing.id, isNew: false };
+    return { id: existing.id, isNew: false, hasOtherName: name !== undefined && name !== existing.name };
   }
   if (owner) throw new AuthError('conflict', 'user_handle: another account has it.');
   requireAllowedDomain(ctx, email);
@@ -130,7 +132,7 @@ export async function importAccount(
       'The address was taken just now, or is reserved for the account that had it before.',
     );
   }
-  return { id, isNew: true };
+  return { id, isNew: true, hasOtherName: false };
 }
 
 const otherHandle = () =>

@@ -321,4 +321,13 @@ onBothDatabases('profile', (open) => {
     expect((await ada.get()).body.name).toBe('Ada the first');
     await t.close();
   });
+
+  test('GET /me reads session and account in one statement', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const before = t.statements.length;
+    expect((await ada.get()).body.email).toBe('ada@example.com');
+    expect(t.statements.slice(before)).toHaveLength(1);
+    await t.close();
+  });
 });

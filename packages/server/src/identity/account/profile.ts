@@ -40,8 +40,9 @@ interface TaggedView {
   readonly etag: string;
 }
 
-/** The part of the profile that the caller's scope allows. Its tag differs from that of the whole profile. */
-export function visibleTo({ scope }: Caller, whole: TaggedProfile): TaggedView {
+/** The part of the caller's profile that its scope allows. Its tag differs from that of the whole profile. */
+export function visibleTo({ scope, account }: Caller): TaggedView {
+  const whole = tagged(account);
   if (scope === everything) return whole;
   const { email, email_verified, name, avatar_url, locale, time_zone, ...profile } = whole.profile;
   const allowed = {

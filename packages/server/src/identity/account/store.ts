@@ -73,7 +73,7 @@ export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
 );
 
 export const findUserByEmail = statement<{ email_key: string }>()((db, p) =>
-  db.selectFrom('users').select(['id', 'disabled_at']).where('email_key', '=', p.email_key),
+  db.selectFrom('users').select('id').where('email_key', '=', p.email_key),
 );
 
 export const findReaderByEmail = statement<{ email_key: string }>()((db, p) =>
@@ -84,7 +84,7 @@ export const findReaderByEmail = statement<{ email_key: string }>()((db, p) =>
 export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dialect) =>
   db
     .selectFrom('users')
-    .select('id')
+    .select(['id', 'name', 'disabled_at'])
     .where('email_key', '=', p.email_key)
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );

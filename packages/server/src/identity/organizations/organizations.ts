@@ -239,7 +239,8 @@ export const setMember = (
   });
 
 /**
- * Adds a user of a locked account to organizations; a member keeps the role it has. Returns how many memberships are new.
+ * Adds a user of a locked account to organizations; a member keeps the role it has. Returns how many memberships are new, and
+ * the organizations in which the role is another one.
  * @throws {AuthError} `not_found` if there is no such organization; `conflict` for a personal one
  */
 export async function addMemberships(
@@ -248,7 +249,7 @@ export async function addMemberships(
   userId: string,
   memberships: readonly { readonly slug: string; readonly role: OrganizationRole }[],
   by: ChangedBy,
-): Promise<number> {
+): Promise<{ readonly added: number; readonly otherRoles: readonly string[] }> {
   const found = await Promise.all(
     memberships.map(async (membership) => {
       const [organization] = await store.findOrganizationBySlug(tx, { slug: membership.slug });
@@ -257,16 +258,18 @@ export async function addMemberships(
     }),
   );
   const missing: { key: { organization_id: string; user_id: string }; change: MembershipChange }[] = [];
+  const otherRoles: string[] = [];
   // All locks before the first change, by ascending id.
   for (const { slug, role } of found.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
     const { organization, key, row } = await lockForChange(tx, slug, userId);
     if (!row) missing.push({ key, change: { userId, organization, from: null, to: role } });
+    else if (row.role !== role) otherRoles.push(slug);
   }
   for (const { key, change } of missing) {
     await store.upsertMembership(tx, { ...key, role: change.to!, now: ctx.clock() });
     await recordMembershipChange(ctx, tx, change, by);
   }
-  return missing.length;
+  return { added: missing.length, otherRoles };
 }
 
 /**

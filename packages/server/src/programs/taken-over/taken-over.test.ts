@@ -4,7 +4,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { findOrCreateAccount } from '../../identity/account/account.ts';
+import { signUp } from '../../identity/account/account.ts';
 import { listServices, revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService, startSession, tokensOf } from '../../sessions/sessions.ts';
 
@@ -189,7 +189,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
     const tokens = await Promise.all(
       Array.from({ length: 230 }, (_, n) =>
         app.ctx.db.transaction(async (tx) => {
-          const { id: userId } = await findOrCreateAccount(app.ctx, tx, `crowd-${n}@example.com`, client);
+          const { id: userId } = await signUp(app.ctx, tx, `crowd-${n}@example.com`, client);
           return startSession(app.ctx, tx, {
             userId,
             kind: 'device',

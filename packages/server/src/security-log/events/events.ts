@@ -402,7 +402,7 @@ export async function listEventsAfterPosition(ctx: Context, after: number): Prom
 
 /**
  * When each server key last sealed something in the security log that is kept, by its id: milliseconds since 1970. A key that signs
- * tokens also seals the events of their sign-ins.
+ * tokens also seals the events of their sign-ins, but a refresh leaves no event.
  */
 export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, number>> {
   const on = ctx.db.read;
@@ -410,6 +410,15 @@ export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, numbe
   const rows = [...(await store.lastEventSeals(on, {})), ...(await store.lastChainSeals(on, {}))];
   for (const { key_id, sealed_at } of rows) last.set(key_id, Math.max(last.get(key_id) ?? 0, sealed_at));
   return last;
+}
+
+/** When another server key sealed its first event after this one had sealed its last; undefined if none has. */
+export async function sealedByAnotherAt(
+  ctx: Context,
+  { keyId, lastSeal }: { readonly keyId: string; readonly lastSeal: number },
+): Promise<number | undefined> {
+  const [row] = await store.firstSealByAnother(ctx.db.read, { key_id: keyId, after: lastSeal });
+  return row?.sealed_at ?? undefined;
 }
 
 /** The events of a user for the export of personal data. */

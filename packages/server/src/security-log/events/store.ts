@@ -231,6 +231,16 @@ export const lastEventSeals = statement<Record<never, never>>()((db) =>
     .groupBy('key_id'),
 );
 
+/** When a server key other than this one first sealed an event after a time. Reads the log since then. */
+export const firstSealByAnother = statement<{ key_id: string; after: number }>()((db, p) =>
+  db
+    .selectFrom('events')
+    .select((e) => e.fn.min('created_at').as('sealed_at'))
+    .where('created_at', '>', p.after)
+    .where('mac', '<>', '')
+    .where(sql<string>`substr(mac, 1, ${sql.lit(keyIdLength)})`, '<>', p.key_id),
+);
+
 /** When each server key last sealed the ends of a log, of those whose seal is still the newest of its log. */
 export const lastChainSeals = statement<Record<never, never>>()((db) =>
   db

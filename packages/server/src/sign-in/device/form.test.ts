@@ -99,6 +99,7 @@ onBothDatabases('form requests to the OAuth endpoints', (open) => {
     ['/refresh', 'grant_type', 'refresh_token=lk_rt_x'],
     ['/refresh', 'refresh_token', 'grant_type=refresh_token'],
     ['/revoke', 'token', 'token_type_hint=refresh_token'],
+    ['/revoke', 'token', ''],
     ['/token', 'grant_type', 'grant_type=refresh_token&refresh_token=x&grant_type=refresh_token'],
     ['/token', 'refresh_token', 'grant_type=refresh_token&refresh_token=x&refresh_token=y'],
     ['/refresh', 'refresh_token', 'grant_type=refresh_token&refresh_token=x&refresh_token=x'],
@@ -157,6 +158,13 @@ onBothDatabases('form requests to the OAuth endpoints', (open) => {
       expect(outcome(await send('/revoke', { token }))).toBe('200');
     }
     expect(await statusOf(own)).toBe(200);
+  });
+
+  test('/revoke with an empty form and a bearer token revokes all sessions of its user, as with JSON', async () => {
+    const own = await app.login(newEmail());
+    const answer = await app.ask('POST', '/revoke', { form: '', token: own.access_token });
+    expect(outcome(answer)).toBe('204');
+    expect(await statusOf(own)).toBe(401);
   });
 
   test('a device code redeemed by a form cannot be redeemed by JSON', async () => {

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { decidePoll, type PolledAuthorization } from './polling.ts';
+import { readHandle } from '../../platform/crypto/handle.ts';
+import { authorizationIdOf } from './device-code.ts';
+import { decidePoll, earlyPollToleranceMs, type PolledAuthorization } from './polling.ts';
+import * as store from './store.ts';
 
 setDefaultTimeout(30_000);
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
+const hourMs = 3_600_000;
 const pending = '400 authorization_pending';
 const countOf = (answers: Answer[], expected: string) =>
   answers.filter((answer) => outcome(answer) === expected).length;
@@ -201,6 +205,37 @@ onBothDatabases('polling with a device code', (open, dialect) => {
     const { access_token: token } = await app.login();
     await app.ask('POST', '/device/deny', { json: { user_code: two.user_code }, token });
     expect(outcome(await poll(two.device_code))).toBe('400 access_denied');
+  });
+
+  test('a poll that is on time is one statement, and the statement decides as decidePoll does', async () => {
+    const { device_code } = await start();
+    const { subject } = readHandle(app.ctx.keys, 'deviceCode', device_code)!;
+    const id = authorizationIdOf(subject);
+    const before = app.statements.length;
+    expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe(pending);
+    expect(app.statements.slice(before)).toHaveLength(1);
+
+    const [polled] = await store.findAuthorization(app.ctx.db.read, { id });
+    const { last_poll_at, interval_seconds, expires_at } = polled!;
+    const earliest = last_poll_at + interval_seconds * 1000 - earlyPollToleranceMs;
+    const moments = [earliest - 1, earliest, expires_at - 1, expires_at].map((now) => ({
+      now,
+      decision: decidePoll(polled!, null, now),
+    }));
+    expect(moments.map(({ decision }) => decision)).toEqual([
+      'slow_down',
+      'keep_waiting',
+      'keep_waiting',
+      'expired',
+    ]);
+    for (const { now, decision } of moments) {
+      await app.ctx.db.single.run(`update device_authorizations set last_poll_at = ${last_poll_at}`, []);
+      const poll = { id, now, due_by: now + earlyPollToleranceMs, answered_at: now + hourMs };
+      const accepted = await store.acceptPoll(app.ctx.db.single, poll);
+      // A poll is held until the code expires, at the latest.
+      const expected = decision === 'keep_waiting' ? [{ last_poll_at: expires_at }] : [];
+      expect([now, accepted]).toEqual([now, expected]);
+    }
   });
 });
 

@@ -19,7 +19,7 @@ export type PollDecision =
   | 'spent';
 
 /** How much earlier than the interval a poll may come: clocks in virtual machines run fast. */
-const earlyPollToleranceMs = 1_000;
+export const earlyPollToleranceMs = 1_000;
 
 /** How much an early poll adds to the interval. @see RFC 8628 section 3.5 */
 export const slowDownSeconds = 5;

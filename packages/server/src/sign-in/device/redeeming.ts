@@ -14,7 +14,7 @@ import {
 import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls, Watch } from './held-polls.ts';
-import { decidePoll, slowDownSeconds } from './polling.ts';
+import { decidePoll, earlyPollToleranceMs, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
 
 /** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
@@ -173,18 +173,18 @@ async function runPoll(ctx: Context, poll: Poll, stage: PollStage = 'new'): Prom
 async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<PollResult | 'lost_race'> {
   const now = ctx.clock();
   const id = poll.authorizationId;
+  if (stage === 'new') {
+    const accepted = await acceptPoll(ctx, poll, now);
+    if (accepted) return accepted;
+  }
   const [authorization] = await store.findAuthorization(ctx.db.read, { id });
   if (!authorization) return { outcome: poll.expiresAt <= now ? 'expired' : 'unknown' };
   const decision = decidePoll(authorization, poll.idempotencyHash, now);
   if (stage === 'held' && (decision === 'keep_waiting' || decision === 'slow_down'))
     return { outcome: 'still_pending' };
   switch (decision) {
-    case 'keep_waiting': {
-      const { last_poll_at, expires_at } = authorization;
-      const answered_at = Math.min(now + (poll.wait?.seconds ?? 0) * 1000, expires_at);
-      const [accepted] = await store.acceptPoll(ctx.db.single, { id, last_poll_at, answered_at });
-      return accepted ? { outcome: 'pending', acceptedAt: now, answeredAt: answered_at } : 'lost_race';
-    }
+    case 'keep_waiting':
+      return 'lost_race';
     case 'slow_down': {
       const [slowed] = await store.growInterval(ctx.db.single, { id, by_seconds: slowDownSeconds });
       return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
@@ -203,6 +203,17 @@ async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<
     case 'spent':
       return { outcome: decision };
   }
+}
+
+/** Most polls are on time and find the user undecided, so that is tried first. */
+async function acceptPoll(ctx: Context, poll: Poll, now: number): Promise<Pending | undefined> {
+  const [accepted] = await store.acceptPoll(ctx.db.single, {
+    id: poll.authorizationId,
+    now,
+    due_by: now + earlyPollToleranceMs,
+    answered_at: now + (poll.wait?.seconds ?? 0) * 1000,
+  });
+  return accepted && { outcome: 'pending', acceptedAt: now, answeredAt: accepted.last_poll_at };
 }
 
 type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number];

@@ -1,4 +1,4 @@
-import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
+import { type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
@@ -75,18 +75,22 @@ export const findPending = statement<{ user_code_hash: string; now: number }>()(
 );
 
 /**
- * Accepts a poll unless another one was accepted since `last_poll_at`; a row for exactly one of concurrent polls. The
- * interval counts from `answered_at`, which for a held poll is in the future: until then every other poll is too early,
- * on every node.
+ * Accepts a poll of a pending authorization whose interval ends by `due_by`: exactly when `decidePoll` says `keep_waiting`,
+ * and of concurrent polls only one. The interval counts from `answered_at`, which for a held poll is in the future: until
+ * then every other poll is too early, on every node.
  */
-export const acceptPoll = statement<{ id: string; last_poll_at: number; answered_at: number }>()((db, p) =>
-  db
-    .updateTable('device_authorizations')
-    .set({ last_poll_at: p.answered_at })
-    .where('id', '=', p.id)
-    .where('status', '=', 'pending')
-    .where('last_poll_at', '=', p.last_poll_at)
-    .returning('id'),
+export const acceptPoll = statement<{ id: string; now: number; due_by: number; answered_at: number }>()(
+  (db, p, dialect) => {
+    const least = dialect === 'sqlite' ? sql`min` : sql`least`;
+    return db
+      .updateTable('device_authorizations')
+      .set({ last_poll_at: sql<number>`${least}(${p.answered_at}, expires_at)` })
+      .where('id', '=', p.id)
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', p.now)
+      .where(sql<boolean>`last_poll_at + interval_seconds * 1000 <= ${p.due_by}`)
+      .returning('last_poll_at');
+  },
 );
 
 /** Lets the interval count from another moment than `planned_at`, because a held poll ended before. */

@@ -1,6 +1,6 @@
 import { normalizeCode } from '@latchkey/contract/codes';
 import type { Language } from '@latchkey/contract/languages';
-import { findOrCreateAccount, requireSignupAllowed } from '../../identity/account/account.ts';
+import { lockAccountToSignIn, signUp } from '../../identity/account/account.ts';
 import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
 import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
@@ -43,8 +43,8 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   const id = subject.toString('base64url');
   const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
   try {
-    await ctx.db.transaction(async (tx) => {
-      await store.insertMagicLink(tx, {
+    await ctx.db.batch(async (on) => {
+      await store.insertMagicLink(on, {
         id,
         email,
         email_key: emailKey,
@@ -54,7 +54,7 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
         user_agent: origin.client.userAgent,
         language: storedLanguage(origin.language),
       });
-      await enqueueMail(ctx, tx, {
+      await enqueueMail(ctx, on, {
         template: signInTemplate,
         recipient: email,
         reference: id,
@@ -167,10 +167,13 @@ async function completeSignIn(
   method: 'magic_link' | 'email_code',
   origin: SignInOrigin,
 ): Promise<StartedSession | undefined> {
-  await requireSignupAllowed(ctx, tx, link.email);
+  const existing = await lockAccountToSignIn(ctx, tx, link.email);
   const spent = await store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() });
   if (!spent.some((row) => row.id === link.id)) return undefined;
-  const { id, isNew } = await findOrCreateAccount(ctx, tx, link.email, origin.client);
+  const { id, isNew } =
+    existing === undefined
+      ? await signUp(ctx, tx, link.email, origin.client)
+      : { id: existing, isNew: false };
   return startSession(ctx, tx, {
     userId: id,
     emailKey: link.email_key,

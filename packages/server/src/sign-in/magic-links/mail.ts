@@ -1,5 +1,6 @@
 import { browserName } from '@latchkey/contract/browser-name';
 import { formatCode } from '@latchkey/contract/codes';
+import { numberFormat } from '@latchkey/contract/formatters';
 import type { Language } from '@latchkey/contract/languages';
 import { findReaderByEmail } from '../../identity/account/account.ts';
 import { codeFromMac } from '../../platform/crypto/codes.ts';
@@ -17,7 +18,7 @@ export const emailCodeOf = (key: ServerKey, linkId: string): string =>
   codeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
 
 const inMinutes = (language: Language, seconds: number): string =>
-  new Intl.NumberFormat(language, {
+  numberFormat(language, {
     style: 'unit',
     unit: 'minute',
     unitDisplay: 'long',
@@ -39,7 +40,7 @@ const factsOf = (
   { texts: { signIn }, when }: Writer,
   { time, ipAddress, userAgent }: MailRequest,
 ): Fact[] => {
-  const browser = browserName(userAgent ?? '');
+  const browser = browserName(userAgent ?? '', signIn.browserOn);
   return [
     { label: signIn.requested, value: when(time) },
     ...(browser === undefined ? [] : [{ label: signIn.browser, value: browser }]),

@@ -57,13 +57,31 @@ const p384AsEs256 = () => {
 };
 const rsa = (modulusLength: number) =>
   coseKey('RS256', generateKeyPairSync('rsa', { modulusLength }).publicKey);
-const rsaWithExponentOf = (length: number) => {
+const ed25519KeyOf = (point: Uint8Array) =>
+  cbor(
+    new Map<number, number | Uint8Array>([
+      [1, 1],
+      [3, -8],
+      [-1, 6],
+      [-2, point],
+    ]),
+  );
+/** Two of the points of order 8. */
+const smallOrderPoint = Buffer.from(
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
+  'hex',
+);
+const otherSmallOrderPoint = Buffer.from(
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'hex',
+);
+const rsaWithExponent = (exponent: Uint8Array) => {
   const { n } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
   const entries: [number, number | Uint8Array][] = [
     [1, 3],
     [3, -257],
     [-1, Buffer.from(n!, 'base64url')],
-    [-2, Buffer.alloc(length, 0xff)],
+    [-2, exponent],
   ];
   return cbor(new Map(entries));
 };
@@ -87,7 +105,16 @@ const registrationForgeries: Record<string, [RegistrationForgery, string]> = {
   'a point that is not on the curve': [{ publicKey: pointNotOnCurve() }, 'public_key'],
   'a curve that does not belong to the algorithm': [{ publicKey: p384AsEs256() }, 'public_key'],
   'an RSA key that is too short': [{ publicKey: rsa(1024) }, 'public_key'],
-  'an RSA exponent that is costly to verify': [{ publicKey: rsaWithExponentOf(256) }, 'public_key'],
+  'an RSA exponent that is costly to verify': [
+    { publicKey: rsaWithExponent(Buffer.alloc(256, 0xff)) },
+    'public_key',
+  ],
+  'an RSA exponent of 1': [{ publicKey: rsaWithExponent(Buffer.from([1])) }, 'public_key'],
+  'an even RSA exponent': [{ publicKey: rsaWithExponent(Buffer.from([1, 0, 0])) }, 'public_key'],
+  'an Ed25519 point of all zeros': [{ publicKey: ed25519KeyOf(Buffer.alloc(32)) }, 'public_key'],
+  'an Ed25519 point of order 8': [{ publicKey: ed25519KeyOf(smallOrderPoint) }, 'public_key'],
+  'another Ed25519 point of order 8': [{ publicKey: ed25519KeyOf(otherSmallOrderPoint) }, 'public_key'],
+  'an Ed25519 point out of range': [{ publicKey: ed25519KeyOf(Buffer.alloc(32, 0xff)) }, 'public_key'],
   'an algorithm that was not offered': [
     {
       publicKey: cbor(

@@ -134,7 +134,8 @@ const unknownAaguid = '00000000-0000-0000-0000-000000000000';
 /**
  * For the operator: adds a passkey to a locked account, unless the account has it. Returns whether it is new. Sends no
  * notice, because nothing happened that its owner could disown.
- * @throws {AuthError} `conflict` if another account has it, or this one has too many; `invalid_request` for a key of another kind
+ * @throws {AuthError} `conflict` if another account has it, or this one has it with another public key or has too many;
+ * `invalid_request` for a key of another kind
  */
 export async function importPasskey(
   ctx: Context,
@@ -143,8 +144,11 @@ export async function importPasskey(
   passkey: ImportedPasskey,
 ): Promise<boolean> {
   const [existing] = await store.findCredential(tx, { credential_id: passkey.credentialId });
-  if (existing?.user_id === userId) return false;
-  if (existing) throw registeredElsewhere();
+  if (existing && existing.user_id !== userId) throw registeredElsewhere();
+  if (existing && existing.public_key !== passkey.publicKey) {
+    throw new AuthError('conflict', 'public_key: the account has this passkey with another one.');
+  }
+  if (existing) return false;
   if (!(await isVerifiableKey(passkey.publicKey))) {
     throw new AuthError('invalid_request', 'public_key: must be a COSE key for ES256, EdDSA or RS256');
   }

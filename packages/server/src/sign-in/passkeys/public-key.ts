@@ -4,6 +4,20 @@ const minRsaBits = 2048;
 const maxRsaBits = 4096;
 const maxRsaExponentBytes = 4;
 
+/** With an exponent of 1, and with an even one, anyone can make signatures or nobody can. @see RFC 8017 section 3.1 */
+const minRsaExponent = 3;
+
+const ed25519Prime = 2n ** 255n - 19n;
+
+/** The y-coordinates of the points of small order. Under such a key, anyone can make signatures. @see RFC 8032 section 5.1.7 */
+const smallOrderCoordinates: readonly bigint[] = [
+  0n,
+  1n,
+  ed25519Prime - 1n,
+  0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
+];
+
 /** COSE key parameters. @see RFC 9052 section 7.1, RFC 9053 section 7 */
 const cose = { kty: 1, alg: 3, crv: -1, x: -2, y: -3, n: -1, e: -2 } as const;
 
@@ -21,12 +35,25 @@ function toJwk(key: CoseKey) {
   const x = bytesOf(key, cose.x)?.toString('base64url');
   const y = bytesOf(key, cose.y)?.toString('base64url');
   if (alg === -7 && kty === 2 && crv === 1 && x && y) return { kty: 'EC', crv: 'P-256', x, y };
-  if (alg === -8 && kty === 1 && crv === 6 && x) return { kty: 'OKP', crv: 'Ed25519', x };
+  if (alg === -8 && kty === 1 && crv === 6 && x && hasLargeOrder(bytesOf(key, cose.x)!))
+    return { kty: 'OKP', crv: 'Ed25519', x };
   const [n, e] = [bytesOf(key, cose.n), bytesOf(key, cose.e)];
-  if (alg === -257 && kty === 3 && n && e && e.length <= maxRsaExponentBytes) {
+  if (alg === -257 && kty === 3 && n && e && isSafeExponent(e)) {
     return { kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') };
   }
   return undefined;
+}
+
+function isSafeExponent(e: Buffer): boolean {
+  if (e.length === 0 || e.length > maxRsaExponentBytes) return false;
+  const exponent = e.readUIntBE(0, e.length);
+  return exponent >= minRsaExponent && exponent % 2 === 1;
+}
+
+/** The highest bit of a point in little-endian order is the sign of x. */
+function hasLargeOrder(point: Buffer): boolean {
+  const y = BigInt.asUintN(255, BigInt(`0x${point.reverse().toString('hex')}`));
+  return y < ed25519Prime && !smallOrderCoordinates.includes(y);
 }
 
 /** A public key, ready to verify signatures. */
@@ -36,7 +63,7 @@ export interface PublicKey {
 
 /**
  * Imports a key whose signatures verify at bounded cost: ES256 on P-256, EdDSA on Ed25519, or RS256 with a modulus of
- * 2048 to 4096 bits and a small exponent. Undefined for any other key. Takes about 2 µs, so keys are not cached.
+ * 2048 to 4096 bits and a small exponent. Undefined for any other key, and for one under which anyone can sign. Takes about 2 µs, so keys are not cached.
  */
 export function importPublicKey(coseKey: CoseKey): PublicKey | undefined {
   const jwk = toJwk(coseKey);

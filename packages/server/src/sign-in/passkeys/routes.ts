@@ -51,6 +51,8 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
 
   documentStaticPath(api.routes, {
     id: 'passkeyEndpoints',
+    title: 'Get the passkey pages',
+    group: 'discovery',
     path: '/.well-known/passkey-endpoints',
     summary: 'Pages where users add and manage passkeys, for password managers (W3C Passkey Endpoints)',
     type: 'application/json',
@@ -59,6 +61,8 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
   api.routes.get('/.well-known/passkey-endpoints', (exchange) => exchange.json(passkeyPages(ctx.config)));
   documentStaticPath(api.routes, {
     id: 'relatedOrigins',
+    title: 'Get the related origins',
+    group: 'discovery',
     path: '/.well-known/webauthn',
     summary: 'Origins that may use the passkeys of this service (WebAuthn Level 3 section 5.11)',
     type: 'application/json',

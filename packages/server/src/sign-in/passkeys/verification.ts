@@ -5,23 +5,42 @@ import {
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
 import type { Config } from '../../platform/config/config.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
 import { ceremonyRefused } from './challenge.ts';
 import { expectedOrigins, readBase64url } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';
 
-/** Loads something once, at its first use. */
+/** Loads something once, at its first use. @throws {AuthError} `temporarily_unavailable` where the files cannot be read */
 const lazily = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   let loading: Promise<T> | undefined;
   return () => {
-    loading ??= load();
+    loading ??= load().catch((error) => {
+      throw temporarilyUnavailable(error, 'library_unavailable');
+    });
     return loading;
   };
 };
 
-/** Loaded by the first ceremony: the library's certificate parsers take longer to load than everything else. */
-const library = lazily(() => import('@simplewebauthn/server'));
-const libraryParts = lazily(() => import('@simplewebauthn/server/helpers'));
+/** Not loaded by the start: the library's certificate parsers take longer to load than everything else. */
+const library = lazily(async () => {
+  await loadPolyfill();
+  return import('@simplewebauthn/server');
+});
+const libraryParts = lazily(async () => {
+  await loadPolyfill();
+  return import('@simplewebauthn/server/helpers');
+});
+
+/** The certificate parsers need it. A bundle would load it after them. */
+const loadPolyfill = () => import('reflect-metadata');
+
+/**
+ * Loads the library ahead of the first ceremony. A process that has run out of file descriptors then could not load it, and the
+ * runtime would not try again.
+ */
+export async function loadVerification(): Promise<void> {
+  await Promise.all([library(), libraryParts()]);
+}
 
 /**
  * Attestation formats that work without certificates. A `packed` statement with one (`x5c`) is refused as well: browsers
@@ -106,11 +125,13 @@ export function verifyRegistration(
   });
 }
 
-/** Whether signatures can be verified with a COSE key in base64url that no registration response came with. */
+/** Whether a text is a COSE key in base64url and nothing else, that no registration response came with, and verifies signatures. */
 export async function isVerifiableKey(publicKey: string): Promise<boolean> {
   const { isoCBOR } = await libraryParts();
   try {
-    return importPublicKey(isoCBOR.decodeFirst<CoseKey>(readBase64url(publicKey))) !== undefined;
+    const bytes = Buffer.from(readBase64url(publicKey));
+    const isAll = bytes.equals(isoCBOR.encode(isoCBOR.decodeFirst(bytes)));
+    return isAll && importPublicKey(isoCBOR.decodeFirst<CoseKey>(bytes)) !== undefined;
   } catch {
     // Not CBOR, or not a map.
     return false;

@@ -12,6 +12,8 @@ const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
 export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   documentStaticPath(api.routes, {
     id: 'serverMetadata',
+    title: 'Get the server metadata',
+    group: 'discovery',
     path: '/.well-known/oauth-authorization-server',
     summary: 'OAuth authorization server metadata (RFC 8414)',
     type: 'application/json',
@@ -25,6 +27,8 @@ export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void
 
   documentStaticPath(api.routes, {
     id: 'keySet',
+    title: 'Get the public keys',
+    group: 'discovery',
     path: keySetPath,
     summary: 'Public keys that verify signed introspection responses and events of the feed (RFC 7517)',
     type: 'application/json',

@@ -59,20 +59,22 @@ onBothDatabases('the feed', (open, dialect) => {
       dialect === 'postgres' ? [t, await open({ beside: t, settings: { LATCHKEY_FEED_WAIT: '5' } })] : [t];
     const service = await feedService(t);
     const { access_token: accessToken } = await t.login();
-    const waiting = nodes.map(async (node, n) => {
+    for (const [n, node] of nodes.entries()) {
       const begun = await service.ask({ reader: `node-${n}`, ...now }, node);
       expect(begun.body).toMatchObject({ begun: true, sets: {} });
+    }
+    const waiting = nodes.map(async (node, n) => {
       const startedAt = performance.now();
       const { body } = await service.ask({ reader: `node-${n}` }, node);
       return { events: await eventsOf(t, service.id, body), ms: performance.now() - startedAt, body };
     });
-    await Bun.sleep(400);
+    await Bun.sleep(1_000);
     await t.api.call('revoke', { accessToken });
     const endedAt = Date.now();
     for (const { events, ms, body } of await Promise.all(waiting)) {
       expect(events.map(({ type }) => type)).toEqual(['session-revoked']);
-      expect(ms).toBeWithin(100, 2_000);
-      expect(body.after).toBeWithin(50, 2_000);
+      expect(ms).toBeWithin(100, 4_000);
+      expect(body.after).toBeWithin(50, 4_000);
       expect(Date.parse(body.through)).toBeWithin(endedAt - 1_000, endedAt + 1_000);
     }
     for (const node of nodes.toReversed()) await node.close();
