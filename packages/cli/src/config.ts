@@ -23,6 +23,10 @@ export interface Config {
   /** Where credentials are stored, unless in the keychain. */
   readonly credentialsFile: string;
   readonly sessionBus: SessionBus;
+  /** When somebody was last told of a newer version. */
+  readonly updateNoticeFile: string;
+  /** Set by `NO_UPDATE_NOTIFIER`, and in continuous integration (`CI`): newer versions are not mentioned. */
+  readonly noUpdateNotice: boolean;
   readonly noColor: boolean;
   /** The terminal cannot rewrite a line. */
   readonly dumbTerminal: boolean;
@@ -47,8 +51,10 @@ export function readConfig(): Config {
   const isSet = (...names: string[]): boolean => names.some((name) => value(name) !== undefined);
   const home = homedir();
   // The XDG Base Directory Specification says to ignore relative paths.
-  const configured = value('XDG_CONFIG_HOME');
-  const configHome = configured !== undefined && isAbsolute(configured) ? configured : join(home, '.config');
+  const directory = (name: string, usual: string): string => {
+    const configured = value(name);
+    return configured !== undefined && isAbsolute(configured) ? configured : join(home, usual);
+  };
   return {
     server: value('LATCHKEY_SERVER'),
     account: value('LATCHKEY_ACCOUNT'),
@@ -56,7 +62,9 @@ export function readConfig(): Config {
     credentials: value('LATCHKEY_CREDENTIALS'),
     kubernetesExecInfo: value('KUBERNETES_EXEC_INFO'),
     home,
-    credentialsFile: join(configHome, 'latchkey', 'credentials.json'),
+    credentialsFile: join(directory('XDG_CONFIG_HOME', '.config'), 'latchkey', 'credentials.json'),
+    updateNoticeFile: join(directory('XDG_STATE_HOME', '.local/state'), 'latchkey', 'update-notice'),
+    noUpdateNotice: isSet('NO_UPDATE_NOTIFIER', 'CI'),
     sessionBus: { address: value('DBUS_SESSION_BUS_ADDRESS'), runtimeDirectory: value('XDG_RUNTIME_DIR') },
     noColor: isSet('NO_COLOR'),
     dumbTerminal: value('TERM') === 'dumb',

@@ -140,7 +140,8 @@ function openApi(ctx: Context, server: string): Api {
       `latchkey: Warning: ${description}`,
     ]);
   }
-  return createApi({ server, userAgent, insecureHttp: ctx.insecureHttp });
+  const { insecureHttp, onServerVersion } = ctx;
+  return createApi({ server, userAgent, insecureHttp, onServerVersion });
 }
 
 /** The command that signs in to the same server. */

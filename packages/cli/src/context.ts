@@ -27,6 +27,8 @@ export interface Context {
   readonly account: string | undefined;
   /** `--insecure-http` */
   readonly insecureHttp: boolean;
+  /** Called with the version of the server, once a response has named it. */
+  readonly onServerVersion: (version: string) => void;
   /** For the message if the command fails. */
   readonly onConnect: (connected: Connected) => void;
 }

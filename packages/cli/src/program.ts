@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
 import type { DockerOperation } from './commands/credential-docker.ts';
+import { completedBy } from './completed-by.ts';
 import type { Config } from './config.ts';
 import { defaultServer, loginCommand } from './connection.ts';
 import type { Connected, Context } from './context.ts';
@@ -18,6 +19,7 @@ import {
 import { formatHelp, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 import type { TextSource } from './text-input.ts';
+import { noticeNewerVersion } from './update-notice.ts';
 
 export interface Environment {
   /** Without the program name. */
@@ -45,13 +47,18 @@ export async function run({ args, config, stdin, stdout, stderr, signal }: Envir
   const output = createOutput({ stdout, stderr, json, ...config });
   let command: Command | undefined;
   let connected: Connected | undefined;
+  let serverVersion: string | undefined;
   const program = createProgram(output, async (running, work) => {
     command = running;
     const { server, account, insecureHttp = false } = running.optsWithGlobals<GlobalOptions>();
     const onConnect = (connection: Connected) => {
       connected = connection;
     };
-    await work({ config, output, stdin, signal, server, account, insecureHttp, onConnect });
+    const onServerVersion = (version: string) => {
+      serverVersion = version;
+    };
+    const ctx = { config, output, stdin, signal, server, account, insecureHttp, onServerVersion, onConnect };
+    await work(ctx);
   });
   reportParseErrors(program, (failing) => {
     command = failing;
@@ -71,6 +78,9 @@ export async function run({ args, config, stdin, stdout, stderr, signal }: Envir
       status = failure.status;
     }
   }
+  const isWatched = output.interactive && stdout.isTTY === true;
+  if (status === exitStatus.done && isWatched && connected && serverVersion !== undefined)
+    noticeNewerVersion({ output, config, server: connected.server, version: serverVersion });
   return (await flush(output)) ?? status;
 }
 
@@ -97,7 +107,12 @@ function createRoot(output: Output): Command {
       '--server <url>',
       `the server to use (default: LATCHKEY_SERVER, else the last one signed in to, else ${defaultServer})`,
     )
-    .option('--account <name>', 'the login to use (default: LATCHKEY_ACCOUNT, else the one in use)')
+    .addOption(
+      completedBy(
+        new Option('--account <name>', 'the login to use (default: LATCHKEY_ACCOUNT, else the one in use)'),
+        'accounts',
+      ),
+    )
     .option('--insecure-http', 'allow an unencrypted connection to a server on another machine')
     .option('--json', 'print the result as JSON, and everything else as JSON lines')
     .configureHelp({ showGlobalOptions: true, formatHelp })
@@ -235,7 +250,7 @@ function addStoredLoginCommands(program: Command, runCommand: RunCommand): void 
   const switchTo = program
     .command('switch')
     .description('put another login on this server in use')
-    .argument('<name>', 'its name, as shown by `latchkey accounts`')
+    .addArgument(completedBy(new Argument('<name>', 'its name, as shown by `latchkey accounts`'), 'accounts'))
     .action((name: string, _, command) =>
       runCommand(command, async (ctx) => (await import('./commands/accounts.ts')).switchAccount(ctx, name)),
     );

@@ -1,6 +1,7 @@
 // Several logins on one server: adding one before its user is known, and choosing the one in use.
 
 import {
+  hasSameRefreshRequest,
   loginNamed,
   loginsAt,
   type PlacedLogin,
@@ -83,3 +84,22 @@ export async function leaveLogin(storage: Storage, server: string, name: string)
   });
   return current;
 }
+
+/**
+ * Removes logins that have ended, by name. One that has been replaced or refreshed since it was read stays. If the login
+ * in use is removed, none is in use.
+ */
+export const forgetLogins = (
+  storage: Storage,
+  server: string,
+  ended: Readonly<Record<string, StoredLogin>>,
+): Promise<void> =>
+  updateDocument(storage, (document) => {
+    let held = loginsAt(document, server);
+    for (const [name, login] of Object.entries(ended)) {
+      if (!hasSameRefreshRequest(loginNamed(held, name), login)) continue;
+      held = withoutLogin(held, name);
+      if (held.current === name) held = { ...held, current: null };
+    }
+    return withServer(document, server, held);
+  });

@@ -29,6 +29,8 @@ export interface ApiOptions {
    * the current page are always allowed.
    */
   readonly insecureHttp?: boolean;
+  /** Called with the version of the service, which it tells only user agents that begin with `latchkey/`. */
+  readonly onServerVersion?: (version: string) => void;
 }
 
 export interface CallInput<Id extends OperationId> {
@@ -80,6 +82,7 @@ export function createApi({
   userId,
   insecureHttp = false,
   credentials = 'same-origin',
+  onServerVersion = () => {},
 }: ApiOptions): Api {
   const origin = serverOrigin(server);
   if (!insecureHttp) requireEncrypted(origin);
@@ -95,6 +98,8 @@ export function createApi({
         redirect: 'manual',
         signal,
       });
+      const version = response.headers.get('Latchkey-Version');
+      if (version !== null) onServerVersion(version);
       return receive(response, origin);
     });
 

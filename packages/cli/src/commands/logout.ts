@@ -1,3 +1,5 @@
+import { forgetLogins } from '@latchkey/client/accounts';
+import { loginNamed, type StoredLogin } from '@latchkey/client/credentials';
 import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable } from '../exit.ts';
@@ -9,8 +11,8 @@ export interface LogoutOptions {
 }
 
 /**
- * `latchkey logout`: removes the credentials once the server has ended the session or no longer knows it. A key is only
- * forgotten here, since other programs may use it.
+ * `latchkey logout`: removes the credentials once the server has ended the session or no longer knows it, with `all` those
+ * of the user's other logins here too. Without it, a key is only forgotten here, since other programs may use it.
  */
 export async function logout(ctx: Context, { all = false }: LogoutOptions): Promise<void> {
   const connection = await connectStored(ctx);
@@ -19,11 +21,28 @@ export async function logout(ctx: Context, { all = false }: LogoutOptions): Prom
     session.logout({ everywhere: all, signal: ctx.signal }),
   );
   const account = stored.store.account ?? null;
-  const next = await nextLogin(connection);
+  const left = all ? await forgetUser(connection) : connection;
+  const next = await nextLogin(left);
   ctx.output.result({ server, account, scope: all ? 'all' : 'session', next_account: next }, () => [
     signedOut(connection, all),
-    ...nextLoginLines(connection, next),
+    ...nextLoginLines(left, next),
   ]);
+}
+
+/** Removes the user's other logins on this server, which have ended too. Returns the connection without them. */
+async function forgetUser(connection: StoredConnection): Promise<StoredConnection> {
+  const { server, stored } = connection;
+  const { held, place, store } = stored;
+  const userId = loginNamed(held, store.account)?.user.id;
+  const ended: Record<string, StoredLogin> = {};
+  const logins: Record<string, StoredLogin> = {};
+  for (const [name, login] of Object.entries(held.logins)) {
+    // An empty id is an unknown user.
+    const isOfUser = userId !== '' && login.user.id === userId && name !== store.account;
+    (isOfUser ? ended : logins)[name] = login;
+  }
+  await forgetLogins(place.storage, server, ended);
+  return { ...connection, stored: { ...stored, held: { ...held, logins } } };
 }
 
 function signedOut({ server, credential, stored: { held, store } }: StoredConnection, all: boolean): string {

@@ -85,9 +85,10 @@ interface Nested {
 function nested(entries: readonly ListedSession[]): Nested[] {
   const ids = new Set(entries.map(({ id }) => id));
   const parentOf = ({ within: [parent = ''] = [] }: ListedSession) => (ids.has(parent) ? parent : undefined);
-  const children = Map.groupBy(entries, parentOf);
   const below = (parent: string | undefined, depth: number): Nested[] =>
-    (children.get(parent) ?? []).flatMap((listed) => [{ depth, listed }, ...below(listed.id, depth + 1)]);
+    entries
+      .filter((listed) => parentOf(listed) === parent)
+      .flatMap((listed) => [{ depth, listed }, ...below(listed.id, depth + 1)]);
   return below(undefined, 0);
 }
 
