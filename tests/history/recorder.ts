@@ -56,10 +56,11 @@ export class Recorder {
     return session;
   }
 
-  issued({ id: session, path, account }: StartedSession, text: string): void {
+  issued({ id: session, path, account }: StartedSession, text: string): LiveToken {
     const token = { id: this.#tokens.length + 1, session };
     this.#tokens.push(token);
     this.#watched.push({ ...token, text, path, account, endedAt: undefined });
+    return { ...token, text };
   }
 
   /** Sends an operation that ends sessions. `send` resolves with whether it was done; if it fails, that is unknown. */

@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { plainText } from '../support/smtp.ts';
 
 export interface Inbox {
   /** For LATCHKEY_SMTP_URL. */
@@ -13,9 +14,7 @@ export interface Inbox {
 
 const deadlineMs = 30_000;
 
-/** The token in the plain text of a message, which is quoted-printable. */
-const linkTokenIn = (raw: string): string | undefined =>
-  /#token=(lk_ml_[\w-]+)/.exec(raw.replaceAll('=\r\n', '').replaceAll('=3D', '='))?.[1];
+const linkTokenIn = (raw: string): string | undefined => /#token=(lk_ml_[\w-]+)/.exec(plainText(raw))?.[1];
 
 /** Starts the server on a free port of 127.0.0.1. */
 export async function openInbox(): Promise<Inbox> {

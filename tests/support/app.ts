@@ -2,7 +2,6 @@
 // through the SDK, the service's first user; `ask` sends raw requests, for what the wire must refuse.
 
 import { describe } from 'bun:test';
-import { join } from 'node:path';
 import { type Api, createApi } from '@latchkey/client/api';
 import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/device-login';
 import type { ServiceRight } from '@latchkey/contract/services';
@@ -26,8 +25,7 @@ import { createLogger, createLoggerTo } from '../../packages/server/src/platform
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
-import { startPostgres } from './postgres.ts';
-import { temporaryDirectory } from './service.ts';
+import { newDatabase } from './new-database.ts';
 import { declareService } from './services.ts';
 
 export interface Answer {
@@ -147,12 +145,7 @@ export async function openApp(
   dialect: Dialect,
   { settings = {}, beside, databaseUrl: given }: AppOptions = {},
 ): Promise<TestApp> {
-  const databaseUrl =
-    given ??
-    beside?.databaseUrl ??
-    (dialect === 'sqlite'
-      ? `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`
-      : await (await startPostgres()).createDatabase());
+  const databaseUrl = given ?? beside?.databaseUrl ?? (await newDatabase(dialect));
   const keys = settings['LATCHKEY_KEYS'] ?? beside?.keys ?? generateKey();
   const config: Config = readConfig({ LATCHKEY_RATE_LIMITS: 'off', ...settings, DATABASE_URL: databaseUrl });
   const statements: string[] = [];
@@ -167,6 +160,7 @@ export async function openApp(
   const stop = new AbortController();
   const metrics = createMetrics(rateLimitNames);
   const ring = parseKeyRing(keys);
+  const clock = () => Date.now() + offset.ms;
   const ctx: Context = {
     config,
     db,
@@ -175,12 +169,13 @@ export async function openApp(
     limiter: createRateLimiter({
       quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
       db,
+      clock,
       metrics,
     }),
     log,
     keys: ring,
     logKeys: readLogKeys(ring, settings),
-    clock: () => Date.now() + offset.ms,
+    clock,
     random: systemRandom,
     wakeMailWorker: () => worker?.wake(),
     stopping: stop.signal,

@@ -8,12 +8,13 @@ const standby = `
 trap '' INT TERM HUP
 # A zombie is not alive.
 alive() { kill -0 "$1" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
-pids= files=
+pids= files= mounts=
 while read -r verb value; do
   case $verb in
     end) pids="$pids $value" ;;
     end-by-file) files="$files $value" ;;
     forget) kept=; for pid in $pids; do [ "$pid" = "$value" ] || kept="$kept $pid"; done; pids=$kept ;;
+    unmount) mounts="$mounts $value" ;;
     remove) set -- "$@" "$value" ;;
   esac
 done
@@ -28,6 +29,7 @@ for signal in INT KILL; do
     sleep 0.05; tries=$((tries - 1))
   done
 done
+for mount in $mounts; do umount "$mount" 2>/dev/null; done
 # Children of an ended process may still be writing.
 tries=20
 until rm -rf -- "$@" 2>/dev/null || [ $tries = 0 ]; do sleep 0.1; tries=$((tries - 1)); done
@@ -69,4 +71,9 @@ export function endByFileAtExit(pidFile: string): void {
 /** Removes the directory and its contents when the test run and every registered process have ended. */
 export function removeAtExit(directory: string): void {
   send('remove', directory);
+}
+
+/** Unmounts the file system at this directory when every registered process has ended. */
+export function unmountAtExit(directory: string): void {
+  send('unmount', directory);
 }

@@ -130,6 +130,24 @@ export function addCommand(home: Home, name: string, script: string): void {
   writeFileSync(join(bin, name), script, { mode: 0o755 });
 }
 
+const serverProgram = join(import.meta.dir, '../../packages/server/src/main.ts');
+
+/** Adds an `npx` that runs the programs of the checkout, as npx does in its directory. */
+export const addNpx = (home: Home): void =>
+  addCommand(
+    home,
+    'npx',
+    `#!/bin/sh
+name=$1
+shift
+case $name in
+  latchkey) exec ${program} "$@" ;;
+  latchkey-server) exec ${process.execPath} ${serverProgram} "$@" ;;
+esac
+exit 127
+`,
+  );
+
 /** The user code that `latchkey login` has printed so far. */
 export const userCodeIn = (text: string) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0];
 

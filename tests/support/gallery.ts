@@ -1,6 +1,7 @@
 // Serves the page with every part of the design, which the product does not have, under the product's policy for pages.
 
 import { join } from 'node:path';
+import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
 import { pageHeaders } from '../../packages/server/src/platform/http/pages.ts';
 
 const source = join(import.meta.dir, '../../packages/dashboard/src');
@@ -13,6 +14,7 @@ const html = `<!doctype html>
 <title>Design</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/style.css">
+<script type="module" src="/texts.js"></script>
 <script type="module" src="/gallery.js"></script>
 </head>
 <body class="wide">
@@ -34,7 +36,9 @@ export async function startGallery(): Promise<Gallery> {
     define: { 'process.env.NODE_ENV': '"production"' },
     jsx: { runtime: 'automatic', importSource: 'preact', development: false },
   });
-  const files = new Map(outputs.map((output) => [`/${output.path.split('/').at(-1)}`, output]));
+  const files = new Map<string, Blob>(outputs.map((output) => [`/${output.path.split('/').at(-1)}`, output]));
+  const texts = `globalThis.latchkeyTexts = ${JSON.stringify(allTexts.en)};`;
+  files.set('/texts.js', new Blob([texts], { type: 'text/javascript' }));
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',

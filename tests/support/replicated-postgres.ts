@@ -1,0 +1,99 @@
+// A primary and its standby, which applies every transaction before the primary acknowledges it.
+
+import postgres from 'postgres';
+import type { SmallDisk } from './disk.ts';
+import { createPostgresServers } from './postgres-servers.ts';
+import { childrenOf, isRunning } from './process-tree.ts';
+
+export type Role = 'primary' | 'standby';
+
+export interface ReplicatedPostgres {
+  /** The address of an empty database on both servers, with those that started in these roles in this order. */
+  url(...order: Role[]): string;
+  portOf(role: Role): number;
+  /** That of the primary, if it has one of its own. */
+  readonly disk: SmallDisk | undefined;
+  /** Whether the server that started as the primary still is. */
+  hasPrimary(): boolean;
+  /** Starts the primary again if it has ended by itself. */
+  startIfEnded(): Promise<void>;
+  /** Kills all processes of the primary with SIGKILL. */
+  killPrimary(): void;
+  /** Kills the server that accepts writes in the same way, and starts it again at its address. */
+  crash(): Promise<void>;
+  /** Makes the standby a primary. Resolves when it accepts writes. */
+  promoteStandby(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const database = 'latchkey';
+const pollMs = 10;
+
+/** Files instead of shared memory, which a server that is killed would leave behind. */
+const common = ['max_connections=200', 'fsync=off', 'dynamic_shared_memory_type=mmap'];
+
+/** For a small disk. The standby has all of the log at once. */
+const smallLog = ['wal_keep_size=32MB', 'max_wal_size=64MB', 'min_wal_size=32MB'];
+
+/** Starts two servers of its own, which no other test uses. The primary may have a small disk, such as `256m`. */
+export async function startReplicatedPostgres({
+  diskSize,
+}: {
+  readonly diskSize?: string;
+} = {}): Promise<ReplicatedPostgres> {
+  const servers = await createPostgresServers();
+  const disk = diskSize === undefined ? undefined : servers.mountDisk('primary', diskSize);
+  await servers.initialize('primary');
+  servers.copy('primary', 'standby');
+
+  const log = diskSize === undefined ? ['wal_keep_size=256MB'] : smallLog;
+  const replication = ['synchronous_standby_names=standby', 'synchronous_commit=remote_apply'];
+  const primaryPort = await servers.start('primary', [...common, ...replication, ...log]);
+  const source = `host=127.0.0.1 port=${primaryPort} user=postgres password=${servers.password} application_name=standby`;
+  servers.write('standby', 'postgresql.auto.conf', `primary_conninfo = '${source}'\n`);
+  servers.write('standby', 'standby.signal', '');
+  const standbyPort = await servers.start('standby', common);
+
+  const admin = postgres(servers.url(primaryPort, 'postgres'), { max: 1 });
+  await admin.unsafe(`CREATE DATABASE ${database} TEMPLATE template0`);
+  await admin.end();
+
+  const ports: Record<Role, number> = { primary: primaryPort, standby: standbyPort };
+  let hasPrimary = true;
+  const kill = (name: Role) => {
+    const pid = servers.pidOf(name);
+    for (const one of [pid, ...childrenOf(pid)]) process.kill(one, 'SIGKILL');
+  };
+  return {
+    url: (...order) => {
+      const hosts = order.map((role) => `127.0.0.1:${ports[role]}`).join(',');
+      return `postgres://postgres:${servers.password}@${hosts}/${database}`;
+    },
+    portOf: (role) => ports[role],
+    disk,
+    hasPrimary: () => hasPrimary,
+    startIfEnded: async () => {
+      if (!servers.isRunning('primary')) await servers.startAgain('primary');
+    },
+    killPrimary: () => {
+      hasPrimary = false;
+      kill('primary');
+    },
+    crash: async () => {
+      const name = hasPrimary ? 'primary' : 'standby';
+      const pid = servers.pidOf(name);
+      kill(name);
+      while (isRunning(pid)) await Bun.sleep(pollMs);
+      await servers.startAgain(name);
+    },
+    promoteStandby: () => servers.control('standby', 'promote'),
+    stop: async () => {
+      const stop = ['--mode=immediate', 'stop'];
+      await Promise.all(
+        (hasPrimary ? (['primary', 'standby'] as const) : ['standby']).map((name) =>
+          servers.control(name, ...stop),
+        ),
+      );
+    },
+  };
+}

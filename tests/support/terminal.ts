@@ -1,0 +1,55 @@
+// A program in a real terminal.
+
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from './cleanup.ts';
+import type { Home } from './cli.ts';
+
+export const terminalColumns = 100;
+const showDeadlineMs = 15_000;
+const pollMs = 2;
+
+export interface Terminal {
+  /** All output so far, with its control sequences. */
+  screen(): string;
+  /** Waits until this has been printed. */
+  shows(pattern: RegExp): Promise<RegExpExecArray>;
+  type(keys: string): void;
+  readonly exited: Promise<number>;
+}
+
+/** Runs a command in a terminal of its own, in this home. */
+export function openTerminal(
+  home: Home,
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Terminal {
+  let text = '';
+  const decoder = new TextDecoder();
+  const child = spawn([...command], {
+    cwd: home.path,
+    env: { ...home.env, TERM: 'xterm-256color', ...env },
+    terminal: {
+      cols: terminalColumns,
+      rows: 60,
+      data: (_, bytes) => {
+        text += decoder.decode(bytes, { stream: true });
+      },
+    },
+  });
+  endAtExit(child.pid);
+  child.exited.then(() => hasEnded(child.pid));
+  return {
+    screen: () => text,
+    shows: async (pattern) => {
+      const deadline = Date.now() + showDeadlineMs;
+      while (Date.now() < deadline) {
+        const found = pattern.exec(text);
+        if (found) return found;
+        await Bun.sleep(pollMs);
+      }
+      throw new Error(`${pattern} was not printed:\n${text}`);
+    },
+    type: (keys) => child.terminal?.write(keys),
+    exited: child.exited,
+  };
+}
