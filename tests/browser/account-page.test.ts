@@ -54,7 +54,7 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await signIn(page, 'profile@example.com');
   await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
-  await page.getByLabel('Language').fill('de-CH');
+  await page.getByLabel('Language').fill('en-CH');
   await page.getByLabel('Time zone').fill('Nowhere/Town');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText("That isn't a valid time zone").waitFor();
@@ -71,7 +71,7 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await page.getByText('Profile saved.').waitFor();
   await page.reload();
   expect(await page.locator('#profile-name').innerText()).toBe('Ada Lovelace');
-  expect(await page.locator('#profile-locale').innerText()).toBe('de-CH');
+  expect(await page.locator('#profile-locale').innerText()).toBe('en-CH');
   expect(await page.locator('#profile-time_zone').innerText()).toBe('Europe/Zurich');
 
   await page.getByRole('button', { name: 'Edit profile' }).click();
@@ -107,17 +107,17 @@ test('a profile changed somewhere else is not overwritten without asking, and th
   const { access_token: token } = await loginByMail(service.url, 'two-places@example.com');
   await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Typed here');
-  const json = { name: 'Stored elsewhere', locale: 'fr' };
+  const json = { name: 'Stored elsewhere', locale: 'it' };
   await request(service.url, 'PATCH', '/me', { token, json });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText('changed somewhere else').waitFor();
   await page.getByText('Current value: Stored elsewhere').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed here');
-  expect(await page.getByLabel('Language').inputValue()).toBe('fr');
+  expect(await page.getByLabel('Language').inputValue()).toBe('it');
   expect((await profileOf(token)).name).toBe('Stored elsewhere');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Profile saved.').waitFor();
-  expect(await profileOf(token)).toMatchObject({ name: 'Typed here', locale: 'fr' });
+  expect(await profileOf(token)).toMatchObject({ name: 'Typed here', locale: 'it' });
 });
 
 test('a profile save whose response is lost takes effect once, and saving again reports success', async () => {

@@ -17,41 +17,43 @@ afterAll(async () => {
   await service.stop();
 });
 
+/** A page has the same colors at every size, so the dark ones are checked at one. */
 const sizes = [
-  { width: 1280, height: 900 },
-  { width: 390, height: 844 },
-];
+  { viewport: { width: 1280, height: 900 }, schemes: ['light', 'dark'] },
+  { viewport: { width: 390, height: 844 }, schemes: ['light'] },
+] as const;
 /** Per violation. */
 const shownElements = 3;
-const schemes = ['light', 'dark'] as const;
+type Scheme = 'light' | 'dark';
 
 /**
- * The violations axe-core finds, with their elements. In the dark it looks only at what depends on colors: the rest of the
- * page is what it was in the light.
+ * Returns what finds the violations in a page, with their elements. In the dark axe-core looks only at what depends on
+ * colors: the rest of the page is what it was in the light.
  */
-async function violationsOf(page: Page, colorScheme: (typeof schemes)[number]): Promise<string[]> {
+async function axeIn(page: Page): Promise<(scheme: Scheme) => Promise<string[]>> {
   const cdp = await page.context().newCDPSession(page);
   const { frameTree } = await cdp.send('Page.getFrameTree');
   const world = { frameId: frameTree.frame.id, worldName: 'axe' };
   const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', world);
   await cdp.send('Runtime.evaluate', { expression: axe, contextId });
-  const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
-    expression: `axe.run({ resultTypes: ['violations']${colorScheme === 'dark' ? ", runOnly: ['color-contrast']" : ''} })`,
-    contextId,
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  await cdp.detach();
-  if (exceptionDetails) throw new Error(`axe: ${exceptionDetails.exception?.description}`);
-  const { violations, passes } = result.value as AxeResults;
-  expect(passes.length).toBeGreaterThan(0);
-  return violations.map(
-    ({ id, nodes }) =>
-      `${id}: ${nodes
-        .slice(0, shownElements)
-        .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-        .join('\n')}`,
-  );
+  return async (scheme) => {
+    const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
+      expression: `axe.run({ resultTypes: ['violations']${scheme === 'dark' ? ", runOnly: ['color-contrast']" : ''} })`,
+      contextId,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (exceptionDetails) throw new Error(`axe: ${exceptionDetails.exception?.description}`);
+    const { violations, passes } = result.value as AxeResults;
+    expect(passes.length).toBeGreaterThan(0);
+    return violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, shownElements)
+          .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+          .join('\n')}`,
+    );
+  };
 }
 
 /** Where the focus is in each state. States without an entry may leave it anywhere. */
@@ -92,13 +94,14 @@ test.each(states.map(({ name, open }) => [name, open] as const))(
     expect(await treeComplaints(page)).toEqual([]);
     const focus = focusOf[name];
     if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
-    for (const viewport of sizes) {
+    const violationsIn = await axeIn(page);
+    for (const { viewport, schemes } of sizes) {
       await page.setViewportSize(viewport);
       const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
       expect([viewport.width, overflow]).toEqual([viewport.width, 0]);
       for (const colorScheme of schemes) {
         await page.emulateMedia({ colorScheme });
-        expect([viewport.width, colorScheme, await violationsOf(page, colorScheme)]).toEqual([
+        expect([viewport.width, colorScheme, await violationsIn(colorScheme)]).toEqual([
           viewport.width,
           colorScheme,
           [],

@@ -101,15 +101,15 @@ test('doctor compares the connections of all workers of all nodes with those tha
 
 test('a public base URL without trusted proxies is a warning in the log at start', async () => {
   const service = await startService({ env: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
+  await service.stop();
   expect(service.logs().filter((line) => line.includes('LATCHKEY_TRUSTED_PROXIES is not set'))).toHaveLength(
     1,
   );
-  await service.stop();
 });
 
 test('a public address without TLS causes a warning at startup', async () => {
   const env = { LATCHKEY_BASE_URL: 'http://login.internal', LATCHKEY_INSECURE_HTTP: 'on' };
   const service = await startService({ env });
-  expect(service.logs().filter((line) => line.includes('LATCHKEY_BASE_URL is not https'))).toHaveLength(1);
   await service.stop();
+  expect(service.logs().filter((line) => line.includes('LATCHKEY_BASE_URL is not https'))).toHaveLength(1);
 });

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { addCommand, type Home, loginAs, newHome, program, runIn } from '../support/cli.ts';
+import { addNpx, type Home, loginAs, newHome, runIn } from '../support/cli.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const root = join(import.meta.dir, '../..');
@@ -11,21 +11,10 @@ let service: TestService;
 let home: Home;
 let blocks: string[];
 
-/** Runs programs of the checkout, as npx does in its directory. */
-const npx = `#!/bin/sh
-name=$1
-shift
-case $name in
-  latchkey) exec ${program} "$@" ;;
-  latchkey-server) exec ${process.execPath} ${join(root, 'packages/server/src/main.ts')} "$@" ;;
-esac
-exit 127
-`;
-
 beforeAll(async () => {
   service = await startService();
   home = newHome({ ...service.env, LATCHKEY_SERVER: service.url });
-  addCommand(home, 'npx', npx);
+  addNpx(home);
   const text = await Bun.file(join(root, 'README.md')).text();
   blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 });

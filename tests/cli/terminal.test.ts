@@ -2,12 +2,11 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { spawn } from 'bun';
 import { newPage } from '../support/browser.ts';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { addCommand, type Home, latchkey, newHome, program, storeLogin } from '../support/cli.ts';
 import { mailTo } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
 
 let service: TestService;
 
@@ -19,49 +18,10 @@ afterAll(async () => {
   await service.stop();
 });
 
-const columns = 100;
 const interrupt = '\u0003';
 
-interface Terminal {
-  /** All output so far, with its control sequences. */
-  screen(): string;
-  /** Waits until this has been printed. */
-  shows(pattern: RegExp): Promise<RegExpExecArray>;
-  type(keys: string): void;
-  readonly exited: Promise<number>;
-}
-
-function inTerminal(home: Home, args: readonly string[], env: Record<string, string> = {}): Terminal {
-  let text = '';
-  const decoder = new TextDecoder();
-  const child = spawn([program, ...args], {
-    cwd: home.path,
-    env: { ...home.env, TERM: 'xterm-256color', LATCHKEY_SERVER: service.url, ...env },
-    terminal: {
-      cols: columns,
-      rows: 60,
-      data: (_, bytes) => {
-        text += decoder.decode(bytes, { stream: true });
-      },
-    },
-  });
-  endAtExit(child.pid);
-  child.exited.then(() => hasEnded(child.pid));
-  return {
-    screen: () => text,
-    shows: async (pattern) => {
-      const deadline = Date.now() + 15_000;
-      while (Date.now() < deadline) {
-        const found = pattern.exec(text);
-        if (found) return found;
-        await Bun.sleep(20);
-      }
-      throw new Error(`${pattern} was not printed:\n${text}`);
-    },
-    type: (keys) => child.terminal?.write(keys),
-    exited: child.exited,
-  };
-}
+const inTerminal = (home: Home, args: readonly string[], env: Record<string, string> = {}): Terminal =>
+  openTerminal(home, [program, ...args], { LATCHKEY_SERVER: service.url, ...env });
 
 test('a login in a terminal is approved in a browser that shows the same code', async () => {
   const home = newHome();
@@ -218,6 +178,6 @@ test('a terminal too narrow for the table of sessions shows each as a block, wit
   expect(
     Bun.stripANSI(terminal.screen())
       .split('\r\n')
-      .every((line) => line.length <= columns),
+      .every((line) => line.length <= terminalColumns),
   ).toBe(true);
 });

@@ -169,3 +169,7 @@ test('the compose file refers only to what it declares, and trusts the address o
   });
   expect(services['proxy']?.environment?.['LATCHKEY_UPSTREAM']).toBe(`latchkey:${portOfTheImage}`);
 });
+
+test('systemd can reload the service, which the guide says', async () => {
+  expect(await read('latchkey-server.service')).toContain('\nExecReload=/bin/kill -HUP $MAINPID\n');
+});

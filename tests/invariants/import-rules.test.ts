@@ -272,12 +272,11 @@ const rules: Rule[] = [
     bad: { [`${server}sessions/index.ts`]: "export * from './sessions.ts';\nexport { a } from './a.ts';" },
   },
   {
-    name: 'the contract depends only on zod, on tr46 for domains, and on bowser for the names of browsers',
+    name: 'the contract depends only on zod, and on tr46 for domains',
     complaints: (files) =>
       productOf(files, 'packages/contract/')
         .flatMap(({ path, imports }) => imports.map((to) => ({ from: path, to })))
         .filter(({ from, to }) => !(to === 'tr46' && from === 'packages/contract/src/domains.ts'))
-        .filter(({ from, to }) => !(to === 'bowser' && from === 'packages/contract/src/browser-name.ts'))
         .filter(({ to }) => to !== 'zod' && !to.startsWith('packages/contract/src/'))
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { 'packages/contract/src/fields.ts': "import { isIP } from 'node:net';" },

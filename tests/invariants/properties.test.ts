@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const runs = 120;
 const maxLength = 40;

@@ -9,6 +9,7 @@ import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { serverProgram } from '../support/server-program.ts';
 import { temporaryDirectory } from '../support/service.ts';
 
 /** Must not be logged; tokens and codes must not be stored either. */
@@ -243,16 +244,13 @@ onBothDatabases('secrets', (open, dialect) => {
         : await (await startPostgres()).createDatabase();
     const port = freePort();
     const keys = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
-    const child = spawn(
-      [process.execPath, join(import.meta.dir, '../../packages/server/src/main.ts'), 'serve'],
-      {
-        cwd: directory,
-        env: { PATH: '', PORT: String(port), DATABASE_URL: databaseUrl, LATCHKEY_KEYS: keys },
-        stdin: 'ignore',
-        stdout: 'pipe',
-        stderr: 'pipe',
-      },
-    );
+    const child = spawn([...serverProgram, 'serve'], {
+      cwd: directory,
+      env: { PATH: '', PORT: String(port), DATABASE_URL: databaseUrl, LATCHKEY_KEYS: keys },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
     endAtExit(child.pid);
     const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     const base = `http://localhost:${port}`;

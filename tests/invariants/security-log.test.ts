@@ -8,6 +8,7 @@ import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { serverProgram } from '../support/server-program.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 /** Standard error of a command that succeeds. */
@@ -104,7 +105,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const { access_token: token } = await loginByMail(service.url, 'busy@example.com');
       for (let n = 0; n < 700; n++) await deny(token);
       expect(await exported('--user', 'busy@example.com')).toHaveLength(702);
-      const command = `${process.execPath} ${join(import.meta.dir, '../../packages/server/src/main.ts')} events export`;
+      const command = `${serverProgram.join(' ')} events export`;
       const head = spawnSync(['bash', '-c', `${command} | head -n 1; exit \${PIPESTATUS[0]}`], {
         env: { PATH: process.env['PATH'], ...env },
         cwd: service.directory,

@@ -3,15 +3,22 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { mountDisk } from '../support/disk.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import {
+  runOperator,
+  startOperator,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from '../support/service.ts';
 import { basic } from '../support/services.ts';
 
 /** Each command is a process. */
@@ -96,6 +103,7 @@ for (const [from, to] of [
         expect(restored).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Store: \S+\n$/) });
         expect(restored.stdout).toContain('All sessions and keys have ended');
         expect(restored.stdout).toContain('Not restored: emails that waited');
+        expect(restored.stdout).not.toContain('its seal');
 
         const show = ['organizations', 'show', '--slug', 'acme', '--json'];
         const shown = await runOperator(envOf(databaseUrl), ...show);
@@ -166,7 +174,10 @@ for (const [from, to] of [
         const { code, stderr } = await runOperator(others, 'restore', file);
         expect([code, stderr]).toEqual([1, expect.stringContaining('are not in the key ring')]);
         expect(await holdsTables(databaseUrl)).toBe(false);
-        expect((await runOperator(others, 'restore', file, '--any-keys')).code).toBe(0);
+        expect(await runOperator(others, 'restore', file, '--any-keys')).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining('its seal is under another key and was not verified'),
+        });
       },
       testTimeoutMs,
     );
@@ -254,18 +265,99 @@ test(
       expect((await runOperator(envOf(url), 'restore', file)).code).toBe(0);
       const { stdout } = await runOperator(envOf(url), 'events', 'follow', '--once', '--after', '1');
       const { type, position } = JSON.parse(stdout.split('\n')[0]!);
+      // The account had no session that could end.
+      expect(stdout.trimEnd().split('\n')).toHaveLength(1);
       expect(type).toBe('account_created');
       expect(position).toBeGreaterThan(1_000_000);
     }
     const sql = postgres(onPostgres, { max: 1 });
     const [drawn] = await sql`SELECT nextval('feed_sequence')::int AS next`;
     await sql.end();
-    // One was drawn for ending the sessions of the restored account.
-    expect(drawn?.['next']).toBe(1_000_002);
+    expect(drawn?.['next']).toBe(1_000_001);
     using sqlite = new Database(onSqlite.slice('sqlite:'.length));
+    // What waits without a session has ended, too.
+    expect(sqlite.query<unknown, []>('SELECT session_epoch FROM users').all()).toEqual([
+      { session_epoch: 1 },
+    ]);
     const insert = `INSERT INTO feed_events (id, type, user_id, detail, written_at)
       VALUES ('evt_1', 'session-revoked', 'usr_1', '{}', 0) RETURNING seq`;
-    expect(sqlite.query<{ seq: number }, []>(insert).get()).toEqual({ seq: 1_000_002 });
+    expect(sqlite.query<{ seq: number }, []>(insert).get()).toEqual({ seq: 1_000_001 });
+  },
+  testTimeoutMs,
+);
+
+/** A migrated database with many accounts, and its URL. */
+async function crowded(): Promise<string> {
+  const source = await newDatabase('sqlite');
+  await runOperator(envOf(source), 'migrate');
+  const people = join(temporaryDirectory(), 'people.jsonl');
+  const lines = Array.from({ length: 2_000 }, (_, index) => `{"email":"person${index}@example.com"}\n`);
+  writeFileSync(people, lines.join(''));
+  expect((await runOperator(envOf(source), 'users', 'import', people)).code).toBe(0);
+  return source;
+}
+
+test(
+  'a backup that SIGTERM ends leaves no file',
+  async () => {
+    const directory = temporaryDirectory();
+    const backup = startOperator(envOf(await crowded()), 'backup', join(directory, 'latchkey.backup'));
+    while (readdirSync(directory).length === 0) await Bun.sleep(1);
+    backup.kill('SIGTERM');
+    expect(await backup.exited).toBe(143);
+    expect(readdirSync(directory)).toEqual([]);
+  },
+  testTimeoutMs,
+);
+
+test(
+  'a backup replaces only regular files, and has no other target than a file',
+  async () => {
+    const source = await newDatabase('sqlite');
+    await runOperator(envOf(source), 'migrate');
+    const directory = temporaryDirectory();
+    const [file, link, pipe] = ['file', 'link', 'pipe'].map((name) => join(directory, name));
+    writeFileSync(file!, 'precious');
+    symlinkSync(file!, link!);
+    expect(Bun.spawnSync(['mkfifo', pipe!]).exitCode).toBe(0);
+    for (const target of [link!, pipe!, '/dev/null', directory]) {
+      const { code, stderr } = await runOperator(envOf(source), 'backup', target, '--force');
+      expect([code, stderr]).toEqual([1, expect.stringContaining('it exists and is not a regular file')]);
+    }
+    const { code, stderr } = await runOperator(envOf(source), 'backup', '-');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('not to standard output')]);
+    expect((await runOperator({}, 'backup', '--help')).stdout.replace(/\s+/g, ' ')).toContain(
+      'with email addresses and names',
+    );
+    expect(readFileSync(file!, 'utf8')).toBe('precious');
+    expect(lstatSync(link!).isSymbolicLink()).toBe(true);
+    expect(readdirSync(directory).toSorted()).toEqual(['file', 'link', 'pipe']);
+  },
+  testTimeoutMs,
+);
+
+test(
+  'a restore into SQLite that finds the disk full says so, and leaves nothing',
+  async () => {
+    const file = join(temporaryDirectory(), 'latchkey.backup');
+    expect((await runOperator(envOf(await crowded()), 'backup', file)).code).toBe(0);
+    const directory = temporaryDirectory();
+    const disk = mountDisk(directory, '1m');
+    // Only root can mount one.
+    if (!disk) return;
+    const target = envOf(`sqlite:${join(directory, 'restored.db')}`);
+    const requireFull = async () => {
+      const { code, stderr } = await runOperator(target, 'restore', file);
+      expect([code, stderr.split('\n')[1]]).toEqual([
+        1,
+        'latchkey-server: The database cannot be used: database or disk is full.',
+      ]);
+    };
+    await requireFull();
+    expect(readdirSync(directory)).toEqual([]);
+    disk.fill();
+    await requireFull();
+    expect(readdirSync(directory)).toEqual(['filler']);
   },
   testTimeoutMs,
 );

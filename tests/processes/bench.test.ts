@@ -1,13 +1,30 @@
 // The benchmarks must not flatter: unexpected responses and a busy machine invalidate a measurement.
 
 import { describe, expect, test } from 'bun:test';
-import { requireExpected } from '../../bench/support/load.ts';
+import { drawFlameGraph, foldProfile, type Profile, sharesOf } from '../../bench/flame/flame-graph.ts';
+import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
 import { type Finding, verdictOf } from '../../bench/support/report.ts';
-import { median } from '../../bench/support/rounds.ts';
+import { median, type Sample } from '../../bench/support/rounds.ts';
+import { kinds } from '../../bench/table/kinds.ts';
+import { markdownOf, type Row, reachesTargets } from '../../bench/table/markdown.ts';
+import { withMeasured } from '../../bench/table/table.ts';
+
+const node = (id: number, functionName: string, url: string, children: number[] = []) => ({
+  ...{ id, callFrame: { functionName, url }, children },
+});
 
 describe('a load', () => {
-  const load = { path: '/me', expected: { status: 200, bytes: 600 } };
-  const good = { requests: 1000, seconds: 1, bytes: 600_100, refused: 0, failed: 0, p50Ms: 1, p99Ms: 2 };
+  const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };
+  const good = {
+    requests: 1000,
+    seconds: 1,
+    bytes: 600_100,
+    refused: 0,
+    failed: 0,
+    p50Ms: 1,
+    p99Ms: 2,
+    p999Ms: 3,
+  };
   const measured = (seen: Partial<typeof good>, status = 200) => {
     const expected = { ...load.expected, status };
     return () => requireExpected({ ...load, expected }, { ...good, ...seen });
@@ -32,6 +49,14 @@ describe('a load', () => {
     expect(measured({ bytes: 610_000 })).toThrow();
     expect(measured({ bytes: 590_000 })).toThrow();
   });
+
+  test('a load that did not get an answer to each request that is sent once is not a measurement', () => {
+    const requests = { ...load.requests, mode: 'once' } as Requests;
+    const answered = (count: number) => () =>
+      requireExpected({ ...load, requests }, { ...good, requests: count, bytes: count * 600 });
+    expect(answered(2)).not.toThrow();
+    expect(answered(1)).toThrow('did not respond');
+  });
 });
 
 describe('a promise', () => {
@@ -52,6 +77,89 @@ describe('a promise', () => {
     expect(verdictOf(finding(9, { atLeast: 0.5 }, 0.05))).toBe('kept');
     expect(verdictOf(finding(Number.NaN, { atLeast: 0.5 }))).toBe('MISSED');
   });
+});
+
+describe('a flame graph', () => {
+  const service = '/somewhere/packages/server/src';
+  const profile: Profile = {
+    nodes: [
+      node(1, '(root)', '', [2, 5, 6]),
+      node(2, 'run', `${service}/platform/database/sqlite.ts`, [3]),
+      node(3, 'all', ''),
+      node(5, '(idle)', ''),
+      node(6, '<start>', `${service}/main.ts`),
+    ],
+    samples: [6, 6, 2, 3, 5, 3],
+    timeDeltas: [10, 10, 10, 10, 10, 10],
+  };
+
+  test('only the last part of a profile counts, without idle time', () => {
+    expect(foldProfile(profile, 30).samples).toBe(3);
+    expect(foldProfile(profile, 60).samples).toBe(5);
+  });
+
+  test('a function of the runtime belongs to its caller', () => {
+    expect(sharesOf(foldProfile(profile, 30))).toContainEqual({ place: 'database', share: 1 });
+    expect(sharesOf(foldProfile(profile, 60))).toContainEqual({
+      place: 'the rest of the service',
+      share: 0.4,
+    });
+  });
+
+  test('names are escaped in the picture', () => {
+    const picture = drawFlameGraph(foldProfile(profile, 60), 'a & b');
+    expect(picture).toContain('&lt;start&gt; packages/server/src/main.ts 40.0%');
+    expect(picture).toContain('>a &amp; b<');
+  });
+});
+
+describe('the table', () => {
+  const sample = (rate: number, micros: number): Sample => ({
+    ...{ count: rate, seconds: 1, cpuSeconds: (rate * micros) / 1e6, p50Ms: 1, p99Ms: 2, p999Ms: 3 },
+  });
+  const row = (othersShare: number): Row => ({
+    kind: kinds.find(({ name }) => name === 'POST /device')!,
+    dialect: 'sqlite',
+    samples: new Map([
+      ['service', [sample(900, 100), sample(900, 100)]],
+      ['floor', [sample(1000, 90), sample(1000, 90)]],
+      ['better-auth', [sample(100, 1000), sample(100, 1000)]],
+    ]),
+    othersShare,
+  });
+  const text = (othersShare: number) =>
+    markdownOf([row(othersShare)], { sessions: 1, rounds: 2, minutes: 1 }).split('\n');
+
+  test('ratios compare the rates, and in parentheses the CPU times', () => {
+    expect(text(0)).toContain(
+      '| `POST /device` | 900 | 100.0 | 90.0 | 0.90 (0.90) |  | 9.00 (10.0) |  | 1.00 | 2.00 | 3.00 |',
+    );
+  });
+
+  test('targets are reached only if each ratio is, on a machine that is not too busy', () => {
+    const withBetterAuth = (rate: number, othersShare = 0): Row => {
+      const { samples, ...rest } = row(othersShare);
+      return { ...rest, samples: new Map([...samples, ['better-auth', [sample(rate, 1000)]]]) };
+    };
+    expect(reachesTargets(withBetterAuth(75))).toBe(true);
+    expect(reachesTargets(withBetterAuth(76))).toBe(false);
+    expect(reachesTargets(withBetterAuth(75, 0.5))).toBe(false);
+  });
+
+  test('a promise is reached or not, unless the machine was too busy to tell', () => {
+    expect(text(0)).toContain('| `POST /device`, SQLite | its floor | 0.8 | 0.90 | 0.90 | yes |');
+    expect(text(0)).toContain('| `POST /device`, SQLite | Better Auth | 12 | 9.00 | 10.0 | no |');
+    expect(text(0.5)).toContain(
+      '| `POST /device`, SQLite | its floor | 0.8 | 0.90 | 0.90 | machine too busy |',
+    );
+  });
+});
+
+test('what was measured replaces what the page had, and nothing else', () => {
+  const page = 'one\n<!-- measured -->\n\nold\n\n<!-- /measured -->\ntwo\n';
+  const renewed = 'one\n<!-- measured -->\n\nnew\n<!-- /measured -->\ntwo\n';
+  expect(withMeasured(page, 'new')).toBe(renewed);
+  expect(() => withMeasured('one\n', 'new')).toThrow('no place');
 });
 
 test('the median of an even number of rounds is the mean of the two in the middle', () => {

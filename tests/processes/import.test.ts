@@ -18,11 +18,11 @@ import {
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { apiAt, loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { serverProgram } from '../support/server-program.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 
 /** Each command is a process. */
 const testTimeoutMs = 60_000;
-const main = join(import.meta.dir, '../../packages/server/src/main.ts');
 
 /** An authenticator with a passkey that another service with the same origin registered, and its line members. */
 function registeredElsewhere(origin: string) {
@@ -43,6 +43,10 @@ function registeredElsewhere(origin: string) {
     },
   };
 }
+
+/** The address of a line, as it is printed. */
+const addressIn = (line: object | string): string =>
+  typeof line === 'object' && 'email' in line && String(line.email).includes('@') ? ` (${line.email})` : '';
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
   describe(`users import (${dialect})`, () => {
@@ -145,10 +149,13 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         const changed = ['add-member', '--slug', 'acme', '--email', 'bob@example.com', '--role', 'admin'];
         await runOperator(service.env, 'organizations', ...changed);
         expect((await importing([{ ...bob, name: 'Robert' }])).stdout).toBe(
-          '0 created, 0 completed, 1 unchanged, 0 refused.\n',
+          'line 1 (bob@example.com): the account keeps its name and its role in acme\n' +
+            '0 created, 0 completed, 1 unchanged, 0 refused.\n',
         );
         const more = { ...bob, organizations: [member, { slug: 'zoo', role: 'owner' }] };
-        expect((await importing([more])).stdout).toBe('0 created, 1 completed, 0 unchanged, 0 refused.\n');
+        expect((await importing([more])).stdout).toEndWith(
+          '\n0 created, 1 completed, 0 unchanged, 0 refused.\n',
+        );
         expect(await organizationsOf('bob@example.com')).toEqual(['acme admin', 'zoo owner']);
         const list = await runOperator(service.env, 'users', 'list', '--search', 'bob@', '--json');
         expect(JSON.parse(list.stdout).name).toBe('Bob');
@@ -163,12 +170,13 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         const mine = registeredElsewhere(service.url);
         const { passkey, user_handle } = mine;
         const refused: [object | string, string][] = [
-          ['{"email": ', 'The line is not JSON in UTF-8.'],
-          ['[1]', 'the line: must be an object'],
+          ['{"email": ', 'not JSON in UTF-8'],
+          ['[1]', 'must be an object'],
+          [`{"email": "${email}", "email": "other@example.com"}`, 'email: appears twice'],
           [{ email: 'nobody' }, 'email: must be an email address, like ada@example.com'],
-          [{ email, admin: true }, 'the line: has unknown members: admin'],
+          [{ email, admin: true }, 'has unknown members: admin'],
           [{ email, name: 'x'.repeat(101) }, 'name: must be at most 100 characters'],
-          [`{"email": "${email}", "name": "${'x'.repeat(70_000)}"}`, 'The line has more than 65536 bytes.'],
+          [`{"email": "${email}", "name": "${'x'.repeat(70_000)}"}`, 'has more than 65536 bytes'],
           [
             { email, organizations: [{ slug: 'nowhere', role: 'member' }] },
             'There is no organization with the slug nowhere.',
@@ -194,6 +202,23 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
             'public_key: must be a COSE key for ES256, EdDSA or RS256',
           ],
           [
+            {
+              email,
+              user_handle: 'AAAA',
+              passkeys: [{ ...passkey, credential_id: 'AAAA', public_key: `${passkey.public_key}AAAA` }],
+            },
+            'public_key: must be a COSE key for ES256, EdDSA or RS256',
+          ],
+          [{ email, user_handle, passkeys: [passkey, passkey] }, 'passkeys: must name each passkey once'],
+          [
+            {
+              email: 'cleo@example.com',
+              user_handle,
+              passkeys: [{ ...passkey, public_key: registeredElsewhere(service.url).passkey.public_key }],
+            },
+            'public_key: the account has this passkey with another one.',
+          ],
+          [
             { email, user_handle, passkeys: [{ ...passkey, credential_id: 'A' }] },
             'passkeys.0.credential_id: must be 1-1023 bytes in base64url without padding',
           ],
@@ -211,7 +236,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         const lines = [cleo, '', ...refused.map(([line]) => line), { email: 'last@example.com' }];
         const { code, stdout, stderr } = await importing(lines);
         expect(stdout.trimEnd().split('\n')).toEqual([
-          ...refused.map(([, reason], index) => `line ${index + 3}: ${reason}`),
+          ...refused.map(([line, reason], index) => `line ${index + 3}${addressIn(line)}: ${reason}`),
           `2 created, 0 completed, 0 unchanged, ${refused.length} refused.`,
         ]);
         expect([code, stderr]).toEqual([1, expect.stringContaining(`${refused.length} lines were refused.`)]);
@@ -222,12 +247,42 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           { ...cleo, passkeys: many.slice(0, 20) },
           { ...cleo, passkeys: many },
         ]);
-        expect(over.stdout).toContain('line 1: An account can have at most 20 passkeys.');
-        expect(over.stdout).toContain('line 2: passkeys: must have at most 20 entries');
+        expect(over.stdout).toContain('line 1 (cleo@example.com): An account can have at most 20 passkeys.');
+        expect(over.stdout).toContain('line 2 (cleo@example.com): passkeys: must have at most 20 entries');
         await passkeyLogin(mine.authenticator);
       },
       testTimeoutMs,
     );
+
+    test(
+      'a dry run finds what the lines of a file have in common, as the import does',
+      async () => {
+        const { user_handle, passkey } = registeredElsewhere(service.url);
+        const member = (slug: string) => [{ slug, role: 'member' }];
+        const dan = { email: 'dan@example.com', user_handle };
+        const lines = [
+          { ...dan, organizations: member('acme') },
+          { ...dan, email: 'Dan@example.com', organizations: member('acme') },
+          { ...dan, organizations: member('zoo'), passkeys: [passkey] },
+          { email: 'eve@example.com', user_handle: 'AQID', passkeys: [passkey] },
+          { email: 'fay@example.com', user_handle },
+        ];
+        const summary = '1 created, 1 completed, 1 unchanged, 2 refused.';
+        const refusals =
+          'line 4 (eve@example.com): A passkey is registered for another account.\n' +
+          'line 5 (fay@example.com): user_handle: another account has it.\n';
+        const dry = await importing(lines, '--dry-run');
+        expect(dry.stdout).toBe(`${refusals}Nothing was changed. It would be: ${summary}\n`);
+        expect((await importing(lines)).stdout).toBe(`${refusals}${summary}\n`);
+      },
+      testTimeoutMs,
+    );
+
+    test('a file that cannot be read is named', async () => {
+      const { code, stderr } = await runOperator(service.env, 'users', 'import', directory);
+      expect(code).toBe(1);
+      expect(stderr).toContain(`latchkey-server: ${directory} cannot be read: `);
+    });
 
     test(
       'an import that is killed leaves only whole accounts, and running it again adds the rest',
@@ -239,7 +294,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         }));
         const crowd = join(directory, 'crowd.jsonl');
         writeFileSync(crowd, people.map((line) => JSON.stringify(line)).join('\n'));
-        const child = spawn([process.execPath, main, 'users', 'import', crowd], {
+        const child = spawn([...serverProgram, 'users', 'import', crowd], {
           cwd: directory,
           env: { PATH: process.env['PATH'] ?? '', ...service.env },
           stdout: 'ignore',

@@ -2,11 +2,11 @@
 // away and comes back.
 
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { spawn } from 'bun';
 import { loginByMail } from '../support/http.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { serverProgram } from '../support/server-program.ts';
 import { type RunningOperator, runOperator, startOperator, startService } from '../support/service.ts';
 
 const waitDeadlineMs = 20_000;
@@ -77,8 +77,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
   test(`a collector that closes the pipe ends the command, without an error (${dialect})`, async () => {
     const service = await start();
     await loginByMail(service.url, 'ada@example.com');
-    const main = join(import.meta.dir, '../../packages/server/src/main.ts');
-    const pipeline = `${process.execPath} ${main} events follow | head -n 1; exit \${PIPESTATUS[0]}`;
+    const pipeline = `${serverProgram.join(' ')} events follow | head -n 1; exit \${PIPESTATUS[0]}`;
     const child = spawn(['bash', '-c', pipeline], {
       env: { PATH: process.env['PATH'], ...service.env },
       cwd: service.directory,
@@ -108,6 +107,38 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     await service.stop();
   });
 }
+
+test('a collector that closes the pipe while nothing happens ends the command', async () => {
+  const service = await startService();
+  await loginByMail(service.url, 'ada@example.com');
+  const pipeline = `${serverProgram.join(' ')} events follow | head -n 1 >/dev/null; exit \${PIPESTATUS[0]}`;
+  const child = spawn(['bash', '-c', pipeline], {
+    env: { PATH: process.env['PATH'], ...service.env },
+    cwd: service.directory,
+    stderr: 'ignore',
+  });
+  expect(await child.exited).toBe(0);
+  await service.stop();
+});
+
+test('output that cannot be written is a sentence', async () => {
+  const service = await startService();
+  await loginByMail(service.url, 'ada@example.com');
+  for (const command of ['events follow', 'events export', 'events verify', 'users list']) {
+    const child = spawn(['sh', '-c', `exec ${serverProgram.join(' ')} ${command} >/dev/full`], {
+      env: { PATH: process.env['PATH'], ...service.env },
+      cwd: service.directory,
+      stderr: 'pipe',
+    });
+    const stderr = await new Response(child.stderr).text();
+    expect([command, await child.exited, stderr.split('\n').slice(1)]).toEqual([
+      command,
+      1,
+      [expect.stringMatching(/^latchkey-server: Standard output cannot be written: .*no space/i), ''],
+    ]);
+  }
+  await service.stop();
+});
 
 test('a collector waits while the database is away, and then gets what happened meanwhile', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();

@@ -140,6 +140,45 @@ test('retiring a key tells how many sessions may end, and the list shows no secr
   await service.stop();
 });
 
+test('sessions that were refreshed under a key depend on it, although a refresh is in no log', async () => {
+  const service = await startService();
+  const file = join(service.directory, 'latchkey.keys');
+  const { refresh_token } = await loginByMail(service.url, 'ada@example.com');
+  const [older] = idsOf(readFileSync(file, 'utf8'));
+  await Bun.sleep(5);
+  await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
+  await done(service.env, 'keys', 'add');
+  await done(service.env, 'keys', 'promote', idsOf(readFileSync(file, 'utf8'))[1]!);
+  const { stderr } = await done(service.env, 'keys', 'retire', older!);
+  expect(stderr).toContain('1 active session and 0 keys of users got their newest token by then');
+  await service.stop();
+});
+
+test('a key that signed and sealed nothing is not lost when it is retired', async () => {
+  let service = await startService();
+  const { directory, env } = service;
+  const file = join(directory, 'latchkey.keys');
+  const { refresh_token } = await loginByMail(service.url, 'ada@example.com');
+  await done(env, 'keys', 'add');
+  const [older, newer] = idsOf(readFileSync(file, 'utf8'));
+  await done(env, 'keys', 'promote', newer!);
+  await service.stop();
+  service = await startService({ directory });
+  const { body } = await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
+  await done(env, 'keys', 'promote', older!);
+  await service.stop();
+
+  const list = readFileSync(file, 'utf8').trim();
+  const { stdout, stderr } = await done(env, 'keys', 'retire', newer!);
+  expect(stderr).toContain('If it ever signed, up to 1 active session and 0 keys of users may depend on it.');
+  const { LATCHKEY_RETIRED_KEYS: retired } = settingsOf(stdout);
+  expect(list).toEndWith(`,${retired}`);
+  // Back at the end of the ring, it verifies what it signed.
+  service = await startService({ directory, env: { LATCHKEY_KEYS: list } });
+  expect(await me(service.url, body.access_token)).toBe(200);
+  await service.stop();
+});
+
 test('a key that never signed is retired without a warning, and an unknown one is refused', async () => {
   const { env, file } = await store();
   const before = readFileSync(file, 'utf8');

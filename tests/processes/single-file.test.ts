@@ -7,14 +7,17 @@ import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { removeAtExit } from '../support/cleanup.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { addPasskeyAt, loginByPasskey } from '../support/passkeys.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { compiledServer } from '../support/server-program.ts';
 import { startService } from '../support/service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
-const file = join(directory, 'latchkey-server');
+const file = compiledServer ?? join(directory, 'latchkey-server');
 removeAtExit(directory);
 
 beforeAll(async () => {
+  if (compiledServer) return;
   const program = join(import.meta.dir, '../../tools/release/single-file.ts');
   const build = spawn([process.execPath, program, 'latchkey-server', file]);
   expect(await build.exited).toBe(0);
@@ -25,18 +28,23 @@ const stores = {
   PostgreSQL: async () => ({ databaseUrl: await (await startPostgres()).createDatabase() }),
 };
 
-test.each(Object.entries(stores))('the single file serves pages and sign-ins on %s', async (_, store) => {
-  const service = await startService({ program: [file], ...(await store()) });
-  const html = await (await fetch(`${service.url}/login`)).text();
-  const assets = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path);
-  expect(assets.length).toBeGreaterThan(2);
-  for (const path of [...assets, '/docs', '/docs/reference.css', '/openapi.json', '/account'])
-    expect([path, (await fetch(`${service.url}${path}`)).status]).toEqual([path, 200]);
-  const { access_token: token, refresh_token } = await loginByMail(service.url, 'single@example.com');
-  expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
-  expect((await request(service.url, 'POST', '/refresh', { json: { refresh_token } })).status).toBe(200);
-  expect(await service.stop()).toBe(0);
-});
+test.each(Object.entries(stores))(
+  'the single file serves pages and every way to sign in on %s',
+  async (_, store) => {
+    const service = await startService({ program: [file], ...(await store()) });
+    const html = await (await fetch(`${service.url}/login`)).text();
+    const assets = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+    expect(assets.length).toBeGreaterThan(2);
+    for (const path of [...assets, '/docs', '/docs/keys', '/openapi.json', '/account'])
+      expect([path, (await fetch(`${service.url}${path}`)).status]).toEqual([path, 200]);
+    const { access_token: token, refresh_token } = await loginByMail(service.url, 'single@example.com');
+    expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
+    expect((await request(service.url, 'POST', '/refresh', { json: { refresh_token } })).status).toBe(200);
+    const passkey = await addPasskeyAt(service.url, 'single@example.com');
+    expect(await loginByPasskey(service.url, passkey)).toHaveProperty('access_token');
+    expect(await service.stop()).toBe(0);
+  },
+);
 
 test('the single file starts itself as its workers, and replaces them', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();

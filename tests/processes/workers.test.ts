@@ -1,13 +1,27 @@
 // One parent and its workers behind one port, on PostgreSQL.
 
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { request } from '../support/http.ts';
+import postgres from 'postgres';
+import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { freePort } from '../support/free-port.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { startLoad } from '../support/load.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { childrenOf, isRunning } from '../support/process-tree.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { childrenOf, hasOpen, isRunning } from '../support/process-tree.ts';
+import { startRetryingProxy } from '../support/retrying-proxy.ts';
+import { serverProgram } from '../support/server-program.ts';
+import {
+  type RunningOperator,
+  runOperator,
+  startOperator,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from '../support/service.ts';
 
 const workers = 2;
 const clients = 16;
@@ -144,6 +158,31 @@ test('SIGHUP replaces every worker, and no new connection is refused or reset me
   expect(await service.stop()).toBe(0);
 });
 
+test('while SIGHUP replaces the workers, no request of people behind a proxy fails', async () => {
+  const service = await startWorkers();
+  const before = childrenOf(service.pid);
+  // The port is that of both workers, so the proxy asks again at the same address.
+  const proxy = startRetryingProxy([service.url, service.url]);
+  const logins = [];
+  for (let index = 0; index < clients / 2; index++) {
+    logins.push(await loginByMail(service.url, `client${index}@example.com`));
+  }
+  const load = startLoad(proxy.url, logins);
+  const someRequests = async () => {
+    const enough = load.succeeded() + 100;
+    await until(() => load.succeeded() >= enough);
+  };
+  await someRequests();
+  process.kill(service.pid, 'SIGHUP');
+  await until(() => hasLogged(service, 'all workers are replaced'));
+  await someRequests();
+  await load.stop();
+  expect(load.failures).toEqual([]);
+  expect(before.filter(isRunning)).toEqual([]);
+  await proxy.stop();
+  expect(await service.stop()).toBe(0);
+});
+
 test('after SIGHUP with settings that are not valid, the workers stay', async () => {
   const directory = temporaryDirectory();
   const service = await startWorkers(directory);
@@ -156,6 +195,78 @@ test('after SIGHUP with settings that are not valid, the workers stay', async ()
   process.kill(service.pid, 'SIGHUP');
   await until(() => hasLogged(service, 'all workers are replaced'));
   expect(await service.stop()).toBe(0);
+});
+
+test('a worker that is killed while another one is being replaced is started again', async () => {
+  const service = await startWorkers();
+  const [replaced, other] = childrenOf(service.pid);
+  // The new workers wait for the database.
+  const lock = await holdMigrationLock(service.env['DATABASE_URL']!);
+  process.kill(service.pid, 'SIGHUP');
+  await until(() => childrenOf(service.pid).length === workers + 1);
+  process.kill(other!, 'SIGKILL');
+  await until(() => hasLogged(service, 'a worker has ended'));
+  // Longer than the pause before it is started again.
+  await Bun.sleep(500);
+  await lock.release();
+  await until(() => hasLogged(service, 'all workers are replaced'));
+  await until(async () => (await workersIn(service)) === workers);
+  expect(childrenOf(service.pid)).not.toContain(replaced);
+  expect(await service.stop()).toBe(0);
+});
+
+test('a worker that hangs is killed and started again', async () => {
+  const service = await startWorkers();
+  const [hung] = childrenOf(service.pid);
+  process.kill(hung!, 'SIGSTOP');
+  await until(() => hasLogged(service, 'a worker has ended'));
+  expect(service.logs().find((line) => line.includes('a worker has ended'))).toContain(
+    '"ending":"SIGKILL, because it did not respond for 10 s"',
+  );
+  await until(async () => (await workersIn(service)) === workers);
+  expect(isRunning(hung!)).toBe(false);
+  expect(await service.stop()).toBe(0);
+});
+
+test('SIGTERM while SIGHUP replaces the workers is no error', async () => {
+  const service = await startWorkers();
+  const lock = await holdMigrationLock(service.env['DATABASE_URL']!);
+  process.kill(service.pid, 'SIGHUP');
+  await until(() => childrenOf(service.pid).length === workers + 1);
+  expect(await service.stop()).toBe(0);
+  expect(service.logs().filter((line) => line.includes('"level":50'))).toEqual([]);
+  await lock.release();
+});
+
+test('SIGHUP before the workers have started does not end the program', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  const lock = await holdMigrationLock(databaseUrl);
+  const settings = { DATABASE_URL: databaseUrl, LATCHKEY_KEYS: generateKey(), PORT: String(freePort()) };
+  const parent = startOperator({ ...settings, LATCHKEY_WORKERS: '2' }, 'serve');
+  await untilWaiting(databaseUrl, 1);
+  process.kill(parent.pid, 'SIGHUP');
+  await lock.release();
+  await until(() => parent.lines().some((line) => line.includes('Latchkey is ready')));
+  parent.kill('SIGTERM');
+  expect(await parent.exited).toBe(0);
+});
+
+test('of two parents that start at the same time on one port, one ends with the reason', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  const lock = await holdMigrationLock(databaseUrl);
+  const port = String(freePort());
+  const settings = { DATABASE_URL: databaseUrl, LATCHKEY_KEYS: generateKey(), PORT: port };
+  const first = startOperator({ ...settings, LATCHKEY_WORKERS: '2' }, 'serve');
+  await untilWaiting(databaseUrl, 1);
+  const second = await runOperator({ ...settings, LATCHKEY_WORKERS: '2' }, 'serve');
+  expect(second).toMatchObject({
+    code: 1,
+    stderr: `latchkey-server: PORT ${port} is already in use.\n`,
+  });
+  await lock.release();
+  await until(() => first.lines().some((line) => line.includes('Latchkey is ready')));
+  first.kill('SIGTERM');
+  expect(await first.exited).toBe(0);
 });
 
 test('on SIGTERM the workers answer the requests in flight, and the parent ends after them', async () => {
@@ -176,6 +287,106 @@ test('when the parent is killed, the workers end', async () => {
   const pids = childrenOf(service.pid);
   await service.kill();
   await until(() => !pids.some(isRunning));
+});
+
+/** The lock under which a program migrates the database (Kysely). Whoever starts waits for it. */
+const migrationLock = '3853314791062309107';
+
+/** Holds that lock; `release` also ends the connection. */
+async function holdMigrationLock(databaseUrl: string): Promise<{ release(): Promise<void> }> {
+  const sql = postgres(databaseUrl, { max: 1 });
+  await sql.unsafe(`SELECT pg_advisory_lock(${migrationLock})`);
+  return { release: () => sql.end({ timeout: 0 }) };
+}
+
+/** Waits until so many connections wait for the lock. */
+async function untilWaiting(databaseUrl: string, count: number): Promise<void> {
+  const sql = postgres(databaseUrl, { max: 1 });
+  await until(async () => {
+    const rows = await sql`SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+      WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()`;
+    return rows.length === count;
+  });
+  await sql.end();
+}
+
+/** Starts a parent whose worker waits for the lock, which `release` gives to it. */
+async function startWaitingWorker(): Promise<{ parent: RunningOperator; release(): Promise<void> }> {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  const parents = await holdMigrationLock(databaseUrl);
+  const settings = { DATABASE_URL: databaseUrl, LATCHKEY_KEYS: generateKey(), PORT: String(freePort()) };
+  const parent = startOperator({ ...settings, LATCHKEY_WORKERS: '2' }, 'serve');
+  await untilWaiting(databaseUrl, 1);
+  // The lock goes to the parent, then to this connection, and the worker waits for it.
+  const workers = holdMigrationLock(databaseUrl);
+  await untilWaiting(databaseUrl, 2);
+  await parents.release();
+  const lock = await workers;
+  await untilWaiting(databaseUrl, 1);
+  return { parent, release: lock.release };
+}
+
+test('when the parent is killed, a worker ends that still waits for the database', async () => {
+  const { parent, release } = await startWaitingWorker();
+  const pids = childrenOf(parent.pid);
+  expect(pids).not.toEqual([]);
+  parent.kill('SIGKILL');
+  await until(() => !pids.some(isRunning));
+  await release();
+});
+
+test('a worker that does not get ready ends the start with the reason, and a replacement without harm', async () => {
+  const reason = 'it was not ready within 30 s';
+
+  const atStart = async () => {
+    const { parent, release } = await startWaitingWorker();
+    expect(await parent.exited).toBe(1);
+    expect(parent.stderr()).toBe(`latchkey-server: A worker does not start: ${reason}.\n`);
+    await release();
+  };
+
+  const atReplacement = async () => {
+    const service = await startWorkers();
+    const before = childrenOf(service.pid);
+    const lock = await holdMigrationLock(service.env['DATABASE_URL']!);
+    process.kill(service.pid, 'SIGHUP');
+    await until(() => hasLogged(service, 'the workers stay as they are'));
+    expect(service.logs().find((line) => line.includes('the workers stay'))).toContain(
+      `"reason":"${reason}"`,
+    );
+    await until(() => childrenOf(service.pid).length === workers);
+    expect(childrenOf(service.pid)).toEqual(before);
+    expect(await askAnew(service)).toBe('HTTP/1.1 200 OK');
+    await lock.release();
+    expect(await service.stop()).toBe(0);
+  };
+
+  await Promise.all([atStart(), atReplacement()]);
+}, 90_000);
+
+test('a single process under systemd takes SIGHUP as SIGTERM, because systemd starts it again', async () => {
+  const program = ['sh', '-c', 'SYSTEMD_EXEC_PID=$$ exec "$0" "$@"', ...serverProgram];
+  const service = await startService({ program });
+  process.kill(service.pid, 'SIGHUP');
+  await until(() => hasLogged(service, 'stopped'));
+  expect(await service.stop()).toBe(0);
+});
+
+test('under systemd, SIGHUP does not end a program that has not read its settings yet', async () => {
+  const file = join(temporaryDirectory(), 'env');
+  expect(Bun.spawnSync(['mkfifo', file]).exitCode).toBe(0);
+  const pipe = openSync(file, 'r+');
+  const run = 'SYSTEMD_EXEC_PID=$$ exec "$0" "$@"';
+  const child = Bun.spawn(['sh', '-c', run, ...serverProgram, '--env-file', file, 'health'], {
+    stderr: 'ignore',
+  });
+  endAtExit(child.pid);
+  await until(() => hasOpen(child.pid, file));
+  process.kill(child.pid, 'SIGHUP');
+  writeSync(pipe, `PORT=${freePort()}\n`);
+  closeSync(pipe);
+  expect(await child.exited).toBe(1);
+  hasEnded(child.pid);
 });
 
 test('several workers on SQLite are refused with the reason', async () => {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { $, spawn, spawnSync } from 'bun';
 import { publint } from 'publint';
@@ -12,7 +12,9 @@ import { newPage } from '../support/browser.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { decide, expireAccessToken, newHome, runIn, userCodeIn } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
+import { followInstalling } from '../support/guides.ts';
 import { nodes } from '../support/node.ts';
+import { addPasskeyAt, loginByPasskey } from '../support/passkeys.ts';
 import { expectReadme, readmeProgram, readmeWatcher } from '../support/readme.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 
@@ -61,6 +63,20 @@ async function install(command: readonly string[], ...names: string[]): Promise<
   expect([exitCode, stderr.toString().includes('rror')]).toEqual([0, false]);
   return folder;
 }
+
+/** A PATH with Bun. */
+function withBun(): string {
+  const bin = join(temporaryDirectory(), 'bin');
+  mkdirSync(bin);
+  symlinkSync(process.execPath, join(bin, 'bun'));
+  return `${bin}:/usr/bin:/bin`;
+}
+
+/** Commands that need code of their own, which must run on every runtime. */
+const readingCommands = [
+  ...['accounts', 'status', 'sessions', 'organizations', 'passkeys', 'profile', 'keys', 'doctor'],
+  ...['token --scope profile', 'completion bash', 'help keys create'],
+];
 
 /** Installs with npm on this Node, or with Bun. */
 const runtimes = [
@@ -119,7 +135,7 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
     await expectReadme(service.url, [run, program], folder);
   }, 30_000);
 
-  test('the installed command line signs in, refreshes and signs out', async () => {
+  test('the installed command line signs in, reads, refreshes and signs out', async () => {
     const home = newHome({ LATCHKEY_SERVER: service.url });
     const program = [run, join(folder, 'node_modules/.bin/latchkey')];
     let decided: Promise<void> | undefined;
@@ -131,6 +147,10 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
     expect(login.code).toBe(0);
     const who = await runIn(home, [...program, 'whoami']);
     expect(who.stdout).toContain('packed@example.com');
+    for (const command of readingCommands) {
+      const { code, stderr } = await runIn(home, [...program, ...command.split(' ')]);
+      expect([command, code, stderr]).toEqual([command, 0, '']);
+    }
     await expireAccessToken(home, service.url);
     const tokens = await Promise.all([1, 2, 3].map(() => runIn(home, [...program, 'token'])));
     expect(tokens.map(({ code, stderr }) => [code, stderr])).toEqual([
@@ -206,17 +226,11 @@ describe('the package of the service', () => {
     );
   });
 
-  /** A PATH with Bun. */
-  const withBun = (): string => {
-    const bin = join(temporaryDirectory(), 'bin');
-    mkdirSync(bin);
-    symlinkSync(process.execPath, join(bin, 'bun'));
-    return `${bin}:/usr/bin:/bin`;
-  };
-
-  test('serves the pages', async () => {
+  test('serves the pages and signs in by email and passkey', async () => {
     const packed = await startService({ program: [program], env: { PATH: withBun() } });
     expect((await fetch(`${packed.url}/login`)).status).toBe(200);
+    const passkey = await addPasskeyAt(packed.url, 'packed@example.com');
+    expect(await loginByPasskey(packed.url, passkey)).toHaveProperty('access_token');
     expect(await packed.stop()).toBe(0);
   }, 30_000);
 
@@ -240,6 +254,23 @@ describe('the package of the service', () => {
     expect([exitCode, stderr.toString()]).toEqual([1, 'latchkey-server: needs Bun 1.4 or later on PATH\n']);
   });
 });
+
+test('the packages lead to a first sign-in, as in the guide', async () => {
+  const home = newHome();
+  for (const path of archives) symlinkSync(path, join(home.path, basename(path)));
+  const prefix = join(home.path, '.local');
+  const programs = [join(prefix, 'bin'), dirname(nodes[0]!.path), dirname(Bun.which('npm')!)];
+  const env = {
+    ...home.env,
+    PATH: [...programs, withBun()].join(':'),
+    npm_config_prefix: prefix,
+    npm_config_offline: 'true',
+    npm_config_omit: 'optional',
+  };
+  // Bun is here already, and nothing is fetched.
+  const printed = await followInstalling({ ...home, env }, /^npm install/, { '--global bun ': '--global ' });
+  expect(printed).toMatch(/^new <new@example\.com> at http:\/\/localhost:\d+\n$/m);
+}, 60_000);
 
 test(`the command line with the keychain's library takes less than ${maxCliMegabytes} MB`, async () => {
   const folder = await install([nodes[0]!.path, npm, 'install'], 'latchkey');

@@ -1,0 +1,164 @@
+// The guide for a dashboard on another origin, in a real browser: its program on an origin of the same site, and what a
+// page of another site can do.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import type { Home } from '../support/cli.ts';
+import { freePort } from '../support/free-port.ts';
+import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../support/guides.ts';
+import { codeIn, mailTo } from '../support/http.ts';
+import { button, giveAuthenticator, pressed, signIn as signInOnOwnPages } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+declare const tokens: typeof import('../../examples/dashboard/tokens.ts');
+
+const email = 'ada@example.com';
+const document = 'docs/dashboard-origin.md';
+const port = freePort();
+/** Of the same site as the service, whose host is `localhost`. */
+const sameSite = `http://localhost:${port}`;
+const otherSite = `http://127.0.0.1:${port}`;
+
+let service: TestService;
+let home: Home;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_ALLOWED_ORIGINS: `${sameSite},${otherSite}` } });
+  home = readerOf(service);
+  mkdirSync(join(home.path, 'data'));
+  const [, register = '', serve = ''] = await codeBlocks(document, 'sh');
+  const terminal = openTerminal(home, {});
+  expect((await terminal.run(register)).code).toBe(0);
+  await terminal.close();
+  const isReady = () => fetch(sameSite).then(({ ok }) => ok);
+  stop = await startBlock(home, serve, { PORT: String(port) }, isReady);
+});
+
+afterAll(async () => {
+  await stop();
+  await service.stop();
+});
+
+/** Signs in on the page of the guide, with the code from the email. */
+async function signIn(page: Page, seen = 0): Promise<void> {
+  await page.goto(sameSite);
+  await page.getByLabel('Email address').fill(email);
+  await pressed(page, 'Email me a code');
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
+  await pressed(page, 'Sign in');
+  await page.locator('#email').getByText(email).waitFor();
+}
+
+describe('a dashboard on another origin of the same site', () => {
+  test('signs in with a cookie that no script can read, calls its own server, and signs out', async () => {
+    const page = await newPage();
+    await signIn(page);
+    await page.locator('#projects').getByText('"user":"usr_').waitFor();
+    expect(await page.evaluate(() => globalThis.document.cookie)).toBe('');
+
+    await page.reload();
+    await page.locator('#email').getByText(email).waitFor();
+    await page.goto(`${service.url}/account`);
+    await page.locator('#profile-email').getByText(email).waitFor();
+
+    await page.goto(sameSite);
+    await pressed(page, 'Sign out');
+    await button(page, 'Email me a code').waitFor();
+    await page.goto(`${service.url}/account`);
+    await page.waitForURL(/\/login/);
+    await page.context().close();
+  });
+
+  test('finds a person signed in who has signed in on the pages of Latchkey', async () => {
+    const page = await newPage();
+    await signInOnOwnPages(page, service.url, 'grace@example.com');
+    await page.goto(sameSite);
+    await page.locator('#email').getByText('grace@example.com').waitFor();
+    await page.context().close();
+  });
+
+  test('adds a passkey after a recent sign-in, and signs in with it', async () => {
+    const page = await newPage();
+    await giveAuthenticator(page);
+    await signIn(page, 1);
+    const added = await page.evaluate(async (api) => {
+      const post = (path: string, body?: unknown) =>
+        fetch(api + path, {
+          method: 'POST',
+          credentials: 'include',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+      const options = await (await post('/passkey/register/challenge')).json();
+      const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+      const credential = (await navigator.credentials.create({ publicKey })) as PublicKeyCredential;
+      return (await post('/passkey/register', credential.toJSON())).status;
+    }, `${service.url}/api/v1/auth`);
+    expect(added).toBe(201);
+
+    await pressed(page, 'Sign out');
+    await pressed(page, 'Sign in with a passkey');
+    await page.locator('#email').getByText(email).waitFor();
+    await page.context().close();
+  });
+
+  test('shows what Latchkey says about a wrong code', async () => {
+    const page = await newPage();
+    await page.goto(sameSite);
+    await page.getByLabel('Email address').fill('bob@example.com');
+    await pressed(page, 'Email me a code');
+    await mailTo(service.url, 'bob@example.com');
+    await page.getByLabel('Code from the email').fill('BBBB-BBBB');
+    await pressed(page, 'Sign in');
+    await page.getByRole('alert').getByText(/\w/).waitFor();
+    expect(await page.locator('#email').textContent()).toBe('');
+    await page.context().close();
+  });
+
+  test('is the program of the guide', async () => {
+    expect(await codeBlocks(document, 'js')).toEqual([await exampleText('dashboard/page.js')]);
+    expect(await codeBlocks(document, 'ts')).toEqual([await exampleText('dashboard/tokens.ts')]);
+    const [start = '', , , ...more] = await codeBlocks(document, 'sh');
+    expect([start, more]).toEqual(['LATCHKEY_ALLOWED_ORIGINS=http://localhost:3000 npm start\n', []]);
+  });
+});
+
+describe('a page of another site', () => {
+  test('is signed out, although the browser has the cookie', async () => {
+    const page = await newPage();
+    await signIn(page, 2);
+    await page.goto(otherSite);
+    await button(page, 'Email me a code').waitFor();
+    await page.context().close();
+  });
+
+  test('signs in with tokens, without a cookie', async () => {
+    const page = await newPage();
+    // A response without the policy of the dashboard, which forbids the script of this test.
+    await page.goto(`${otherSite}/settings`);
+    await page.addScriptTag({ type: 'module', content: await bundle('dashboard/tokens.ts') });
+    await page.waitForFunction(() => 'tokens' in globalThis);
+    const ticket = await page.evaluate((address) => tokens.requestCode(address), email);
+    const code = codeIn(await mailTo(service.url, email, 3));
+    await page.evaluate(([request, typed]) => tokens.signIn(request, typed), [ticket, code] as const);
+    const user = await page.evaluate(() => tokens.session.call('getProfile'));
+    expect(user.email).toBe(email);
+    expect(await page.context().cookies()).toEqual([]);
+    await page.context().close();
+  });
+});
+
+/** An example for this service as one script, with its exports in the global `tokens`. */
+async function bundle(example: string): Promise<string> {
+  const entry = join(home.path, 'tokens.ts');
+  const text = await exampleText(example);
+  await Bun.write(entry, text.replace('http://localhost:8787', service.url));
+  const main = join(home.path, 'main.ts');
+  await Bun.write(main, "import * as tokens from './tokens.ts';\nObject.assign(globalThis, { tokens });\n");
+  const { outputs } = await Bun.build({ entrypoints: [main], target: 'browser' });
+  return (await outputs[0]?.text()) ?? '';
+}

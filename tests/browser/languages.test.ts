@@ -1,0 +1,133 @@
+// Pages in every language: that they fit on a small phone, that axe-core finds nothing, and how the language is chosen.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { languages } from '@latchkey/contract/languages';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
+import { newPage } from '../support/browser.ts';
+import { apiAt } from '../support/http.ts';
+import { mainStates } from '../support/page-states/languages.ts';
+import { newAddress, pressed, signedIn, titled } from '../support/people.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+const smallPhone = { width: 320, height: 640 };
+
+/**
+ * Buttons, links and headings whose text is cut or that are wider than the screen, words that are broken to fit into a
+ * button, and what a text has in braces.
+ */
+const complaintsAbout = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const root = document.documentElement;
+    const complaints = root.scrollWidth > root.clientWidth ? [`scrolls sideways: ${root.scrollWidth}`] : [];
+    const open = /\{\w+\}|undefined/.exec(document.body.innerText)?.[0];
+    if (open !== undefined) complaints.push(`not filled in: ${open}`);
+    for (const element of document.querySelectorAll<HTMLElement>('button, a, h1, h2, h3, label, .badge')) {
+      const { left, right, width } = element.getBoundingClientRect();
+      if (width === 0) continue;
+      const isCut = element.scrollWidth > Math.ceil(width) || element.scrollHeight > element.offsetHeight + 2;
+      if ((isCut && getComputedStyle(element).display !== 'inline') || left < 0 || right > root.clientWidth)
+        complaints.push(`cut: ${element.innerText}`);
+    }
+    const linesOf = (text: Node, start: number, end: number): number => {
+      const range = document.createRange();
+      range.setStart(text, start);
+      range.setEnd(text, end);
+      return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+    };
+    for (const button of document.querySelectorAll('button, a.button')) {
+      const walker = document.createTreeWalker(button, NodeFilter.SHOW_TEXT);
+      for (let text = walker.nextNode(); text !== null; text = walker.nextNode())
+        for (const { 0: word, index } of (text.nodeValue ?? '').matchAll(/[\p{Script=Latin}'’]+/gu))
+          if (linesOf(text, index, index + word.length) > 1) complaints.push(`broken: ${word}`);
+    }
+    return complaints;
+  });
+
+async function violationsOf(page: Page): Promise<string[]> {
+  const cdp = await page.context().newCDPSession(page);
+  const { frameTree } = await cdp.send('Page.getFrameTree');
+  const world = { frameId: frameTree.frame.id, worldName: 'axe' };
+  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', world);
+  await cdp.send('Runtime.evaluate', { expression: axe, contextId });
+  const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
+    expression: "axe.run({ resultTypes: ['violations'] })",
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await cdp.detach();
+  if (exceptionDetails) throw new Error(`axe: ${exceptionDetails.exception?.description}`);
+  return (result.value as AxeResults).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+/** States that axe-core looks at in every language: one for each kind of page. It takes most of the time. */
+const checkedByAxe = ['login', 'not-me', 'device', 'account-forms'];
+
+test.each([...languages])(
+  'in %s no button is cut on a small phone, and axe-core finds nothing',
+  async (language) => {
+    const page = await newPage({ locale: language, viewport: smallPhone });
+    const errors: string[] = [];
+    page.on('pageerror', (error) => void errors.push(String(error)));
+    const found: [string, string[]][] = [];
+    const opened: string[] = [];
+    for (const [name, open] of mainStates(page, service.url, language)) {
+      await open();
+      opened.push(name);
+      expect(await page.locator('html').getAttribute('lang')).toBe(language);
+      const complaints = await complaintsAbout(page);
+      if (checkedByAxe.includes(name)) complaints.push(...(await violationsOf(page)));
+      if (complaints.length > 0) found.push([name, complaints]);
+    }
+    expect(found).toEqual([]);
+    expect(errors).toEqual([]);
+    expect(opened).toContain('account-deletion');
+    await page.context().close();
+  },
+);
+
+test('pages follow the language of the profile, also after signing out, and the browser without it', async () => {
+  const page = await newPage({ locale: 'en-US' });
+  const token = await signedIn(page, service.url, newAddress());
+  const store = (locale: string | null) =>
+    apiAt(service.url).call('updateProfile', { accessToken: token, body: { locale } });
+  await store('fr-CA');
+  await page.goto(`${service.url}/account`);
+  await titled(page, allTexts.fr.account.heading);
+  await page.goto(`${service.url}/login`);
+  await titled(page, allTexts.fr.login.signedIn);
+  await store(null);
+  await page.goto(`${service.url}/account`);
+  await titled(page, allTexts.en.account.heading);
+  expect((await page.context().cookies()).filter(({ name }) => name === 'latchkey_language')).toEqual([]);
+  await page.context().close();
+});
+
+test('saving another language in the profile shows the page in it at once', async () => {
+  const page = await newPage({ locale: 'en-US' });
+  await signedIn(page, service.url, newAddress());
+  await page.goto(`${service.url}/account`);
+  await pressed(page, allTexts.en.account.profile.edit);
+  await page.getByLabel(allTexts.en.account.profile.locale).fill('ja');
+  await pressed(page, allTexts.en.account.save);
+  await titled(page, allTexts.ja.account.heading);
+  await page.getByText(allTexts.ja.account.profile.saved).waitFor();
+  await page.locator('#sessions time').first().waitFor();
+  expect(await page.locator('#sessions time').first().innerText()).toBe(allTexts.ja.common.justNow);
+  await page.context().close();
+});

@@ -1,0 +1,112 @@
+// The API reference in a real browser: searching, copying, choosing a language, with and without its script.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { newPage } from '../support/browser.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+setDefaultTimeout(60_000);
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const sizes = [
+  { width: 1280, height: 900 },
+  { width: 390, height: 844 },
+];
+
+/** A page of the reference, and what its console has said. */
+async function open(path: string, options: BrowserContextOptions = {}) {
+  const page = await newPage({ viewport: sizes[0]!, ...options });
+  const complaints: string[] = [];
+  page.on('console', (message) => void complaints.push(message.text()));
+  page.on('pageerror', (error) => void complaints.push(String(error)));
+  await page.goto(`${service.url}/${path}`);
+  return { page, complaints };
+}
+
+const first = (page: Page, language: string) =>
+  page.locator('#listSessions').getByRole('radio', { name: language });
+
+test.each(sizes)('at $width pixels the search finds a field, with the keyboard alone', async (viewport) => {
+  const { page, complaints } = await open('docs', { viewport });
+  await page.getByRole('button', { name: 'Search' }).waitFor();
+  await page.keyboard.press('/');
+  await page.getByRole('searchbox').fill('backed_up');
+  await page.getByText('results', { exact: false }).waitFor();
+  const requests: string[] = [];
+  page.on('request', (request) => void requests.push(request.url()));
+  await page.getByRole('searchbox').fill('list sessions');
+  await page.getByRole('link', { name: /^List sessions/ }).waitFor();
+  expect(requests).toEqual([]);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs/sessions#listSessions');
+  await page.keyboard.press('/');
+  await page.getByRole('searchbox').fill('xyzzy');
+  await page.getByText('Nothing found.').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test('the address of a field inside a closed list opens the list', async () => {
+  const { page } = await open('docs/organizations#listMembers.response.members.role');
+  await page.locator('[id="listMembers.response.members.role"]').waitFor({ state: 'visible' });
+  const { page: other } = await open('docs/profile');
+  const nested = 'verifyEmailChange.response.email';
+  await other.evaluate((id) => {
+    location.hash = id;
+  }, nested);
+  await other.locator(`[id="${nested}"]`).waitFor({ state: 'visible' });
+  await page.context().close();
+  await other.context().close();
+});
+
+test('a language chosen in one example is chosen in all, and on the next page', async () => {
+  const { page, complaints } = await open('docs/sessions');
+  await page.locator('#refresh').getByText('SDK', { exact: true }).click();
+  expect(await first(page, 'SDK').isChecked()).toBe(true);
+  await page.locator('#listSessions').getByText("await api.call('listSessions'").waitFor();
+  await page.goto(`${service.url}/docs/keys`);
+  await page.locator('#createKey').getByText("await api.call('createKey'").waitFor();
+  expect(await page.locator('#createKey').getByText('curl -X POST').isVisible()).toBe(false);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test('the button beside an example copies exactly its code', async () => {
+  const { page } = await open('docs/profile', { permissions: ['clipboard-read', 'clipboard-write'] });
+  const example = page.locator('#getProfile figure').first();
+  await example.getByRole('button', { name: 'Copy' }).click();
+  await example.getByText('Copied').waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toBe(`curl '${service.url}/api/v1/auth/me' \\\n  -H "Authorization: Bearer $ACCESS_TOKEN"`);
+  await page.context().close();
+});
+
+test('on a phone the navigation opens from its button and closes when it has led somewhere', async () => {
+  const { page, complaints } = await open('docs/device', { viewport: sizes[1]! });
+  const navigation = page.getByRole('navigation');
+  expect(await navigation.count()).toBe(0);
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await navigation.getByRole('link', { name: 'Approve a device' }).click();
+  await page.waitForURL('**#approveDevice');
+  await navigation.waitFor({ state: 'hidden' });
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test('without a script everything can be read, and the languages can be chosen', async () => {
+  const { page } = await open('docs/sessions', { javaScriptEnabled: false });
+  expect(await page.getByRole('button', { name: 'Search' }).count()).toBe(0);
+  await page.locator('#refresh').getByText('fetch', { exact: true }).click();
+  expect(await page.locator('#refresh').getByText('await fetch(').isVisible()).toBe(true);
+  await page.getByRole('navigation').getByRole('link', { name: 'Keys', exact: true }).click();
+  await page.waitForURL('**/docs/keys');
+  await page.context().close();
+});

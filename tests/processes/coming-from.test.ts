@@ -1,0 +1,139 @@
+// The guides for people who come from another service: their scripts and commands, with databases as those services
+// write them.
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Home } from '../support/cli.ts';
+import { codeBlocks, openTerminal, readerOf, type Terminal } from '../support/guides.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const testTimeoutMs = 60_000;
+
+let service: TestService;
+let home: Home;
+let terminal: Terminal;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_SIGNUP: 'closed' } });
+});
+
+beforeEach(() => {
+  home = readerOf(service);
+  terminal = openTerminal(home, {});
+});
+
+afterAll(() => service.stop());
+
+async function run(block = ''): Promise<string> {
+  const { code, output } = await terminal.run(block);
+  expect([block, code, output]).toEqual([block, 0, output]);
+  return output;
+}
+
+/** The name and the shared organizations of a person, who signs in by email. */
+async function account(email: string) {
+  const { access_token: token } = await loginByMail(service.url, email);
+  const me = await request(service.url, 'GET', '/me', { token });
+  const { body } = await request(service.url, 'GET', '/organizations', { token });
+  const shared = body.organizations.filter(({ personal }: { personal: boolean }) => !personal);
+  return {
+    name: me.body.name,
+    organizations: shared.map(({ slug, name, role }: Record<string, string>) => [slug, name, role]).sort(),
+  };
+}
+
+/** The addresses that contain a text, by `users list` as the guides have it. */
+async function listed(block = '', search = ''): Promise<string[]> {
+  const lines = (await run(block)).split('\n').filter((line) => line.startsWith('{'));
+  const emails = lines.map((line) => (JSON.parse(line) as { id: string; email: string }).email);
+  return emails.filter((email) => email.includes(search)).sort();
+}
+
+test(
+  'people of Better Auth come along with their organizations, and only those with a confirmed address',
+  async () => {
+    using db = new Database(join(home.path, 'better-auth.db'));
+    db.run(`
+      CREATE TABLE user (id text PRIMARY KEY, name text NOT NULL, email text NOT NULL UNIQUE,
+        emailVerified integer NOT NULL, image text, createdAt date NOT NULL, updatedAt date NOT NULL,
+        role text, banned integer, banReason text, banExpires date);
+      CREATE TABLE organization (id text PRIMARY KEY, name text NOT NULL, slug text NOT NULL UNIQUE, logo text,
+        createdAt date NOT NULL, metadata text);
+      CREATE TABLE member (id text PRIMARY KEY, organizationId text NOT NULL, userId text NOT NULL,
+        role text NOT NULL, createdAt date NOT NULL);
+      INSERT INTO organization VALUES ('o1', 'Acme "Inc." $HOME', 'acme', NULL, '2026-01-01', NULL),
+        ('o2', 'Bolt', 'bolt', NULL, '2026-01-01', NULL);
+    `);
+    const insert = db.prepare(
+      `INSERT INTO user (id, name, email, emailVerified, createdAt, updatedAt, banned) VALUES (?, ?, ?, ?, '', '', ?)`,
+    );
+    for (const [id, name, verified, banned] of [
+      ['ada', 'Ada Lovelace', 1, null],
+      ['bob', '', 1, 0],
+      ['eve', 'Eve', 0, null],
+      ['mallory', 'Mallory', 1, 1],
+    ] as const)
+      insert.run(id, name, `${id}@better.example`, verified, banned);
+    for (const [user, organization, role] of [
+      ['ada', 'o1', 'admin,owner'],
+      ['ada', 'o2', 'billing'],
+      ['bob', 'o1', 'admin'],
+      ['eve', 'o1', 'owner'],
+    ])
+      db.run(
+        `INSERT INTO member VALUES ('${user}${organization}', '${organization}', '${user}', '${role}', '')`,
+      );
+
+    const [organizations, people, list, ...more] = await codeBlocks('docs/coming-from-better-auth.md', 'sh');
+    expect(more).toEqual([]);
+    await run(organizations);
+    const output = await run(people);
+    expect(output).toContain('2 left out: banned, or with an address that was never confirmed');
+    expect(output).toContain('It would be: 2 created, 0 completed, 0 unchanged, 0 refused.');
+    expect(output).toContain('\n2 created, 0 completed, 0 unchanged, 0 refused.');
+
+    expect(await account('ada@better.example')).toEqual({
+      name: 'Ada Lovelace',
+      organizations: [
+        ['acme', 'Acme "Inc." $HOME', 'owner'],
+        ['bolt', 'Bolt', 'member'],
+      ],
+    });
+    expect((await account('bob@better.example')).organizations).toEqual([
+      ['acme', 'Acme "Inc." $HOME', 'admin'],
+    ]);
+    expect(await listed(list, '@better')).toEqual(['ada@better.example', 'bob@better.example']);
+    expect(await run(people)).toContain('\n0 created, 0 completed, 2 unchanged, 0 refused.');
+    await terminal.close();
+  },
+  testTimeoutMs,
+);
+
+test(
+  'people of Auth0 come along once each, and only those with a confirmed address',
+  async () => {
+    const users = [
+      { email: 'ada@auth0.example', email_verified: true, name: 'Ada Lovelace', blocked: false },
+      { email: 'ADA@auth0.example', email_verified: true, name: 'ada' },
+      { email: 'bob@auth0.example', email_verified: true, name: 'bob@auth0.example' },
+      { email: 'eve@auth0.example', email_verified: false, name: 'Eve' },
+      { email: 'mallory@auth0.example', email_verified: true, name: 'Mallory', blocked: true },
+      { name: '+1 555 0100' },
+    ];
+    writeFileSync(join(home.path, 'auth0.ndjson'), users.map((user) => `${JSON.stringify(user)}\n`).join(''));
+
+    const [people, list, ...more] = await codeBlocks('docs/coming-from-auth0.md', 'sh');
+    expect(more).toEqual([]);
+    const output = await run(people);
+    expect(output).toContain('3 left out: blocked, without an address, or with one that was never confirmed');
+    expect(output).toContain('\n2 created, 0 completed, 1 unchanged, 0 refused.');
+    expect((await account('ada@auth0.example')).name).toBe('Ada Lovelace');
+    expect((await account('bob@auth0.example')).name).not.toContain('@');
+    expect(await listed(list, '@auth0')).toEqual(['ada@auth0.example', 'bob@auth0.example']);
+    await terminal.close();
+  },
+  testTimeoutMs,
+);

@@ -1,0 +1,99 @@
+// `restore` is killed in the middle.
+
+import { beforeAll, expect, test } from 'bun:test';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { type RunningOperator, runOperator, startOperator, temporaryDirectory } from '../support/service.ts';
+
+/** So many that SQLite writes pages of the transaction to its file before the end. */
+const accounts = 2_000;
+const minLogBytes = 500_000;
+const pollMs = 2;
+/** Each command is a process. */
+const testTimeoutMs = 120_000;
+
+const keys = generateKey();
+const file = join(temporaryDirectory(), 'latchkey.backup');
+const envOf = (databaseUrl: string) => ({ DATABASE_URL: databaseUrl, LATCHKEY_KEYS: keys });
+
+async function succeed(databaseUrl: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runOperator(envOf(databaseUrl), ...args);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Starts a restore and kills it when it is in the middle. */
+async function killRestore(
+  databaseUrl: string,
+  isInTheMiddle: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const restore: RunningOperator = startOperator(envOf(databaseUrl), 'restore', file);
+  const ended = restore.exited.then(() => true);
+  while (!(await isInTheMiddle())) {
+    const hasEnded = await Promise.race([ended, Bun.sleep(pollMs)]);
+    if (hasEnded)
+      throw new Error(`the restore ended by itself\n${restore.lines().join('\n')}${restore.stderr()}`);
+  }
+  restore.kill('SIGKILL');
+  expect(await restore.exited).toBe(137);
+}
+
+async function requireRestored(databaseUrl: string): Promise<void> {
+  expect(await succeed(databaseUrl, 'restore', file)).toContain(`: ${accounts} accounts, `);
+  expect((await succeed(databaseUrl, 'users', 'list', '--json')).trimEnd().split('\n')).toHaveLength(
+    accounts,
+  );
+  await succeed(databaseUrl, 'events', 'verify');
+}
+
+beforeAll(async () => {
+  const source = `sqlite:${join(temporaryDirectory(), 'source.db')}`;
+  await succeed(source, 'migrate');
+  const people = join(temporaryDirectory(), 'people.jsonl');
+  const lines = Array.from({ length: accounts }, (_, index) => `{"email":"person${index}@example.com"}\n`);
+  writeFileSync(people, lines.join(''));
+  await succeed(source, 'users', 'import', people);
+  await succeed(source, 'backup', file);
+}, testTimeoutMs);
+
+test(
+  'a restore into SQLite that is killed leaves no store, and runs again',
+  async () => {
+    const path = join(temporaryDirectory(), 'restored.db');
+    const databaseUrl = `sqlite:${path}`;
+    const log = `${path}-wal`;
+    await killRestore(databaseUrl, () => existsSync(log) && statSync(log).size > minLogBytes);
+    expect(existsSync(path)).toBe(true);
+    const { code, stderr } = await runOperator(envOf(databaseUrl), 'users', 'list');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('there is no store yet')]);
+    await requireRestored(databaseUrl);
+  },
+  testTimeoutMs,
+);
+
+test(
+  'a restore into PostgreSQL that is killed leaves no row, and runs again',
+  async () => {
+    const databaseUrl = await (await startPostgres()).createDatabase();
+    await succeed(databaseUrl, 'migrate');
+    const sql = postgres(databaseUrl, { max: 2 });
+    // Whoever inserts into this table waits, after the accounts are inserted.
+    const blocker = await sql.reserve();
+    await blocker`BEGIN`;
+    await blocker`LOCK TABLE events IN SHARE MODE`;
+    await killRestore(databaseUrl, async () => {
+      const rows = await sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'latchkey restore'
+        AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO "events"%'`;
+      return rows.length > 0;
+    });
+    await blocker`ROLLBACK`;
+    blocker.release();
+    expect(await succeed(databaseUrl, 'users', 'list', '--json')).toBe('');
+    await requireRestored(databaseUrl);
+    await sql.end();
+  },
+  testTimeoutMs,
+);
