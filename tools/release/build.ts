@@ -2,7 +2,7 @@
 // what can run here.
 
 import { createHash } from 'node:crypto';
-import { chmod, copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { $ } from 'bun';
@@ -16,6 +16,11 @@ import { buildSingleFile } from './single-file.ts';
 import { hostTarget, type Target, targets } from './targets.ts';
 
 const root = join(import.meta.dir, '../..');
+
+/** Measured: 93 to 122 MB, of which Bun is nearly all. */
+const maxExecutableMegabytes = 125;
+/** Measured: 42 to 56 MB; at the lowest compression up to 61. */
+const maxArchiveMegabytes = 65;
 
 export interface ReleaseOptions {
   readonly directory: string;
@@ -60,6 +65,7 @@ async function buildForTarget(
   const executable = join(directory, `.${program.name}-${target.name}`);
   const packages = await buildSingleFile(program, executable, target);
   await chmod(executable, 0o755);
+  const megabytes = await requireSize(executable, maxExecutableMegabytes);
   const files = await programFiles(program, packages);
   if (hostTarget()?.name === target.name) {
     const printed = (await $`${executable} --version`.text()).trim();
@@ -69,6 +75,8 @@ async function buildForTarget(
   }
   const name = archiveName(files, target);
   await writeArchive(files, executable, join(directory, name), compression);
+  const compressed = await requireSize(join(directory, `${name}.tar.gz`), maxArchiveMegabytes);
+  say(`  ${megabytes} MB, compressed ${compressed} MB`);
   const bill = await billOfMaterials(program, files.version, packages);
   await Bun.write(join(directory, `${name}.cdx.json`), bill);
   if (target.debian !== undefined) {
@@ -78,6 +86,13 @@ async function buildForTarget(
   }
   await rm(executable);
   return files;
+}
+
+/** The size of a file in megabytes. @throws {Error} if it is larger than released files may be */
+async function requireSize(file: string, maxMegabytes: number): Promise<string> {
+  const megabytes = (await stat(file)).size / 1e6;
+  if (megabytes <= maxMegabytes) return megabytes.toFixed(0);
+  throw new Error(`${basename(file)} has ${megabytes.toFixed(0)} MB, and may have ${maxMegabytes}`);
 }
 
 const archiveName = ({ program, version }: ProgramFiles, target: Target): string =>

@@ -34,9 +34,14 @@ function text(plain: string): string {
   const escaped = plain
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
-    .replaceAll(/`([^`]*)`/g, '\\fB$1\\fR');
+    .replaceAll(/`([^`]*)`/g, '\\fB$1\\fR')
+    .replaceAll(/[^\n -~]/gu, groffCharacter);
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }
+
+/** @see groff_char(7) */
+const groffCharacter = (character: string): string =>
+  `\\[u${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`;
 
 const entry = (term: string, meaning: string): string => `.TP\n\\fB${text(term)}\\fR\n${text(meaning)}`;
 

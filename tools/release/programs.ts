@@ -63,8 +63,14 @@ export const commandLine: Program = {
   ],
   environment: [
     { term: 'LATCHKEY_SERVER', text: 'The server to use, unless `--server` names one.' },
+    { term: 'LATCHKEY_ACCOUNT', text: 'The name of the login to use, unless `--account` names one.' },
+    {
+      term: 'LATCHKEY_TOKEN',
+      text: 'An access token or a key in the place of a stored login; needs a server that is named.',
+    },
     { term: 'LATCHKEY_CREDENTIALS', text: '`file` or `keychain`: where credentials are stored.' },
     { term: 'NO_COLOR', text: 'Turns colour off.' },
+    { term: 'NO_UPDATE_NOTIFIER', text: 'Turns off the notice of a newer version.' },
   ],
   files: [
     {
@@ -87,7 +93,7 @@ export const server: Program = {
       migrate: runNothing,
       runOnStore: runNothing,
       runWithRestored: () => Promise.reject(new Error('nothing runs here')),
-      print: () => {},
+      print: runNothing,
     }),
   exitStatus: [
     { term: '0', text: 'Done.' },

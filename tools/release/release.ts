@@ -4,7 +4,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { buildRelease } from './build.ts';
 
 const root = join(import.meta.dir, '../..');
 const directory = join(root, 'dist/release');
@@ -55,7 +54,8 @@ if (import.meta.main) {
   if (!/^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$/.test(version)) fail('usage: npm run release -- 1.2.3');
   if ((await $`git status --porcelain`.cwd(root).text()) !== '') fail('commit or remove your changes first');
   await setVersion(version);
-  await buildRelease({ directory, say });
+  // A process of its own: this one has read the manifests with the former version.
+  await $`${process.execPath} ${join(import.meta.dir, 'build.ts')}`;
   await rehearse();
   say(`
 Nothing has been published. To release ${version}, read the difference, then:

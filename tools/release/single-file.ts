@@ -49,15 +49,15 @@ async function runtimeOf(target: Target): Promise<string> {
   return own ? process.execPath : join(await packageDirectory(target.runtime), 'bin/bun');
 }
 
-/** Includes the keychain's library of another platform, which is not installed here. */
-const withKeychain = (directory: string): BunPlugin => ({
+/** Includes the keychain's library in this directory, which need not be the one installed here, and no other. */
+export const withKeychain = (directory: string): BunPlugin => ({
   name: 'keychain',
   setup: (build) => {
     const [library = ''] = [...new Glob('*.node').scanSync(directory)];
     build.onResolve({ filter: /^@napi-rs\/keyring-[^/]+$/ }, ({ path }) =>
       directory.endsWith(basename(path)) || directory.includes(`${path.replace('/', '+')}@`)
         ? { path: join(directory, library) }
-        : undefined,
+        : { path, external: true },
     );
   },
 });
