@@ -157,8 +157,17 @@ export const cookiesBlocked = 'Your browser is blocking cookies';
 
 const maxTabs = 40;
 
-/** Presses Tab until the button, link or field has the focus, and expects a visible focus on the way. */
+/**
+ * Waits for the button, link or field, presses Tab until it has the focus, and expects a visible focus on the way.
+ * Pages show some of them only after they have loaded.
+ */
 export async function tabTo(page: Page, name: string): Promise<void> {
+  await page.waitForFunction((expected) => {
+    const focusable = document.querySelectorAll<HTMLElement>('a[href], button, input, select, textarea, summary');
+    const labelOf = (element: HTMLElement) =>
+      element instanceof HTMLInputElement ? (element.labels?.[0] ?? element) : element;
+    return [...focusable].some((element) => labelOf(element).innerText === expected);
+  }, name);
   for (let presses = 0; presses < maxTabs; presses++) {
     await page.keyboard.press('Tab');
     const focused = await page.evaluate(() => {
