@@ -80,7 +80,7 @@ function openPostgres(url: string): FloorDatabase {
   });
   const pool = executorOn(sql);
   return {
-    read: pool,
+    read: { ...pool, gathersLookups: true },
     single: pool,
     transaction: async <T>(work: Work<T>) => (await sql.begin((tx) => work(executorOn(tx)))) as T,
     batch: async (writes) => {

@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely';
 import type { Dialect } from '../platform/database/executor.ts';
+import { lookup } from '../platform/database/lookup.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
@@ -204,7 +205,7 @@ export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
  * A session with its account, whatever its status. Every request of a user runs this statement: the join costs as much as
  * reading the epoch of the account alone.
  */
-export const findCaller = statement<{ id: string }>()((db, p, dialect) =>
+export const findCaller = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -218,7 +219,7 @@ export const findCaller = statement<{ id: string }>()((db, p, dialect) =>
 );
 
 /** A session with the epoch of its account, whatever its status. */
-export const findSession = statement<{ id: string }>()((db, p, dialect) =>
+export const findSession = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select([...new Set([...statusColumns, ...rotationColumns])])

@@ -175,7 +175,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
 
   return {
     dialect: 'postgres',
-    read: single,
+    read: { ...single, gathersLookups: true },
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) => {
       const traced = keepTrace(work);
