@@ -78,9 +78,9 @@ function openPostgres(url: string): FloorDatabase {
     run: async <Row>(text: string, values: readonly Value[]) =>
       (await on.unsafe(text, values as Value[], { prepare: true })) as unknown as Row[],
   });
-  const pool = executorOn(sql);
+  const pool = { ...executorOn(sql), gathers: true };
   return {
-    read: { ...pool, gathersLookups: true },
+    read: pool,
     single: pool,
     transaction: async <T>(work: Work<T>) => (await sql.begin((tx) => work(executorOn(tx)))) as T,
     batch: async (writes) => {

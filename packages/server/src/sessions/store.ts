@@ -13,6 +13,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../platform/database/texts.ts';
+import { update } from '../platform/database/update.ts';
 import { isPathActive, pathEndsAt } from './runs/store.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
@@ -148,17 +149,17 @@ const rotationColumns = [
  * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at most once,
  * and only while the session is active. That of a run also needs the service that the run was made for.
  */
-export const rotate = statement<{
-  id: string;
-  generation: number;
-  idempotency_hash: string | null;
-  network: string;
-  program: string;
-  now: number;
-  idle_expires_at: number;
-  run_idle_expires_at: number;
-  service_id: string | null;
-}>()((db, p, dialect) =>
+export const rotate = update('sessions', {
+  id: 'text',
+  generation: 'bigint',
+  idempotency_hash: 'text null',
+  network: 'text',
+  program: 'text',
+  now: 'bigint',
+  idle_expires_at: 'bigint',
+  run_idle_expires_at: 'bigint',
+  service_id: 'text null',
+})((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set((e) => ({

@@ -6,8 +6,8 @@ export type Value = string | number | null;
 /** Runs compiled statements: on committed state, in one transaction, or each in a transaction of its own. */
 export interface Executor {
   readonly dialect: Dialect;
-  /** Look-ups of one turn of the event loop go out together (see `lookup`). */
-  readonly gathersLookups?: boolean;
+  /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
+  readonly gathers?: boolean;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
 }
 

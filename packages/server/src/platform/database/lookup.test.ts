@@ -16,6 +16,8 @@ onBothDatabases('look-ups', (open, dialect) => {
     });
     return app;
   };
+  const lookupsSince = ({ statements }: TestApp, before: number) =>
+    statements.slice(before).filter((text) => text.includes('from "organizations"'));
   const together = (count: number) => (dialect === 'postgres' ? Math.ceil(count / 64) : count);
 
   test('of one turn each get their own row or none, also when several ask for the same', async () => {
@@ -26,7 +28,7 @@ onBothDatabases('look-ups', (open, dialect) => {
     const found = await Promise.all(asked.map((id) => organization(read, { id })));
     const [a, b] = ['a', 'b'].map((id) => [{ id, name: `Named ${id}` }]);
     expect(found.map((rows) => rows.map(({ id, name }) => ({ id, name })))).toEqual([b!, [], a!, b!, [], []]);
-    expect(app.statements.slice(before)).toHaveLength(together(asked.length));
+    expect(lookupsSince(app, before)).toHaveLength(together(asked.length));
     await app.close();
   });
 
@@ -46,7 +48,7 @@ onBothDatabases('look-ups', (open, dialect) => {
     const before = app.statements.length;
     const found = await Promise.all(names.map((id) => organization(app.ctx.db.read, { id })));
     expect(found.map(([row]) => row?.id)).toEqual(names);
-    expect(app.statements.slice(before)).toHaveLength(together(names.length));
+    expect(lookupsSince(app, before)).toHaveLength(together(names.length));
     await app.close();
   });
 
@@ -57,7 +59,7 @@ onBothDatabases('look-ups', (open, dialect) => {
       const before = app.statements.length;
       expect((await organization(tx, { id: 'a' })).map(({ name }) => name)).toEqual(['Mine']);
       expect((await organization(tx, { id: 'b' })).length).toBe(0);
-      expect(app.statements.slice(before)).toHaveLength(2);
+      expect(lookupsSince(app, before)).toHaveLength(2);
     });
     await app.close();
   });

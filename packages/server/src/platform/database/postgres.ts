@@ -165,6 +165,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   });
   const single: Executor = {
     dialect: 'postgres',
+    gathers: true,
     run: <Row>(text: string, values: readonly Value[]) =>
       withRetries(pool, (sql) => executor(sql).run<Row>(text, values)),
   };
@@ -175,7 +176,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
 
   return {
     dialect: 'postgres',
-    read: { ...single, gathersLookups: true },
+    read: single,
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) => {
       const traced = keepTrace(work);
