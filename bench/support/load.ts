@@ -10,6 +10,7 @@ import { bytesWritten, cpuSeconds } from './processes.ts';
 import type { Sample } from './rounds.ts';
 import type { RecordedAnswer, RunningServer } from './service.ts';
 
+/** The default number of connections of a load. */
 export const connections = 32;
 
 /** A request that takes longer counts as failed. */
@@ -26,6 +27,7 @@ export interface Load {
   readonly requests: Requests;
   /** How long to send requests; with `once`, the longest that all of them may take. */
   readonly seconds: number;
+  readonly connections?: number;
   /** Every response must have this status and, if it is known, this size. */
   readonly expected: { readonly status: number; readonly bytes?: number };
 }
@@ -81,8 +83,8 @@ export async function putUnderLoad(load: Load): Promise<Sample> {
   const file = join(temporaryDirectory(), 'requests');
   writeFileSync(file, linesOf(load.requests).join('\n'));
   const command = [
-    ...['wrk', '--threads', '1', '--connections', `${connections}`, '--duration', `${load.seconds}s`],
-    ...['--timeout', `${responseTimeoutSeconds}s`],
+    ...['wrk', '--threads', '1', '--connections', `${load.connections ?? connections}`],
+    ...['--duration', `${load.seconds}s`, '--timeout', `${responseTimeoutSeconds}s`],
     ...['--script', join(import.meta.dir, 'load.lua'), load.server.url, '--', file, load.requests.mode],
   ];
   const { pid } = load.server;

@@ -11,7 +11,15 @@ import {
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { temporaryDirectory } from '../../tests/support/service.ts';
-import { mePath, putUnderLoad, recordAnswer, refreshesOf, refreshPath, withTokens } from './load.ts';
+import {
+  connections as defaultConnections,
+  mePath,
+  putUnderLoad,
+  recordAnswer,
+  refreshesOf,
+  refreshPath,
+  withTokens,
+} from './load.ts';
 import { roundSeconds, type Sample } from './rounds.ts';
 import {
   type RecordedAnswer,
@@ -76,10 +84,15 @@ export const recordMe = (
 ): Promise<RecordedAnswer & { readonly bytes: number }> => recordAnswer(server.url + mePath, bearer(token));
 
 /** Runs a round of `GET /me`. */
-export async function askMe(stand: Stand, tokens: readonly string[], bytes: number): Promise<Sample> {
+export async function askMe(
+  { server }: Stand,
+  tokens: readonly string[],
+  bytes: number,
+  connections = defaultConnections,
+): Promise<Sample> {
   const expected = { status: 200, bytes };
   const requests = withTokens(mePath, tokens);
-  return putUnderLoad({ server: stand.server, requests, seconds: roundSeconds, expected });
+  return putUnderLoad({ server, requests, seconds: roundSeconds, connections, expected });
 }
 
 /** The MAC is the last 32 bytes of a handle: slightly less than its last 43 characters. */
