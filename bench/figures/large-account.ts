@@ -11,7 +11,7 @@ import {
 import { copyRow } from '../support/bulk.ts';
 import { storeName } from '../support/cells.ts';
 import { type Cluster, openLarge, startCluster } from '../support/cluster.ts';
-import { type Case, measureGrowth } from '../support/growth.ts';
+import { type Case, type Measured, measureGrowth } from '../support/growth.ts';
 import { mePath, putUnderLoad, withTokens } from '../support/load.ts';
 import type { Figure, Measurement } from '../support/report.ts';
 import { roundSeconds } from '../support/rounds.ts';
@@ -72,13 +72,16 @@ const signOut =
     return () => ask(`${server.url}${api}/logout`, init, 204);
   };
 
-/** Copies the session of an account, a second apart, with ids of the same length. */
+/**
+ * Copies the session of an account, with ids of the same length. The copies are newer than all sign-ins in a browser, which
+ * the next one is compared with.
+ */
 const addSessions = ({ db }: Place, account: number): Promise<void> =>
   copyRow(db.single, 'sessions', {
     ...{ id: sessionIdAt(account), count: manySessions },
     differences: {
       id: 'substr(id, 1, 20) || cast(100000 + n AS text)',
-      created_at: 'created_at - n * 1000',
+      created_at: 'created_at + n * 1000',
     },
   });
 
@@ -119,7 +122,7 @@ async function openPlace(cluster?: Cluster): Promise<Place> {
   return place;
 }
 
-const read = (place: Place, { request, size }: Omit<Case, 'run'>, account: number, path: string): Case => ({
+const read = (place: Place, { request, size }: Measured, account: number, path: string): Case => ({
   ...{ request, size },
   run: async () => {
     await undoSignOut(place, account);
@@ -131,7 +134,7 @@ const read = (place: Place, { request, size }: Omit<Case, 'run'>, account: numbe
 
 const write = (
   place: Place,
-  { request, size }: Omit<Case, 'run'>,
+  { request, size }: Measured,
   accounts: readonly number[],
   operation: typeof signIn,
 ): Case => ({

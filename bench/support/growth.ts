@@ -5,10 +5,14 @@ import { watchOthers } from './others.ts';
 import { type Measurement, number, othersLine } from './report.ts';
 import { runRounds, type Sample, type Side } from './rounds.ts';
 
-export interface Case {
+/** A request at one size. */
+export interface Measured {
   readonly request: string;
   /** How many there are of what grows. */
   readonly size: number;
+}
+
+export interface Case extends Measured {
   readonly run: Side['run'];
 }
 
@@ -24,7 +28,7 @@ interface GrowthOptions {
 /** The default number of rounds that count. */
 const rounds = 5;
 
-const nameOf = ({ request, size }: Case): string => cells([request, size.toLocaleString('en')]);
+const nameOf = ({ request, size }: Measured): string => cells([request, size.toLocaleString('en')]);
 
 /** CPU microseconds of a request, in the service and the database together. */
 export const allMicros = ({ cpuSeconds, databaseCpuSeconds = 0, count }: Sample): number =>
@@ -44,11 +48,11 @@ export async function measureGrowth(
 
 /** The table of the medians of all rounds. */
 export function growthLines(
-  cases: readonly Case[],
+  cases: readonly Measured[],
   samples: ReadonlyMap<string, readonly Sample[]>,
   grows: string,
 ): string[] {
-  const micros = (one: Case) => medianOf(samples.get(nameOf(one))!, allMicros);
+  const micros = (one: Measured) => medianOf(samples.get(nameOf(one))!, allMicros);
   const sorted = cases.toSorted((a, b) => a.request.localeCompare(b.request));
   const lines = sorted.map((one) => {
     const first = cases.find(({ request }) => request === one.request)!;
