@@ -2,16 +2,20 @@
 // is kept. Exits with 1 unless all of them are. `npm run bench -- table` does the same for the table of docs/performance.md.
 
 import { approval } from './figures/approval.ts';
+import { connections } from './figures/connections.ts';
 import { costs } from './figures/costs.ts';
 import { forged } from './figures/forged.ts';
+import { growth, growthPostgres } from './figures/growth.ts';
 import { heldPolls } from './figures/held-polls.ts';
 import { knownAddresses } from './figures/known-addresses.ts';
+import { largeAccount } from './figures/large-account.ts';
 import { me } from './figures/me.ts';
 import { memory } from './figures/memory.ts';
 import { passkeyLogin } from './figures/passkey-login.ts';
 import { refresh } from './figures/refresh.ts';
 import { refreshPostgres } from './figures/refresh-postgres.ts';
 import { runTree } from './figures/run-tree.ts';
+import { securityLog } from './figures/security-log.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
 import { verifications } from './figures/verifications.ts';
@@ -39,7 +43,7 @@ const figures: readonly Figure[] = [
 ];
 
 /** Figures without a promise. They are measured only by name. */
-const unpromised: readonly Figure[] = [costs];
+const unpromised: readonly Figure[] = [costs, connections, growth, growthPostgres, largeAccount, securityLog];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 

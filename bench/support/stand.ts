@@ -13,6 +13,7 @@ import type { Executor } from '../../packages/server/src/platform/database/execu
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import {
   connections as defaultConnections,
+  type Load,
   mePath,
   putUnderLoad,
   recordAnswer,
@@ -28,7 +29,7 @@ import {
   serveCommand,
   startService,
 } from './service.ts';
-import { accessTokenOf, fillStore, unspentTokenOf } from './store.ts';
+import { accessTokenOf, fillStore, unspentTokensOf } from './store.ts';
 
 /** How many tokens a load uses in turn. */
 export const tokensInTurn = 10_000;
@@ -108,17 +109,16 @@ export function forgedTokens(keys: KeyRing, count: number): string[] {
   });
 }
 
-/** The current refresh tokens of these sessions. */
-export const unspentTokens = (on: Executor, keys: KeyRing, indexes: readonly number[]): Promise<string[]> =>
-  Promise.all(indexes.map((index) => unspentTokenOf(on, keys, index)));
-
-/** Resolves when refreshes that were cut off at the end of a round have finished. */
-export async function settled(on: Executor): Promise<void> {
-  const refreshesSoFar = async () =>
-    Number((await on.run<{ sum: unknown }>('SELECT sum(generation) AS sum FROM sessions', []))[0]!.sum);
-  for (let last = -1; ; ) {
-    const now = await refreshesSoFar();
-    if (now === last) return;
+/** The current refresh tokens of these sessions, once refreshes that were cut off at the end of a round have finished. */
+export async function settledTokens(
+  on: Executor,
+  keys: KeyRing,
+  indexes: readonly number[],
+): Promise<string[]> {
+  for (let last: string | undefined; ; ) {
+    const tokens = await unspentTokensOf(on, keys, indexes);
+    const now = tokens.join();
+    if (now === last) return tokens;
     last = now;
     await Bun.sleep(settleMs);
   }
@@ -128,12 +128,18 @@ export async function settled(on: Executor): Promise<void> {
  * Prepares rounds of `POST /refresh`. A round refreshes the sessions in turn, each with the token of its last response. The
  * next round continues from the state of the database.
  */
-export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>> {
+export async function refreshRounds(
+  stand: Stand,
+  {
+    seconds = roundSeconds,
+    connections = defaultConnections,
+  }: Partial<Pick<Load, 'seconds' | 'connections'>> = {},
+): Promise<() => Promise<Sample>> {
   const { server, keys, sessions } = stand;
   const step = sessions / tokensInTurn;
   const indexes = Array.from({ length: tokensInTurn }, (_, at) => Math.floor(at * step));
   const db = await openDatabase(stand.databaseUrl, { log: { warn: () => undefined } });
-  const [first] = await unspentTokens(db.read, keys, indexes);
+  const [first] = await unspentTokensOf(db.read, keys, [0]);
   const { bytes } = await recordAnswer(server.url + refreshPath, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -141,8 +147,7 @@ export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>
   });
   const expected = { status: 200, bytes };
   return async () => {
-    await settled(db.read);
-    const tokens = await unspentTokens(db.read, keys, indexes);
-    return putUnderLoad({ server, requests: refreshesOf(tokens), seconds: roundSeconds, expected });
+    const tokens = await settledTokens(db.read, keys, indexes);
+    return putUnderLoad({ server, requests: refreshesOf(tokens), seconds, connections, expected });
   };
 }

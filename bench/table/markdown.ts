@@ -6,6 +6,8 @@ import { arch, cpus, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
+import { cells, cpuCell, medianOf, storeName, table } from '../support/cells.ts';
+import { number } from '../support/report.ts';
 import { cpuMicros, median, rateOf, type Sample } from '../support/rounds.ts';
 import type { Kind } from './kinds.ts';
 
@@ -31,14 +33,6 @@ const maxOthersShare = 0.1;
 
 const busyNote = 'On such a busy machine rates prove nothing, and CPU times little.';
 
-const storeName = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
-
-const number = (value: number): string =>
-  value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
-
-const medianOf = (samples: readonly Sample[], of: (sample: Sample) => number): number =>
-  median(samples.map(of));
-
 /** The median of the ratios of the rounds; undefined if this side was not measured. */
 function ratio(row: Row, other: string, of: (sample: Sample) => number): number | undefined {
   const [service, baseline] = [row.samples.get('service'), row.samples.get(other)];
@@ -55,18 +49,6 @@ const bothRatios = (row: Row, other: string): string => {
   const [rate, cpu] = [rateRatio(row, other), cpuRatio(row, other)];
   return rate === undefined || cpu === undefined ? '' : `${number(rate)} (${number(cpu)})`;
 };
-
-/** CPU microseconds of the process for each request, and those of a database with its own processes. */
-function cpuCell(samples: readonly Sample[]): string {
-  const own = number(medianOf(samples, cpuMicros));
-  const database = medianOf(
-    samples,
-    ({ databaseCpuSeconds = 0, count }) => (databaseCpuSeconds / count) * 1e6,
-  );
-  return database > 0 ? `${own} + ${number(database)}` : own;
-}
-
-const cells = (values: readonly string[]): string => `| ${values.join(' | ')} |`;
 
 const columns = [
   'request',
@@ -129,9 +111,6 @@ const targetLines = (row: Row): string[] =>
     return cells([what, name, String(atLeast), number(value), number(cpu), reached]);
   });
 
-const table = (heads: readonly string[], lines: readonly string[]): string =>
-  [cells(heads), `|---|${'--:|'.repeat(heads.length - 1)}`, ...lines].join('\n');
-
 /** The first line that a program prints; empty if it is missing. */
 const firstLine = (program: string, ...options: string[]): string =>
   Bun.which(program)
@@ -171,12 +150,15 @@ export function markdownOf(rows: readonly Row[], { sessions, rounds, minutes }: 
     ...stores.flatMap((dialect) => [
       `### ${storeName[dialect]}`,
       '',
-      table(columns, rows.filter((row) => row.dialect === dialect).map(lineOf)),
+      ...table(columns, rows.filter((row) => row.dialect === dialect).map(lineOf)),
       '',
     ]),
     '### What is promised',
     '',
-    table(['request', 'times', 'at least', 'measured', 'by CPU time', 'reached'], rows.flatMap(targetLines)),
+    ...table(
+      ['request', 'times', 'at least', 'measured', 'by CPU time', 'reached'],
+      rows.flatMap(targetLines),
+    ),
     '',
   ].join('\n');
 }

@@ -262,12 +262,9 @@ export const listSessions = statement<{
     .where('idle_expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
     .where(isUnrevoked)
-    .where((e) =>
-      e.or([
-        e('created_at', '<', p.before_time),
-        e.and([e('created_at', '=', p.before_time), e('id', '<', p.before_id)]),
-      ]),
-    )
+    // Where reading the index starts: databases do not find it in the next condition.
+    .where('created_at', '<=', p.before_time)
+    .where((e) => e.or([e('created_at', '<', p.before_time), e('id', '<', p.before_id)]))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit),
