@@ -2,6 +2,7 @@
 // is kept. Exits with 1 unless all of them are. `npm run bench -- table` does the same for the table of docs/performance.md.
 
 import { approval } from './figures/approval.ts';
+import { beside } from './figures/beside.ts';
 import { connections } from './figures/connections.ts';
 import { costs } from './figures/costs.ts';
 import { forged } from './figures/forged.ts';
@@ -18,6 +19,7 @@ import { runTree } from './figures/run-tree.ts';
 import { securityLog } from './figures/security-log.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
+import { token } from './figures/token.ts';
 import { verifications } from './figures/verifications.ts';
 import { workers } from './figures/workers.ts';
 import { runFlame } from './flame/flame.ts';
@@ -40,6 +42,8 @@ const figures: readonly Figure[] = [
   verifications,
   runTree,
   workers,
+  token,
+  beside,
 ];
 
 /** Figures without a promise. They are measured only by name. */

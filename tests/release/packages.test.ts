@@ -151,6 +151,8 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
       const { code, stderr } = await runIn(home, [...program, ...command.split(' ')]);
       expect([command, code, stderr]).toEqual([command, 0, '']);
     }
+    const discarded = await runIn(home, ['sh', '-c', '"$@" >/dev/null', 'sh', ...program, 'token']);
+    expect([discarded.code, discarded.stderr]).toEqual([0, '']);
     await expireAccessToken(home, service.url);
     const tokens = await Promise.all([1, 2, 3].map(() => runIn(home, [...program, 'token'])));
     expect(tokens.map(({ code, stderr }) => [code, stderr])).toEqual([

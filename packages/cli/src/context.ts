@@ -18,7 +18,8 @@ export interface Connected {
 export interface Context {
   readonly config: Config;
   readonly output: Output;
-  readonly stdin: TextSource;
+  /** Loads standard input. */
+  readonly stdin: () => TextSource;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   /** `--server` */

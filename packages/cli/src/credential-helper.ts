@@ -50,10 +50,11 @@ const scopeMissing = (option: string) =>
  * @throws {UsageError} in a terminal, which would have to type it
  */
 export function readRequest({ stdin, signal }: Context, end?: RegExp): Promise<string> {
-  if (stdin.isTTY) {
+  const input = stdin();
+  if (input.isTTY) {
     throw new UsageError('A credential helper is run by its program, which sends it a request.');
   }
-  return readUntil(stdin, end, fieldLimits.bodyBytes, signal);
+  return readUntil(input, end, fieldLimits.bodyBytes, signal);
 }
 
 /** A token for the first of these origins that may have one. Undefined if none may. */

@@ -49,7 +49,8 @@ const defaultColumns = 80;
 const rewriteLine = '\r\u001b[2K';
 
 export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: OutputOptions): Output {
-  const interactive = stderr.isTTY === true && !json && !dumbTerminal;
+  // Read only when it matters, since asking may load the stream.
+  const isInteractive = () => !json && !dumbTerminal && stderr.isTTY === true;
   // Read each time, since the window may be resized.
   const columns = () => stderr.columns || defaultColumns;
   const { write, flush } = createWriter(stdout);
@@ -59,14 +60,16 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
 
   const progress = (line?: string): void => {
     const next = line === undefined ? undefined : visible(line).slice(0, columns() - 1);
-    if (!interactive || next === shown) return;
+    if (next === shown || !isInteractive()) return;
     shown = next;
     write(stderr, rewriteLine + (next ?? ''));
   };
 
   return {
     json,
-    interactive,
+    get interactive() {
+      return isInteractive();
+    },
     get columns() {
       return columns();
     },
@@ -84,7 +87,7 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
       write(stderr, json ? `${visibleJson(value)}\n` : render(stderr, lines()));
     },
     drawing: (lines) => {
-      if (interactive) write(stderr, lines.map((line) => `${line}\n`).join(''));
+      if (isInteractive()) write(stderr, lines.map((line) => `${line}\n`).join(''));
     },
     progress,
     flush: async () => {

@@ -25,7 +25,8 @@ export interface Environment {
   /** Without the program name. */
   readonly args: readonly string[];
   readonly config: Config;
-  readonly stdin: TextSource;
+  /** Loads it: only for a command that reads it. */
+  readonly stdin: () => TextSource;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly signal: AbortSignal;
@@ -78,7 +79,7 @@ export async function run({ args, config, stdin, stdout, stderr, signal }: Envir
       status = failure.status;
     }
   }
-  const isWatched = output.interactive && stdout.isTTY === true;
+  const isWatched = stdout.isTTY === true && output.interactive;
   if (status === exitStatus.done && isWatched && connected && serverVersion !== undefined)
     noticeNewerVersion({ output, config, server: connected.server, version: serverVersion });
   return (await flush(output)) ?? status;

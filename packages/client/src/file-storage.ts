@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
   chmod,
@@ -16,7 +15,6 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type CredentialDocument, emptyDocument, type Storage } from './credentials.ts';
 import { corrupt, documentLimitBytes, formatDocument, parseDocument } from './document.ts';
 import { LatchkeyError } from './errors.ts';
-import { withProcessLock } from './process-lock.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
 /** What was accessible to others, in a sentence; it still is if `mended` is false. */
@@ -82,6 +80,11 @@ export function fileStorage(path: string): FileStorage {
       await replaceFile(file, text);
     },
     lock: async (name, work, options) => {
+      // Loaded here, because reading needs neither and loading both takes longer.
+      const [{ createHash }, { withProcessLock }] = await Promise.all([
+        import('node:crypto'),
+        import('./process-lock.ts'),
+      ]);
       const hash = createHash('sha256').update(name).digest('hex').slice(0, 16);
       return withProcessLock(`${await prepare()}.${hash}.lock`, work, options);
     },
@@ -212,7 +215,7 @@ async function readBounded(file: string, where: string): Promise<string | undefi
 
 /** Atomic, and on the disk once it resolves: writes and flushes a new file, then renames it over the old one. */
 async function replaceFile(file: string, text: string): Promise<void> {
-  const temporary = `${file}.${process.pid}.${randomBytes(8).toString('hex')}.tmp`;
+  const temporary = `${file}.${process.pid}.${crypto.randomUUID()}.tmp`;
   try {
     const handle = await open(temporary, 'wx', fileMode);
     try {

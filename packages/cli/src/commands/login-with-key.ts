@@ -37,8 +37,9 @@ export async function loginWithKey(ctx: Context): Promise<void> {
 }
 
 async function readKey({ stdin, output, signal }: Context): Promise<string> {
-  if (stdin.isTTY) output.message({ waiting: 'key' }, () => ['Paste the key, and press Enter.']);
-  const key = await readLine(stdin, maxKeyLength, signal);
+  const input = stdin();
+  if (input.isTTY) output.message({ waiting: 'key' }, () => ['Paste the key, and press Enter.']);
+  const key = await readLine(input, maxKeyLength, signal);
   if (/^lk_ak_[\w-]+$/.test(key) && key.length <= maxKeyLength) return key;
   throw new UsageError(
     key === '' ? 'Standard input is empty.' : 'Standard input is not a key: a key begins with lk_ak_.',

@@ -26,6 +26,12 @@ const busyDeadlineMs = 5_000;
  */
 const cacheKiB = 8 * 1024;
 
+/**
+ * After how many changed pages a commit copies them into the file, while requests wait. With SQLite's default of 1,000 they wait
+ * five times as long, and the disk does nearly the same work.
+ */
+const checkpointPages = 200;
+
 /** How many units of work share one commit. Bounds how long the first of them waits. */
 const maxBatch = 256;
 
@@ -74,6 +80,7 @@ export function connect(path: string, { create }: { create: boolean }): Connecti
   connection.run('PRAGMA synchronous = FULL');
   connection.run('PRAGMA foreign_keys = ON');
   connection.run(`PRAGMA cache_size = -${cacheKiB}`);
+  connection.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   return connection;
 }
 

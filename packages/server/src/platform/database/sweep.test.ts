@@ -1,7 +1,8 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { sweepsOf } from '../../app.ts';
-import { sweepOnce } from './sweep.ts';
+import type { Database } from './executor.ts';
+import { type Sweep, sweepOnce } from './sweep.ts';
 
 const day = 86_400;
 
@@ -91,5 +92,38 @@ onBothDatabases('sweeping', (open) => {
     expect(await count(t, 'device_authorizations')).toBe(0);
     await other.close();
     await t.close();
+  });
+});
+
+describe('between its batches, a sweep', () => {
+  const db = { single: {} } as Database;
+  /** A sweep of this many full batches, each of which takes so long. */
+  const table = (batches: number, ms: number, before: () => void = () => undefined): Sweep => {
+    let left = batches;
+    return async (_, __, limit) => {
+      before();
+      await Bun.sleep(ms);
+      return left-- > 0 ? Array(limit).fill({}) : [];
+    };
+  };
+
+  test('leaves requests most of the time', async () => {
+    const [batches, ms] = [3, 20];
+    const startedAt = performance.now();
+    await sweepOnce(db, [table(batches, ms)], 0);
+    expect(performance.now() - startedAt).toBeGreaterThan(batches * ms * 4);
+  });
+
+  test('takes turns with other tables, so that a large one holds up none', async () => {
+    const order: string[] = [];
+    await sweepOnce(db, [table(2, 1, () => order.push('large')), table(0, 1, () => order.push('small'))], 0);
+    expect(order).toEqual(['large', 'small', 'large', 'large']);
+  });
+
+  test('can be ended', async () => {
+    const stopping = new AbortController();
+    const deleted = await sweepOnce(db, [table(1_000, 1, () => stopping.abort())], 0, stopping.signal);
+    expect(deleted).toBeGreaterThan(0);
+    expect(deleted).toBeLessThan(1_000);
   });
 });

@@ -5,10 +5,16 @@ import type { Tables } from './schema.ts';
 import { type Slots, statement } from './statement.ts';
 
 const sweepIntervalMs = 60_000;
-const batchSize = 500;
 
-/** How many batches of one table a sweep deletes at most. The next sweep deletes the rest. */
-const maxBatches = 200;
+/**
+ * How many rows of a table are deleted at once. On SQLite requests wait for the whole batch, and rows with random keys lie on as
+ * many pages, so it must be small.
+ */
+const batchSize = 50;
+
+/** How many times as long as a batch took the sweep then rests: requests get the greater part of the time, on every machine. */
+const restFactor = 4;
+const maxRestMs = 1_000;
 
 /** Deletes at most `limit` rows that are no longer needed at `now`. Returns one row for each. */
 export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknown[]>;
@@ -50,37 +56,55 @@ export const sweepAfter =
     return deleteBatch(on, cutoffs);
   };
 
-/** Deletes rows that are no longer needed, in batches small enough not to delay requests. Returns how many. */
-export async function sweepOnce(db: Database, sweeps: readonly Sweep[], now: number): Promise<number> {
+/**
+ * Deletes rows that are no longer needed, a batch of each table in turn, and rests after each batch so as not to delay requests.
+ * Returns how many. Aborting it ends it after the current batch.
+ */
+export async function sweepOnce(
+  db: Database,
+  sweeps: readonly Sweep[],
+  now: number,
+  signal?: AbortSignal,
+): Promise<number> {
   let deleted = 0;
-  for (const sweep of sweeps) {
-    for (let batch = 0; batch < maxBatches; batch++) {
+  for (let unfinished = sweeps; unfinished.length > 0; ) {
+    const next: Sweep[] = [];
+    for (const sweep of unfinished) {
+      if (signal?.aborted) return deleted;
+      const startedAt = performance.now();
       const rows = await sweep(db.single, now, batchSize);
       deleted += rows.length;
-      if (rows.length < batchSize) break;
+      if (rows.length < batchSize) continue;
+      next.push(sweep);
+      await Bun.sleep(Math.min((performance.now() - startedAt) * restFactor, maxRestMs));
     }
+    unfinished = next;
   }
   return deleted;
 }
 
-/** Sweeps every minute. Every node does: it skips rows that another node is deleting. */
+/** Sweeps every minute, unless the sweep before is still busy. Every node does: it skips rows that another node is deleting. */
 export function startSweeper(
   db: Database,
   sweeps: readonly Sweep[],
   clock: () => number,
   log: Logger,
 ): { stop(): Promise<void> } {
-  let running: Promise<unknown> = Promise.resolve();
+  const stopping = new AbortController();
+  let running: Promise<unknown> | undefined;
   const sweep = () => {
-    running = running
-      .then(() => sweepOnce(db, sweeps, clock()))
+    running ??= sweepOnce(db, sweeps, clock(), stopping.signal)
       .then((deleted) => deleted > 0 && log.info({ deleted }, 'swept'))
-      .catch(() => log.warn('the sweep failed'));
+      .catch(() => log.warn('the sweep failed'))
+      .finally(() => {
+        running = undefined;
+      });
   };
   const timer = setInterval(sweep, sweepIntervalMs);
   return {
     stop: async () => {
       clearInterval(timer);
+      stopping.abort();
       await running;
     },
   };
