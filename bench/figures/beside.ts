@@ -9,13 +9,7 @@ import { watchOthers } from '../support/others.ts';
 import { postmasterOf } from '../support/postmaster.ts';
 import type { Figure, Finding } from '../support/report.ts';
 import { median } from '../support/rounds.ts';
-import {
-  accessTokens,
-  type Stand,
-  sqliteUrl,
-  standOn,
-  tokensInTurn,
-} from '../support/stand.ts';
+import { accessTokens, type Stand, sqliteUrl, standOn, tokensInTurn } from '../support/stand.ts';
 import { between, quantile, startSteadyLoad } from '../support/steady-load.ts';
 import { fillStore, unspentTokensOf } from '../support/store.ts';
 
