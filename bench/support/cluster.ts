@@ -1,9 +1,8 @@
 // The service on a large database, and a PostgreSQL server whose CPU time is measured.
 
-import postgres from 'postgres';
 import { startPostgres, type TestPostgres } from '../../tests/support/postgres.ts';
 import { fillInBulk } from './bulk.ts';
-import { parentOf } from './processes.ts';
+import { postmasterOf } from './postmaster.ts';
 import { type Stand, sqliteUrl, standOn } from './stand.ts';
 
 export interface Cluster extends Pick<TestPostgres, 'createDatabase'> {
@@ -14,11 +13,7 @@ export interface Cluster extends Pick<TestPostgres, 'createDatabase'> {
 /** Starts PostgreSQL as in production. */
 export async function startCluster(): Promise<Cluster> {
   const { createDatabase, url } = await startPostgres({ durable: true });
-  const sql = postgres(url('postgres'), { max: 1, onnotice: () => undefined });
-  const [backend] = await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
-  const pid = parentOf(backend!.pid);
-  await sql.end();
-  return { createDatabase, pid };
+  return { createDatabase, pid: await postmasterOf(url('postgres')) };
 }
 
 /** Not a loopback address, so that no email is composed: sending them is no part of a request. */
