@@ -27,6 +27,9 @@ import { redact } from './platform/telemetry/redact.ts';
 /** The exit status of wrong usage. A command that fails exits with 1. */
 const usageExitStatus = 2;
 
+/** How long PostgreSQL may work on a statement of an operator's command: `keys list` reads the whole security log. */
+const operatorStatementTimeoutMs = 10 * 60_000;
+
 // Files that this process creates are readable by its own user only: the database holds email addresses.
 process.umask(0o077);
 
@@ -99,7 +102,8 @@ async function runOnStore(work: (ctx: Context) => Promise<string>): Promise<void
   const config = readConfig();
   process.stderr.write(`Store: ${storeNameOf(config)}\n`);
   const log = createLogger('silent');
-  const db = await opened(openExistingDatabase(config.databaseUrl, databaseOptions(config, log)));
+  const options = { ...databaseOptions(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
+  const db = await opened(openExistingDatabase(config.databaseUrl, options));
   try {
     await print(await work(await createContext(config, log, db, loadKeys(config, { create: false }))));
   } finally {

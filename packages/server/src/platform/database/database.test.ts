@@ -224,6 +224,21 @@ test('two transactions that deadlock on PostgreSQL are retried until both commit
   await t.close();
 });
 
+test('a statement may take as long as the options say', async () => {
+  const url = await (await startPostgres()).createDatabase();
+  const log = { warn: () => undefined };
+  const outcomes = [100, 5_000].map(async (statementTimeoutMs) => {
+    const db = await openDatabase(url, { log, statementTimeoutMs });
+    const outcome = await db.read.run('SELECT pg_sleep(0.5)', []).then(
+      () => 'done',
+      (error: { code?: string }) => error.code,
+    );
+    await db.close();
+    return outcome;
+  });
+  expect(await Promise.all(outcomes)).toEqual(['temporarily_unavailable', 'done']);
+});
+
 /** Makes PostgreSQL fail with this code after `seconds`. */
 const conflict = (code: string, seconds: number) =>
   `DO $$ BEGIN PERFORM pg_sleep(${seconds}); RAISE EXCEPTION 'a conflict' USING ERRCODE = '${code}'; END $$`;

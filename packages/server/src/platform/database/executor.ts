@@ -62,6 +62,8 @@ export interface DatabaseOptions {
   readonly prepare?: boolean;
   /** Connections to PostgreSQL, besides one that listens. */
   readonly poolSize?: number;
+  /** How long PostgreSQL may work on a statement. Default: 10 seconds. */
+  readonly statementTimeoutMs?: number;
   /** Creates no file and applies no migration. */
   readonly asIs?: boolean;
 }

@@ -11,14 +11,14 @@ import { findPrimary, onlyPrimary, PrimaryPool } from './postgres-primary.ts';
 
 const defaultPoolSize = 16;
 const connectTimeoutSeconds = 2;
-const statementTimeoutMs = 10_000;
+const defaultStatementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
 const idleInTransactionTimeoutMs = 10_000;
 const connectionLifeSeconds = 30 * 60;
 const reconnectPauseSeconds = 0.05;
 
-/** After this time without a response the server counts as unreachable. Longer than the server's own timeouts. */
-const responseTimeoutMs = 12_000;
+/** How long after its own timeout the server counts as unreachable. */
+const responseGraceMs = 2_000;
 const int8Type = 20;
 
 /** Reads BIGINT as a number: no value that is stored needs more than 53 bits. */
@@ -67,12 +67,12 @@ export const asStoreError = (error: unknown): unknown => {
 };
 
 /** Rejects when the server does not respond in time. */
-async function withTimeout<T>(work: Promise<T>): Promise<T> {
+async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: Timer | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(
       () => reject(Object.assign(new Error('PostgreSQL does not respond'), { code: 'ETIMEDOUT' })),
-      responseTimeoutMs,
+      timeoutMs,
     );
   });
   try {
@@ -87,12 +87,16 @@ async function withTimeout<T>(work: Promise<T>): Promise<T> {
  * violation in the last attempt is a defect and is thrown unchanged. Each connection may have outdated statements, so only the
  * time limits attempts that end with one.
  */
-async function withRetries<T>(pool: PrimaryPool, attempt: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+async function withRetries<T>(
+  pool: PrimaryPool,
+  timeoutMs: number,
+  attempt: (sql: postgres.Sql) => Promise<T>,
+): Promise<T> {
   const startedAt = performance.now();
   for (let attempts = 1; ; attempts++) {
     const { sql } = pool;
     try {
-      return await withTimeout(attempt(sql));
+      return await withTimeout(attempt(sql), timeoutMs);
     } catch (error) {
       if (isUnavailable(codeOf(error))) pool.failed(sql, codeOf(error));
       const isRetryable = isOutdated(error) || (retryable.has(codeOf(error)) && attempts < maxAttempts);
@@ -134,7 +138,8 @@ async function migrateOnce(url: string, prepare: boolean): Promise<void> {
 
 /** Opens PostgreSQL 14 or later through a connection pool. Transactions are READ COMMITTED. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
-  const { directUrl = url, prepare = true } = options;
+  const { directUrl = url, prepare = true, statementTimeoutMs = defaultStatementTimeoutMs } = options;
+  const timeoutMs = statementTimeoutMs + responseGraceMs;
   const connect = (server: string) =>
     postgres(server, {
       ...onlyPrimary,
@@ -167,7 +172,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     dialect: 'postgres',
     gathers: true,
     run: <Row>(text: string, values: readonly Value[]) =>
-      withRetries(pool, (sql) => executor(sql).run<Row>(text, values)),
+      withRetries(pool, timeoutMs, (sql) => executor(sql).run<Row>(text, values)),
   };
 
   const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
@@ -180,7 +185,11 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) => {
       const traced = keepTrace(work);
-      return withRetries(pool, async (sql) => (await sql.begin((tx) => traced(executor(tx)))) as T);
+      return withRetries(
+        pool,
+        timeoutMs,
+        async (sql) => (await sql.begin((tx) => traced(executor(tx)))) as T,
+      );
     },
     batch: async (writes) => {
       const { text, values } = await combined(writes);
