@@ -11,8 +11,11 @@ const megabyte = 1e6;
 
 const inMegabytes = (value: number): string => `${(value / megabyte).toFixed(0)} MB`;
 
-/** Puts the service under load, in rounds, as long as `goesOn` says with the number of rounds so far. */
-async function measure(when: string, goesOn: (rounds: number) => boolean): Promise<Finding> {
+/** Puts the service under load, in rounds, as long as `goesOn` says. */
+async function measure(
+  when: string,
+  goesOn: (rounds: number, elapsedMs: number) => boolean,
+): Promise<Finding> {
   const stand = await openStand(sessions);
   const { pid } = stand.server;
   const started = memoryOf(pid);
@@ -22,16 +25,18 @@ async function measure(when: string, goesOn: (rounds: number) => boolean): Promi
   let requests = 0;
   const byMinute: number[] = [];
   const startedAt = performance.now();
-  for (let round = 0; goesOn(round); round++) {
+  const elapsedMs = () => performance.now() - startedAt;
+  for (let round = 0; goesOn(round, elapsedMs()); round++) {
     requests += (await askMe(stand, tokens, bytes)).count;
     requests += (await refresh()).count;
-    if (performance.now() - startedAt > (byMinute.length + 1) * minuteMs)
-      byMinute.push(memoryOf(pid).resident);
+    if (elapsedMs() > (byMinute.length + 1) * minuteMs) byMinute.push(memoryOf(pid).resident);
   }
   const busy = memoryOf(pid);
   await stand.server.stop();
   const growth =
-    byMinute.length > 0 ? [`after each minute: ${byMinute.map((value) => inMegabytes(value)).join(', ')}`] : [];
+    byMinute.length > 0
+      ? [`after each minute: ${byMinute.map((value) => inMegabytes(value)).join(', ')}`]
+      : [];
   return {
     what: `Memory (resident) after ${when}, ${sessions.toLocaleString('en')} sessions, SQLite`,
     value: busy.resident / megabyte,
@@ -53,8 +58,5 @@ export const memory: Figure = {
 /** Measured only by name, because it takes ten minutes. */
 export const memoryTenMinutes: Figure = {
   name: 'memory-10-minutes',
-  run: async () => {
-    const until = performance.now() + 10 * minuteMs;
-    return [await measure('10 minutes of load', () => performance.now() < until)];
-  },
+  run: async () => [await measure('10 minutes of load', (_, elapsedMs) => elapsedMs < 10 * minuteMs)],
 };
