@@ -3,16 +3,20 @@
 
 import { approval } from './figures/approval.ts';
 import { beside } from './figures/beside.ts';
+import { connections } from './figures/connections.ts';
 import { costs } from './figures/costs.ts';
 import { forged } from './figures/forged.ts';
+import { growth, growthPostgres } from './figures/growth.ts';
 import { heldPolls } from './figures/held-polls.ts';
 import { knownAddresses } from './figures/known-addresses.ts';
+import { largeAccount } from './figures/large-account.ts';
 import { me } from './figures/me.ts';
 import { memory, memoryTenMinutes } from './figures/memory.ts';
 import { passkeyLogin } from './figures/passkey-login.ts';
 import { refresh } from './figures/refresh.ts';
 import { refreshPostgres } from './figures/refresh-postgres.ts';
 import { runTree } from './figures/run-tree.ts';
+import { securityLog } from './figures/security-log.ts';
 import { size } from './figures/size.ts';
 import { start } from './figures/start.ts';
 import { token } from './figures/token.ts';
@@ -42,8 +46,16 @@ const figures: readonly Figure[] = [
   beside,
 ];
 
-/** Figures that are measured only by name: one without a promise, and one that takes long. */
-const onlyByName: readonly Figure[] = [costs, memoryTenMinutes];
+/** Figures that are measured only by name: those without a promise, and one that takes long. */
+const onlyByName: readonly Figure[] = [
+  costs,
+  connections,
+  growth,
+  growthPostgres,
+  largeAccount,
+  securityLog,
+  memoryTenMinutes,
+];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 

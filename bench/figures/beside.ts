@@ -9,16 +9,9 @@ import { watchOthers } from '../support/others.ts';
 import { postmasterOf } from '../support/postmaster.ts';
 import type { Figure, Finding } from '../support/report.ts';
 import { median } from '../support/rounds.ts';
-import {
-  accessTokens,
-  type Stand,
-  sqliteUrl,
-  standOn,
-  tokensInTurn,
-  unspentTokens,
-} from '../support/stand.ts';
+import { accessTokens, type Stand, sqliteUrl, standOn, tokensInTurn } from '../support/stand.ts';
 import { between, quantile, startSteadyLoad } from '../support/steady-load.ts';
-import { fillStore } from '../support/store.ts';
+import { fillStore, unspentTokensOf } from '../support/store.ts';
 
 const sessions = 100_000;
 const deadRows = 1_000_000;
@@ -50,7 +43,7 @@ const asksOf = (stand: Stand): PlannedLoad => ({
 async function refreshesOf({ databaseUrl, keys, sessions: count }: Stand): Promise<PlannedLoad> {
   const db = await openDatabase(databaseUrl, { log: { warn: () => undefined }, asIs: true, poolSize: 2 });
   const indexes = Array.from({ length: tokensInTurn }, (_, at) => Math.floor((at * count) / tokensInTurn));
-  const refreshTokens = await unspentTokens(db.read, keys, indexes);
+  const refreshTokens = await unspentTokensOf(db.read, keys, indexes);
   await db.close();
   return { perSecond: refreshesPerSecond, connections, requests: { refreshTokens, path: refreshPath } };
 }

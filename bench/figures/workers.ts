@@ -1,5 +1,6 @@
-// GET /me on PostgreSQL with one process and with two workers, each time on both cores, which load and database use, too. So
-// the rate says little; what two workers could answer on cores of their own follows from the CPU time of a request.
+// GET /me on PostgreSQL with one process and with two workers under twice its load, each time on both cores, which load and
+// database use, too. So the rate says little; what two workers could answer on cores of their own follows from the CPU time of a
+// request.
 
 import { startPostgres } from '../../tests/support/postgres.ts';
 import { moveToBothCores, moveToLoadCore, onBothCores } from '../support/cores.ts';
@@ -14,11 +15,11 @@ import { fillStore } from '../support/store.ts';
 const sessions = 10_000;
 const rounds = 9;
 const atLeast = 1.7;
-/** Of all workers together. */
-const databaseConnections = 16;
 
 interface Side {
   readonly stand: Stand;
+  /** Every worker has the same load. */
+  readonly connections: number;
   readonly tokens: readonly string[];
   readonly bytes: number;
   readonly rates: number[];
@@ -27,22 +28,21 @@ interface Side {
 }
 
 async function openSide(databaseUrl: string, workers: number): Promise<Side> {
-  const env = { LATCHKEY_DATABASE_POOL: `${databaseConnections / workers}` };
-  const stand = await standOn(databaseUrl, sessions, { workers, env, command: onBothCores(serveCommand) });
+  const stand = await standOn(databaseUrl, sessions, { workers, command: onBothCores(serveCommand) });
   const tokens = accessTokens(stand);
   const { bytes } = await recordMe(stand, tokens[0]!);
-  return { stand, tokens, bytes, rates: [], micros: [] };
+  return { stand, connections: workers * connections, tokens, bytes, rates: [], micros: [] };
 }
 
-async function runRound({ stand, tokens, bytes, rates, micros }: Side): Promise<void> {
+async function runRound({ stand, connections, tokens, bytes, rates, micros }: Side): Promise<void> {
   const before = cpuSecondsOfFamily(stand.server.pid);
-  const { count, seconds } = await askMe(stand, tokens, bytes);
+  const { count, seconds } = await askMe(stand, tokens, bytes, connections);
   rates.push(count / seconds);
   micros.push(((cpuSecondsOfFamily(stand.server.pid) - before) * 1e6) / count);
 }
 
-const lineOf = (name: string, { rates, micros }: Side): string =>
-  `${name}: ${Math.round(median(rates))} requests/s, ${Math.round(median(micros))} µs of CPU each`;
+const lineOf = (name: string, { connections, rates, micros }: Side): string =>
+  `${name}, ${connections} connections: ${Math.round(median(rates))} requests/s, ${Math.round(median(micros))} µs of CPU each`;
 
 export const workers: Figure = {
   name: 'workers',
@@ -58,7 +58,7 @@ export const workers: Figure = {
     moveToLoadCore();
     return [
       {
-        what: `GET /me, ${connections} connections, PostgreSQL: two workers ÷ one process, by CPU time`,
+        what: `GET /me, ${connections} connections for each worker, PostgreSQL: two workers ÷ one process, by CPU time`,
         value: (2 * median(one.micros)) / median(two.micros),
         promise: { atLeast },
         details: [lineOf('1 process', one), lineOf('2 workers', two)],

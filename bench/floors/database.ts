@@ -78,7 +78,7 @@ function openPostgres(url: string): FloorDatabase {
     run: async <Row>(text: string, values: readonly Value[]) =>
       (await on.unsafe(text, values as Value[], { prepare: true })) as unknown as Row[],
   });
-  const pool = executorOn(sql);
+  const pool = { ...executorOn(sql), gathers: true };
   return {
     read: pool,
     single: pool,

@@ -16,7 +16,6 @@ import { type FloorAnswer, json, serve } from './server.ts';
 
 const jwtType = 'application/token-introspection+jwt';
 const accessTokenSeconds = 4 * 3600;
-const maxOrganizations = 100;
 
 const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
 const { read } = openDatabase(process.env['DATABASE_URL'] ?? '');
@@ -39,10 +38,8 @@ async function describe(token: string): Promise<object> {
   const [session] = await findSession(read, { id: sessionIdOf(handle.subject) });
   const isActive = session && session.revoked_at === null && session.session_epoch === session.user_epoch;
   if (!isActive || session.expires_at <= Date.now()) return { active: false };
-  const users = await findUserWithOrganizations(read, {
-    user_id: session.user_id,
-    limit: maxOrganizations + 1,
-  });
+  const [user] = await findUserWithOrganizations(read, { id: session.user_id });
+  const organizations = JSON.parse(user?.organizations ?? '[]') as string[][];
   const issuedAt = handle.value - accessTokenSeconds * 1000;
   return {
     active: true,
@@ -55,8 +52,8 @@ async function describe(token: string): Promise<object> {
     iat: inSeconds(Math.min(Math.max(issuedAt, session.created_at), session.rotated_at)),
     session_kind: session.kind,
     scope: session.scope ?? '*',
-    name: users[0]?.name,
-    organizations: users.flatMap(({ id, slug, role }) => (id === null ? [] : [{ id, slug, role }])),
+    name: user?.name,
+    organizations: organizations.map(([id, slug, role]) => ({ id, slug, role })),
   };
 }
 

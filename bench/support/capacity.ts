@@ -19,7 +19,10 @@ export interface UnitCosts {
 }
 
 /** The numbers of accounts to report. SQLite is one file on one machine. */
-const accountsOn = { sqlite: [10_000, 1_000_000], postgres: [10_000, 1_000_000, 100_000_000] } as const;
+const accountsOn = {
+  sqlite: [10_000, 1_000_000],
+  postgres: [10_000, 1_000_000, 10_000_000, 100_000_000],
+} as const;
 
 /** Load of the busiest hour relative to the average. */
 const peakFactor = 3;

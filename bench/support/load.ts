@@ -6,10 +6,11 @@ import { spawn } from 'bun';
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import { loadCore, onCore } from './cores.ts';
 import type { LoadRequest } from './load-request.ts';
-import { bytesWritten, cpuSeconds } from './processes.ts';
+import { bytesWritten, cpuSeconds, cpuSecondsOfFamily } from './processes.ts';
 import type { Sample } from './rounds.ts';
 import type { RecordedAnswer, RunningServer } from './service.ts';
 
+/** The default number of connections of a load. */
 export const connections = 32;
 
 /** A request that takes longer counts as failed. */
@@ -22,10 +23,11 @@ export const mePath = '/api/v1/auth/me';
 export const refreshPath = '/api/v1/auth/refresh';
 
 export interface Load {
-  readonly server: Pick<RunningServer, 'url' | 'pid'>;
+  readonly server: Pick<RunningServer, 'url' | 'pid' | 'databasePid'>;
   readonly requests: Requests;
   /** How long to send requests; with `once`, the longest that all of them may take. */
   readonly seconds: number;
+  readonly connections?: number;
   /** Every response must have this status and, if it is known, this size. */
   readonly expected: { readonly status: number; readonly bytes?: number };
 }
@@ -73,6 +75,12 @@ interface WrkResult {
   readonly p999Ms: number;
 }
 
+/** CPU seconds so far of a service and, where it is measured, of its database. */
+export const cpuOf = ({ pid, databasePid }: Load['server']) => ({
+  service: cpuSeconds(pid),
+  database: databasePid === undefined ? 0 : cpuSecondsOfFamily(databasePid),
+});
+
 /**
  * Sends requests over all connections for some seconds.
  * @throws {Error} when a request failed, or responses had an unexpected status or size
@@ -81,19 +89,24 @@ export async function putUnderLoad(load: Load): Promise<Sample> {
   const file = join(temporaryDirectory(), 'requests');
   writeFileSync(file, linesOf(load.requests).join('\n'));
   const command = [
-    ...['wrk', '--threads', '1', '--connections', `${connections}`, '--duration', `${load.seconds}s`],
-    ...['--timeout', `${responseTimeoutSeconds}s`],
+    ...['wrk', '--threads', '1', '--connections', `${load.connections ?? connections}`],
+    ...['--duration', `${load.seconds}s`, '--timeout', `${responseTimeoutSeconds}s`],
     ...['--script', join(import.meta.dir, 'load.lua'), load.server.url, '--', file, load.requests.mode],
   ];
   const { pid } = load.server;
-  const before = { cpu: cpuSeconds(pid), written: bytesWritten(pid) };
+  const before = { ...cpuOf(load.server), written: bytesWritten(pid) };
   const child = spawn(onCore(loadCore, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [out, error] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  const used = { cpuSeconds: cpuSeconds(pid) - before.cpu, bytesWritten: bytesWritten(pid) - before.written };
+  const after = { ...cpuOf(load.server), written: bytesWritten(pid) };
+  const used = {
+    cpuSeconds: after.service - before.service,
+    databaseCpuSeconds: after.database - before.database,
+    bytesWritten: after.written - before.written,
+  };
   const line = out.split('\n').find((text) => text.startsWith('{'));
   if (!line) throw new Error(`wrk: ${error}${out}`);
   const result: WrkResult = JSON.parse(line);

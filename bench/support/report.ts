@@ -36,8 +36,12 @@ export function verdictOf({ value, promise, othersShare = 0 }: Finding): Verdict
   return ('atLeast' in promise ? value >= promise.atLeast : value <= promise.atMost) ? 'kept' : 'MISSED';
 }
 
-const number = (value: number): string =>
+/** A value as people read it: with at most three digits that count. */
+export const number = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
+
+export const othersLine = (othersShare: number): string =>
+  `Other programs took ${Math.round(othersShare * 100)}% of both cores.`;
 
 /** The value, the promise and the verdict, in one line. */
 export function resultOf(finding: Finding): string {

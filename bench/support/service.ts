@@ -13,6 +13,8 @@ const startPollMs = 1;
 export interface RunningServer {
   readonly url: string;
   readonly pid: number;
+  /** The process that started all others of its database, if their CPU time is measured, too. */
+  readonly databasePid?: number;
   /** Time from the call to the first 200. */
   readonly startedAfterMs: number;
   stop(): Promise<void>;

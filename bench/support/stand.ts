@@ -11,7 +11,16 @@ import {
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { temporaryDirectory } from '../../tests/support/service.ts';
-import { mePath, putUnderLoad, recordAnswer, refreshesOf, refreshPath, withTokens } from './load.ts';
+import {
+  connections as defaultConnections,
+  type Load,
+  mePath,
+  putUnderLoad,
+  recordAnswer,
+  refreshesOf,
+  refreshPath,
+  withTokens,
+} from './load.ts';
 import { roundSeconds, type Sample } from './rounds.ts';
 import {
   type RecordedAnswer,
@@ -20,7 +29,7 @@ import {
   serveCommand,
   startService,
 } from './service.ts';
-import { accessTokenOf, fillStore, unspentTokenOf } from './store.ts';
+import { accessTokenOf, fillStore, unspentTokensOf } from './store.ts';
 
 /** How many tokens a load uses in turn. */
 export const tokensInTurn = 10_000;
@@ -76,10 +85,15 @@ export const recordMe = (
 ): Promise<RecordedAnswer & { readonly bytes: number }> => recordAnswer(server.url + mePath, bearer(token));
 
 /** Runs a round of `GET /me`. */
-export async function askMe(stand: Stand, tokens: readonly string[], bytes: number): Promise<Sample> {
+export async function askMe(
+  { server }: Stand,
+  tokens: readonly string[],
+  bytes: number,
+  connections = defaultConnections,
+): Promise<Sample> {
   const expected = { status: 200, bytes };
   const requests = withTokens(mePath, tokens);
-  return putUnderLoad({ server: stand.server, requests, seconds: roundSeconds, expected });
+  return putUnderLoad({ server, requests, seconds: roundSeconds, connections, expected });
 }
 
 /** The MAC is the last 32 bytes of a handle: slightly less than its last 43 characters. */
@@ -95,17 +109,16 @@ export function forgedTokens(keys: KeyRing, count: number): string[] {
   });
 }
 
-/** The current refresh tokens of these sessions. */
-export const unspentTokens = (on: Executor, keys: KeyRing, indexes: readonly number[]): Promise<string[]> =>
-  Promise.all(indexes.map((index) => unspentTokenOf(on, keys, index)));
-
-/** Resolves when refreshes that were cut off at the end of a round have finished. */
-export async function settled(on: Executor): Promise<void> {
-  const refreshesSoFar = async () =>
-    Number((await on.run<{ sum: unknown }>('SELECT sum(generation) AS sum FROM sessions', []))[0]!.sum);
-  for (let last = -1; ; ) {
-    const now = await refreshesSoFar();
-    if (now === last) return;
+/** The current refresh tokens of these sessions, once refreshes that were cut off at the end of a round have finished. */
+export async function settledTokens(
+  on: Executor,
+  keys: KeyRing,
+  indexes: readonly number[],
+): Promise<string[]> {
+  for (let last: string | undefined; ; ) {
+    const tokens = await unspentTokensOf(on, keys, indexes);
+    const now = tokens.join();
+    if (now === last) return tokens;
     last = now;
     await Bun.sleep(settleMs);
   }
@@ -115,12 +128,18 @@ export async function settled(on: Executor): Promise<void> {
  * Prepares rounds of `POST /refresh`. A round refreshes the sessions in turn, each with the token of its last response. The
  * next round continues from the state of the database.
  */
-export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>> {
+export async function refreshRounds(
+  stand: Stand,
+  {
+    seconds = roundSeconds,
+    connections = defaultConnections,
+  }: Partial<Pick<Load, 'seconds' | 'connections'>> = {},
+): Promise<() => Promise<Sample>> {
   const { server, keys, sessions } = stand;
   const step = sessions / tokensInTurn;
   const indexes = Array.from({ length: tokensInTurn }, (_, at) => Math.floor(at * step));
   const db = await openDatabase(stand.databaseUrl, { log: { warn: () => undefined } });
-  const [first] = await unspentTokens(db.read, keys, indexes);
+  const [first] = await unspentTokensOf(db.read, keys, [0]);
   const { bytes } = await recordAnswer(server.url + refreshPath, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -128,8 +147,7 @@ export async function refreshRounds(stand: Stand): Promise<() => Promise<Sample>
   });
   const expected = { status: 200, bytes };
   return async () => {
-    await settled(db.read);
-    const tokens = await unspentTokens(db.read, keys, indexes);
-    return putUnderLoad({ server, requests: refreshesOf(tokens), seconds: roundSeconds, expected });
+    const tokens = await settledTokens(db.read, keys, indexes);
+    return putUnderLoad({ server, requests: refreshesOf(tokens), seconds, connections, expected });
   };
 }

@@ -7,7 +7,9 @@ import { sha256 } from '../../packages/server/src/platform/crypto/hash.ts';
 import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
-import { findSession, insertSession } from '../../packages/server/src/sessions/store.ts';
+import { statement } from '../../packages/server/src/platform/database/statement.ts';
+import { textsOf } from '../../packages/server/src/platform/database/texts.ts';
+import { insertSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
 const dayMs = 86_400_000;
@@ -88,12 +90,18 @@ export async function fillStore(databaseUrl: string, sessions: number): Promise<
   await db.close();
 }
 
-/** Fills the file in one transaction, without protection against a power failure: a partial file would be useless anyway. */
-async function fillFile(path: string, sessions: number): Promise<void> {
+/** Opens a file to fill it, without protection against a power failure: a partial file would be useless anyway. */
+export function openForFilling(path: string): Connection {
   const connection = new Connection(path, { strict: true });
   for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', `cache_size = -${fillCacheKiB}`]) {
     connection.run(`PRAGMA ${pragma}`);
   }
+  return connection;
+}
+
+/** Fills the file in one transaction. */
+async function fillFile(path: string, sessions: number): Promise<void> {
+  const connection = openForFilling(path);
   const tx: Executor = {
     dialect: 'sqlite',
     run: async <Row>(text: string, values: readonly (string | number | null)[]) =>
@@ -128,10 +136,21 @@ async function addBatch(tx: Executor, sessions: readonly number[]): Promise<void
 export const accessTokenOf = (keys: KeyRing, index: number): string =>
   mintHandle(keys, 'accessToken', { subject: secretOf(index), value: Date.now() + accessTokenTtlMs });
 
-/** The unspent refresh token of a session. */
-export async function unspentTokenOf(on: Executor, keys: KeyRing, index: number): Promise<string> {
-  const subject = secretOf(index);
-  const [session] = await findSession(on, { id: sessionIdOf(subject) });
-  if (!session) throw new Error(`there is no session ${index}`);
-  return mintHandle(keys, 'refreshToken', { subject, value: session.generation });
+const generationsOf = statement<{ ids: string }>()((db, p, dialect) =>
+  db.selectFrom('sessions').select(['id', 'generation']).where('id', 'in', textsOf(p.ids, dialect)),
+);
+
+/** The unspent refresh tokens of sessions. */
+export async function unspentTokensOf(
+  on: Executor,
+  keys: KeyRing,
+  indexes: readonly number[],
+): Promise<string[]> {
+  const rows = await generationsOf(on, { ids: JSON.stringify(indexes.map(sessionIdAt)) });
+  const generations = new Map(rows.map(({ id, generation }) => [id, generation]));
+  return indexes.map((index) => {
+    const value = generations.get(sessionIdAt(index));
+    if (value === undefined) throw new Error(`there is no session ${index}`);
+    return mintHandle(keys, 'refreshToken', { subject: secretOf(index), value });
+  });
 }

@@ -4,7 +4,7 @@ import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring
 import type { Database, Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { mePath, type Requests, refreshesOf, withTokens } from '../support/load.ts';
 import type { FloorName, PeerName } from '../support/service.ts';
-import { forgedTokens, settled, unspentTokens } from '../support/stand.ts';
+import { forgedTokens, settledTokens } from '../support/stand.ts';
 import { accessTokenOf, emailAt } from '../support/store.ts';
 import { addDevices, addLinks, browser, type Passkeys } from './people.ts';
 
@@ -112,10 +112,8 @@ export const kinds: readonly Kind[] = [
     floor: 'refresh',
     count: inTurn,
     isPreparedEachRound: true,
-    prepare: async ({ db, keys, ...place }, count) => {
-      await settled(db.read);
-      return refreshesOf(await unspentTokens(db.read, keys, spread({ db, keys, ...place }, count)));
-    },
+    prepare: async (place, count) =>
+      refreshesOf(await settledTokens(place.db.read, place.keys, spread(place, count))),
     peers: {
       'better-auth': { kind: 'refresh', count: 500 },
       'oidc-provider': { kind: 'refresh', count: 300, mode: 'refresh' },
@@ -174,7 +172,7 @@ export const kinds: readonly Kind[] = [
     count: accounts,
     isPreparedEachRound: true,
     prepare: async ({ db, keys }, count) => {
-      const tokens = await db.transaction((tx) => addLinks(tx, keys, count));
+      const tokens = await db.transaction((tx) => addLinks(tx, keys, Array(count).keys()));
       return posts(
         'once',
         '/magic_link/verify',

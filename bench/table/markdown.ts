@@ -6,6 +6,8 @@ import { arch, cpus, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
+import { cells, cpuCell, medianOf, storeName, table } from '../support/cells.ts';
+import { number } from '../support/report.ts';
 import { cpuMicros, median, rateOf, type Sample } from '../support/rounds.ts';
 import type { Kind } from './kinds.ts';
 
@@ -31,20 +33,17 @@ const maxOthersShare = 0.1;
 
 const busyNote = 'On such a busy machine rates prove nothing, and CPU times little.';
 
-const storeName = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
-
-const number = (value: number): string =>
-  value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
-
-const medianOf = (samples: readonly Sample[], of: (sample: Sample) => number): number =>
-  median(samples.map(of));
-
-/** The median of the ratios of the rounds; undefined if this side was not measured. */
-function ratio(row: Row, other: string, of: (sample: Sample) => number): number | undefined {
-  const [service, baseline] = [row.samples.get('service'), row.samples.get(other)];
-  if (!service || !baseline || service.length === 0 || baseline.length === 0) return undefined;
-  const rounds = Math.min(service.length, baseline.length);
-  return median(service.slice(0, rounds).map((sample, round) => of(sample) / of(baseline[round]!)));
+/** The median of the ratios of the rounds; undefined if one of the sides was not measured. */
+function ratio(
+  row: Row,
+  other: string,
+  of: (sample: Sample) => number,
+  side: 'service' | 'floor' = 'service',
+): number | undefined {
+  const [subject, baseline] = [row.samples.get(side), row.samples.get(other)];
+  if (!subject || !baseline || subject.length === 0 || baseline.length === 0) return undefined;
+  const rounds = Math.min(subject.length, baseline.length);
+  return median(subject.slice(0, rounds).map((sample, round) => of(sample) / of(baseline[round]!)));
 }
 
 /** How many of the side's requests one of ours costs, by rate and by the CPU time of the process. */
@@ -55,18 +54,6 @@ const bothRatios = (row: Row, other: string): string => {
   const [rate, cpu] = [rateRatio(row, other), cpuRatio(row, other)];
   return rate === undefined || cpu === undefined ? '' : `${number(rate)} (${number(cpu)})`;
 };
-
-/** CPU microseconds of the process for each request, and those of a database with its own processes. */
-function cpuCell(samples: readonly Sample[]): string {
-  const own = number(medianOf(samples, cpuMicros));
-  const database = medianOf(
-    samples,
-    ({ databaseCpuSeconds = 0, count }) => (databaseCpuSeconds / count) * 1e6,
-  );
-  return database > 0 ? `${own} + ${number(database)}` : own;
-}
-
-const cells = (values: readonly string[]): string => `| ${values.join(' | ')} |`;
 
 const columns = [
   'request',
@@ -103,6 +90,8 @@ interface Target {
   readonly atLeast: number;
   readonly value: number;
   readonly cpu: number;
+  /** What the floor reaches: with more than that, a target asks for something else than the same work in less code. */
+  readonly floor: number | undefined;
   /** On a busy machine a ratio of rates says nothing. */
   readonly reached: 'yes' | 'no' | 'machine too busy';
 }
@@ -111,7 +100,8 @@ function targetOf(row: Row, other: string, name: string, atLeast: number | undef
   const value = rateRatio(row, other);
   if (value === undefined || atLeast === undefined) return [];
   const reached = row.othersShare > maxOthersShare ? 'machine too busy' : value >= atLeast ? 'yes' : 'no';
-  return [{ name, atLeast, value, cpu: cpuRatio(row, other)!, reached }];
+  const floor = other === 'floor' ? undefined : ratio(row, other, rateOf, 'floor');
+  return [{ name, atLeast, value, cpu: cpuRatio(row, other)!, floor, reached }];
 }
 
 const targetsOf = (row: Row): Target[] => [
@@ -124,13 +114,11 @@ const targetsOf = (row: Row): Target[] => [
 export const reachesTargets = (row: Row): boolean => targetsOf(row).every(({ reached }) => reached === 'yes');
 
 const targetLines = (row: Row): string[] =>
-  targetsOf(row).map(({ name, atLeast, value, cpu, reached }) => {
+  targetsOf(row).map(({ name, atLeast, value, cpu, floor, reached }) => {
     const what = `\`${row.kind.name}\`, ${storeName[row.dialect]}`;
-    return cells([what, name, String(atLeast), number(value), number(cpu), reached]);
+    const ofFloor = floor === undefined ? '' : number(floor);
+    return cells([what, name, String(atLeast), number(value), number(cpu), ofFloor, reached]);
   });
-
-const table = (heads: readonly string[], lines: readonly string[]): string =>
-  [cells(heads), `|---|${'--:|'.repeat(heads.length - 1)}`, ...lines].join('\n');
 
 /** The first line that a program prints; empty if it is missing. */
 const firstLine = (program: string, ...options: string[]): string =>
@@ -171,12 +159,15 @@ export function markdownOf(rows: readonly Row[], { sessions, rounds, minutes }: 
     ...stores.flatMap((dialect) => [
       `### ${storeName[dialect]}`,
       '',
-      table(columns, rows.filter((row) => row.dialect === dialect).map(lineOf)),
+      ...table(columns, rows.filter((row) => row.dialect === dialect).map(lineOf)),
       '',
     ]),
     '### What is promised',
     '',
-    table(['request', 'times', 'at least', 'measured', 'by CPU time', 'reached'], rows.flatMap(targetLines)),
+    ...table(
+      ['request', 'times', 'at least', 'measured', 'by CPU time', 'the floor itself', 'reached'],
+      rows.flatMap(targetLines),
+    ),
     '',
   ].join('\n');
 }

@@ -27,11 +27,11 @@ export const browser = { 'User-Agent': userAgent, 'Content-Type': 'application/j
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-/** Adds a sign-in link of each of the first accounts, and returns their tokens. */
-export async function addLinks(tx: Executor, keys: KeyRing, accounts: number): Promise<string[]> {
+/** Adds a sign-in link of each of these accounts, and returns their tokens. */
+export async function addLinks(tx: Executor, keys: KeyRing, accounts: Iterable<number>): Promise<string[]> {
   const now = Date.now();
   const tokens: string[] = [];
-  for (const index of numbers(accounts)) {
+  for (const index of accounts) {
     const subject = systemRandom(subjectBytes);
     const expires_at = now + hourMs;
     const email = emailAt(index);

@@ -3,18 +3,23 @@
 import { describe, expect, test } from 'bun:test';
 import { drawFlameGraph, foldProfile, type Profile, sharesOf } from '../../bench/flame/flame-graph.ts';
 import { FloorVerifier } from '../../bench/floors/verifier.ts';
+import { fillInBulk } from '../../bench/support/bulk.ts';
 import { addDeadRows } from '../../bench/support/dead-rows.ts';
+import { growthLines } from '../../bench/support/growth.ts';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
 import { type Finding, verdictOf } from '../../bench/support/report.ts';
 import { median, type Sample } from '../../bench/support/rounds.ts';
 import { sqliteUrl } from '../../bench/support/stand.ts';
 import { between, quantile, startSteadyLoad } from '../../bench/support/steady-load.ts';
-import { fillStore } from '../../bench/support/store.ts';
+import { emailAt, fillStore, unspentTokensOf, userHandleAt, userIdAt } from '../../bench/support/store.ts';
 import { kinds } from '../../bench/table/kinds.ts';
 import { markdownOf, type Row, reachesTargets } from '../../bench/table/markdown.ts';
 import { withMeasured } from '../../bench/table/table.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
+import type { Database } from '../../packages/server/src/platform/database/executor.ts';
 import { sweepAuthorizations } from '../../packages/server/src/sign-in/device/store.ts';
+import { newDatabase } from '../support/new-database.ts';
 
 const node = (id: number, functionName: string, url: string, children: number[] = []) => ({
   ...{ id, callFrame: { functionName, url }, children },
@@ -224,12 +229,68 @@ describe('the table', () => {
   });
 
   test('a promise is reached or not, unless the machine was too busy to tell', () => {
-    expect(text(0)).toContain('| `POST /device`, SQLite | its floor | 0.8 | 0.90 | 0.90 | yes |');
-    expect(text(0)).toContain('| `POST /device`, SQLite | Better Auth | 12 | 9.00 | 10.0 | no |');
+    expect(text(0)).toContain('| `POST /device`, SQLite | its floor | 0.8 | 0.90 | 0.90 |  | yes |');
+    expect(text(0)).toContain('| `POST /device`, SQLite | Better Auth | 12 | 9.00 | 10.0 | 10.0 | no |');
     expect(text(0.5)).toContain(
-      '| `POST /device`, SQLite | its floor | 0.8 | 0.90 | 0.90 | machine too busy |',
+      '| `POST /device`, SQLite | its floor | 0.8 | 0.90 | 0.90 |  | machine too busy |',
     );
   });
+});
+
+describe('growth', () => {
+  const sample = (micros: number): Sample => ({
+    ...{ count: 1000, seconds: 1, cpuSeconds: micros / 1000, databaseCpuSeconds: micros / 1000 },
+    ...{ p50Ms: 1, p99Ms: 2, p999Ms: 3 },
+  });
+
+  test('the CPU time of service and database is compared with that at the first size', () => {
+    const cases = [
+      { request: 'GET /me', size: 10 },
+      { request: 'POST /x, all', size: 10 },
+      { request: 'GET /me', size: 1000 },
+    ];
+    const samples = new Map([
+      ['| GET /me | 10 |', [sample(50)]],
+      ['| POST /x, all | 10 |', [sample(80)]],
+      ['| GET /me | 1,000 |', [sample(60), sample(75), sample(90)]],
+    ]);
+    expect(growthLines(cases, samples, 'rows').slice(2)).toEqual([
+      '| `GET /me` | 10 | 1,000 | 50.0 + 50.0 | 1.00 | 2.00 | 3.00 | 1.00 |',
+      '| `GET /me` | 1,000 | 1,000 | 75.0 + 75.0 | 1.00 | 2.00 | 3.00 | 1.50 |',
+      '| `POST /x`, all | 10 | 1,000 | 80.0 + 80.0 | 1.00 | 2.00 | 3.00 | 1.00 |',
+    ]);
+  });
+
+  const schemaOf = async ({ dialect, read }: Database): Promise<unknown[]> =>
+    dialect === 'sqlite'
+      ? read.run('SELECT name, sql FROM sqlite_schema ORDER BY name', [])
+      : read.run(
+          `SELECT indexdef AS definition FROM pg_indexes WHERE schemaname = 'public' UNION ALL
+            SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+            WHERE connamespace = 'public'::regnamespace ORDER BY definition`,
+          [],
+        );
+
+  test.each(['sqlite', 'postgres'] as const)(
+    'a database filled in bulk has the accounts, sessions, indexes and constraints of any other (%s)',
+    async (dialect) => {
+      const [bulk, other] = [await newDatabase(dialect), await newDatabase(dialect)];
+      await fillInBulk(bulk, 3);
+      await fillStore(other, 1);
+      const open = (url: string) => openDatabase(url, { log: { warn: () => undefined } });
+      const [db, otherDb] = [await open(bulk), await open(other)];
+      const users = 'SELECT id, email, email_key, webauthn_user_handle FROM users ORDER BY email';
+      expect(await db.read.run<object>(users, [])).toEqual(
+        [0, 1, 2].map((index) => ({
+          ...{ id: userIdAt(index), email: emailAt(index), email_key: emailAt(index) },
+          webauthn_user_handle: userHandleAt(index),
+        })),
+      );
+      expect(await unspentTokensOf(db.read, parseKeyRing(generateKey()), [0, 1, 2])).toHaveLength(3);
+      expect(await schemaOf(db)).toEqual(await schemaOf(otherDb));
+      await Promise.all([db.close(), otherDb.close()]);
+    },
+  );
 });
 
 test('what was measured replaces what the page had, and nothing else', () => {

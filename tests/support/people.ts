@@ -163,7 +163,9 @@ const maxTabs = 40;
  */
 export async function tabTo(page: Page, name: string): Promise<void> {
   await page.waitForFunction((expected) => {
-    const focusable = document.querySelectorAll<HTMLElement>('a[href], button, input, select, textarea, summary');
+    const focusable = document.querySelectorAll<HTMLElement>(
+      'a[href], button, input, select, textarea, summary',
+    );
     const labelOf = (element: HTMLElement) =>
       element instanceof HTMLInputElement ? (element.labels?.[0] ?? element) : element;
     return [...focusable].some((element) => labelOf(element).innerText === expected);

@@ -8,10 +8,12 @@ import {
   sql,
 } from 'kysely';
 import type { Dialect } from '../platform/database/executor.ts';
+import { lookup } from '../platform/database/lookup.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../platform/database/texts.ts';
+import { update } from '../platform/database/update.ts';
 import { isPathActive, pathEndsAt } from './runs/store.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
@@ -147,17 +149,17 @@ const rotationColumns = [
  * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at most once,
  * and only while the session is active. That of a run also needs the service that the run was made for.
  */
-export const rotate = statement<{
-  id: string;
-  generation: number;
-  idempotency_hash: string | null;
-  network: string;
-  program: string;
-  now: number;
-  idle_expires_at: number;
-  run_idle_expires_at: number;
-  service_id: string | null;
-}>()((db, p, dialect) =>
+export const rotate = update('sessions', {
+  id: 'text',
+  generation: 'bigint',
+  idempotency_hash: 'text null',
+  network: 'text',
+  program: 'text',
+  now: 'bigint',
+  idle_expires_at: 'bigint',
+  run_idle_expires_at: 'bigint',
+  service_id: 'text null',
+})((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set((e) => ({
@@ -204,7 +206,7 @@ export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
  * A session with its account, whatever its status. Every request of a user runs this statement: the join costs as much as
  * reading the epoch of the account alone.
  */
-export const findCaller = statement<{ id: string }>()((db, p, dialect) =>
+export const findCaller = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -218,7 +220,7 @@ export const findCaller = statement<{ id: string }>()((db, p, dialect) =>
 );
 
 /** A session with the epoch of its account, whatever its status. */
-export const findSession = statement<{ id: string }>()((db, p, dialect) =>
+export const findSession = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select([...new Set([...statusColumns, ...rotationColumns])])
@@ -260,12 +262,9 @@ export const listSessions = statement<{
     .where('idle_expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
     .where(isUnrevoked)
-    .where((e) =>
-      e.or([
-        e('created_at', '<', p.before_time),
-        e.and([e('created_at', '=', p.before_time), e('id', '<', p.before_id)]),
-      ]),
-    )
+    // Where reading the index starts: databases do not find it in the next condition.
+    .where('created_at', '<=', p.before_time)
+    .where((e) => e.or([e('created_at', '<', p.before_time), e('id', '<', p.before_id)]))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit),

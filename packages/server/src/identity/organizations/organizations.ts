@@ -164,27 +164,21 @@ export interface UserWithOrganizations {
   readonly isTruncated: boolean;
 }
 
-/** A user with up to `limit` organizations, in one statement; undefined when the account is gone. */
+/** A user with up to 100 organizations, in one statement; undefined when the account is gone. */
 export async function findUserWithOrganizations(
   on: Executor,
-  userId: string,
-  limit: number,
+  id: string,
 ): Promise<UserWithOrganizations | undefined> {
-  const rows = await store.findUserWithOrganizations(on, { user_id: userId, limit: limit + 1 });
-  const [user] = rows;
-  return (
-    user && {
-      name: user.name,
-      email: user.email,
-      emailVerified: user.email_verified === 1,
-      organizations: rows
-        .slice(0, limit)
-        .flatMap(({ id, slug, role }) =>
-          id === null || slug === null || role === null ? [] : [{ id, slug, role }],
-        ),
-      isTruncated: rows.length > limit,
-    }
-  );
+  const [user] = await store.findUserWithOrganizations(on, { id });
+  if (!user) return undefined;
+  const found = JSON.parse(user.organizations) as [id: string, slug: string, role: OrganizationRole][];
+  return {
+    name: user.name,
+    email: user.email,
+    emailVerified: user.email_verified === 1,
+    organizations: found.slice(0, store.maxTold).map(([id, slug, role]) => ({ id, slug, role })),
+    isTruncated: found.length > store.maxTold,
+  };
 }
 
 /** A member with the address, which only the operator sees. */

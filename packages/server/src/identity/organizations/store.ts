@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { lookup } from '../../platform/database/lookup.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
@@ -196,22 +197,40 @@ export const listMemberships = statement<{
     .limit(p.limit),
 );
 
+/** How many organizations are told about a user at once. */
+export const maxTold = 100;
+
 /**
- * A user with their organizations, a row for each: the personal one first, then the oldest membership. One row without an
- * organization if there are none.
+ * A user with the first of their organizations, as JSON `[id, slug, role]`: the personal one first, then the oldest membership.
+ * One more than are told says that there are others.
  */
-export const findUserWithOrganizations = statement<{ user_id: string; limit: number }>()((db, p) =>
-  db
+export const findUserWithOrganizations = lookup((db, p, dialect) => {
+  const asJson =
+    dialect === 'postgres'
+      ? sql`coalesce(cast(json_agg(json_build_array(id, slug, role)) as text), '[]')`
+      : sql`json_group_array(json_array(id, slug, role))`;
+  return db
     .selectFrom('users as u')
-    .leftJoin('memberships as m', 'm.user_id', 'u.id')
-    .leftJoin('organizations as o', 'o.id', 'm.organization_id')
-    .select(['u.name', 'u.email', 'u.email_verified', 'o.id', 'o.slug', 'm.role'])
-    .where('u.id', '=', p.user_id)
-    .orderBy('o.personal', 'desc')
-    .orderBy('m.joined_at')
-    .orderBy('o.id')
-    .limit(p.limit),
-);
+    .select((e) => {
+      const first = e
+        .selectFrom('memberships as m')
+        .innerJoin('organizations as o', 'o.id', 'm.organization_id')
+        .select(['o.id', 'o.slug', 'm.role'])
+        .whereRef('m.user_id', '=', 'u.id')
+        .orderBy('o.personal', 'desc')
+        .orderBy('m.joined_at')
+        .orderBy('o.id')
+        .limit(sql.lit(maxTold + 1))
+        .as('first');
+      return [
+        'u.name',
+        'u.email',
+        'u.email_verified',
+        sql<string>`(select ${asJson} from ${first})`.as('organizations'),
+      ];
+    })
+    .where('u.id', '=', p.id);
+});
 
 /** Locks the shared organizations that a user owns, so that the last two owners cannot both leave. */
 export const lockOwnedOrganizations = statement<{ user_id: string }>()((db, p, dialect) =>

@@ -6,6 +6,8 @@ export type Value = string | number | null;
 /** Runs compiled statements: on committed state, in one transaction, or each in a transaction of its own. */
 export interface Executor {
   readonly dialect: Dialect;
+  /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
+  readonly gathers?: boolean;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
 }
 

@@ -165,6 +165,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   });
   const single: Executor = {
     dialect: 'postgres',
+    gathers: true,
     run: <Row>(text: string, values: readonly Value[]) =>
       withRetries(pool, (sql) => executor(sql).run<Row>(text, values)),
   };

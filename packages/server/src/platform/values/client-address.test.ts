@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openApp } from '../../../../../tests/support/app.ts';
 import { readConfig } from '../config/config.ts';
-import { addressKey, clientAddress, maxParsed, networkKey, sameNetwork } from './client-address.ts';
+import { addressKey, clientAddress, maxRemembered, networkKey, sameNetwork } from './client-address.ts';
 
 const trustedProxies = (list: string) => readConfig({ LATCHKEY_TRUSTED_PROXIES: list }).trustedProxies;
 
@@ -94,7 +94,10 @@ test('a session is listed with the client address reported by the trusted proxie
 });
 
 test('more addresses than are remembered are told apart, the first time and again', () => {
-  const addresses = Array.from({ length: maxParsed + 10 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
+  const addresses = Array.from(
+    { length: maxRemembered + 10 },
+    (_, index) => `10.1.${index >> 8}.${index & 255}`,
+  );
   for (let round = 0; round < 2; round++) {
     expect(addresses.map((address) => clientAddress(address, null, []))).toEqual(addresses);
     expect(clientAddress('10.1.1.256', null, [])).toBeNull();

@@ -302,7 +302,7 @@ onBothDatabases('keys', (open, dialect) => {
         made.session_id,
       ]);
       const mails = await keyMails(email);
-      expect(mails.map(({ subject }) => subject)).toEqual([
+      expect(mails.map(({ subject }) => subject).toSorted()).toEqual([
         'A key of your Latchkey account was removed',
         'A key was created for your Latchkey account',
       ]);

@@ -107,9 +107,12 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
     const login = await app.login(someone());
     const { access_token: other } = await app.login(someone());
     const below = async (parents: readonly string[], each: number) => {
-      const wanted = parents.flatMap((parent) => Array.from({ length: each }, () => parent));
-      const made = await Promise.all(wanted.map((parent) => startedRun(app, parent, { scope: 'profile' })));
-      return made.map(({ access_token }) => access_token);
+      const made: string[] = [];
+      for (const parent of parents) {
+        const started = Array.from({ length: each }, () => startedRun(app, parent, { scope: 'profile' }));
+        made.push(...(await Promise.all(started)).map(({ access_token }) => access_token));
+      }
+      return made;
     };
     const first = await below([login.access_token], 8);
     const second = await below(first, 4);

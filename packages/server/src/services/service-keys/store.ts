@@ -1,5 +1,6 @@
 import type { Expression, ExpressionBuilder } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
+import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
@@ -25,7 +26,7 @@ export const insertServiceKey = statement<{
 );
 
 /** An active key. */
-export const findServiceKey = statement<{ id: string }>()((db, p) =>
+export const findServiceKey = lookup((db, p) =>
   db
     .selectFrom('service_keys')
     .select(['secret_hash', 'next_secret_hash', 'name', 'rights', 'resource', 'reach', 'last_used_at'])

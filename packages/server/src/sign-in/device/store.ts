@@ -5,6 +5,7 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../../platform/database/texts.ts';
+import { update } from '../../platform/database/update.ts';
 
 /** True unless the session was revoked, on its own or with all sessions of its user. */
 const isSessionActive = (
@@ -79,19 +80,22 @@ export const findPending = statement<{ user_code_hash: string; now: number }>()(
  * and of concurrent polls only one. The interval counts from `answered_at`, which for a held poll is in the future: until
  * then every other poll is too early, on every node.
  */
-export const acceptPoll = statement<{ id: string; now: number; due_by: number; answered_at: number }>()(
-  (db, p, dialect) => {
-    const least = dialect === 'sqlite' ? sql`min` : sql`least`;
-    return db
-      .updateTable('device_authorizations')
-      .set({ last_poll_at: sql<number>`${least}(${p.answered_at}, expires_at)` })
-      .where('id', '=', p.id)
-      .where('status', '=', 'pending')
-      .where('expires_at', '>', p.now)
-      .where(sql<boolean>`last_poll_at + interval_seconds * 1000 <= ${p.due_by}`)
-      .returning('last_poll_at');
-  },
-);
+export const acceptPoll = update('device_authorizations', {
+  id: 'text',
+  now: 'bigint',
+  due_by: 'bigint',
+  answered_at: 'bigint',
+})((db, p, dialect) => {
+  const least = dialect === 'sqlite' ? sql`min` : sql`least`;
+  return db
+    .updateTable('device_authorizations')
+    .set({ last_poll_at: sql<number>`${least}(${p.answered_at}, expires_at)` })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now)
+    .where(sql<boolean>`last_poll_at + interval_seconds * 1000 <= ${p.due_by}`)
+    .returning('last_poll_at');
+});
 
 /** Lets the interval count from another moment than `planned_at`, because a held poll ended before. */
 export const endHeldPoll = statement<{ id: string; planned_at: number; ended_at: number }>()((db, p) =>

@@ -8,9 +8,6 @@ import { includesAny } from '../../platform/values/scope.ts';
 import { type ActiveServiceToken, type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
-/** How many organizations a response lists. */
-const maxOrganizations = 100;
-
 /**
  * Describes an active access token, refresh token or key to a service; any other string is only `active: false`. The type hint of
  * the request is not needed: a token's prefix names its type.
@@ -26,8 +23,7 @@ export async function introspect(
   if (found.use === 'service_token') return describeServiceToken(ctx, found);
   const told = whatIsTold(service, found);
   if (!told.name && !told.organizations) return describeToken(ctx, found);
-  const limit = told.organizations ? maxOrganizations : 0;
-  const user = await findUserWithOrganizations(ctx.db.read, found.userId, limit);
+  const user = await findUserWithOrganizations(ctx.db.read, found.userId);
   return user ? { ...describeToken(ctx, found), ...describeUser(user, told) } : { active: false };
 }
 
