@@ -1,4 +1,4 @@
-// Tokens that a service verifies: kept with the feed, and asked for each time. The service that verifies has the server core;
+// Tokens that a service verifies: kept with the feed, beside the floor of that, and asked for each time. The service that verifies has the server core;
 // Latchkey shares the other one.
 
 import { writeFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import { type Subprocess, spawn } from 'bun';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
 import { runOperator, temporaryDirectory } from '../../tests/support/service.ts';
-import type { Verifications } from '../programs/verifications.ts';
+import type { Verifications, VerifierName } from '../programs/verifications.ts';
 import { loadCore, onCore, serverCore } from '../support/cores.ts';
-import { type Figure, sampleLine } from '../support/report.ts';
+import { type Figure, ratioFinding, sampleLine } from '../support/report.ts';
 import { compare, median, rateOf, roundSeconds, type Sample } from '../support/rounds.ts';
 import { serveCommand, startService } from '../support/service.ts';
 import { accessTokens, sqliteUrl, tokensInTurn } from '../support/stand.ts';
@@ -22,7 +22,7 @@ const maxAskedShare = 0.01;
 
 interface Program {
   /** Runs one round of a verifier. */
-  run(verifier: 'kept' | 'asked'): Promise<Sample & { readonly asked: number }>;
+  run(verifier: VerifierName): Promise<Sample & { readonly asked: number }>;
   end(): Promise<void>;
 }
 
@@ -83,30 +83,31 @@ export const verifications: Figure = {
     const program = await startProgram({
       ...{ server: server.url, serviceKey, tokens, atATime, seconds: roundSeconds },
     });
-    const comparison = await compare(
-      {
-        name: 'kept with the feed',
-        run: async () => {
-          const sample = await program.run('kept');
-          if (sample.asked > sample.count * maxAskedShare)
-            throw new Error(`${sample.asked} of ${sample.count} were asked for`);
-          return sample;
-        },
+    const kept = {
+      name: 'kept with the feed',
+      run: async () => {
+        const sample = await program.run('kept');
+        if (sample.asked > sample.count * maxAskedShare)
+          throw new Error(`${sample.asked} of ${sample.count} were asked for`);
+        return sample;
       },
-      { name: 'asked each time', run: () => program.run('asked') },
-      { ours: [server.pid] },
-    );
+    };
+    const ours = { ours: [server.pid] };
+    const toFloor = await compare(kept, { name: 'floor', run: () => program.run('floor') }, ours);
+    const toAsked = await compare(kept, { name: 'asked each time', run: () => program.run('asked') }, ours);
     await program.end();
     await server.stop();
-    const { subject, baseline, othersShare } = comparison;
+    const { subject, baseline, othersShare } = toAsked;
+    const what = `Tokens verified in a second by a service on one core, ${tokensInTurn.toLocaleString('en')} in turn, ${atATime} at a time, kept with the feed`;
     return [
       {
-        what: `Tokens verified in a second by a service on one core, ${tokensInTurn.toLocaleString('en')} in turn, ${atATime} at a time, kept with the feed`,
+        what,
         value: median(subject.samples.map(rateOf)),
         promise: { atLeast: 100_000 },
         othersShare,
         details: [sampleLine(subject.name, subject.samples), sampleLine(baseline.name, baseline.samples)],
       },
+      ratioFinding(`${what}, against its floor`, toFloor, 0.8),
     ];
   },
 };

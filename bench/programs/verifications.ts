@@ -1,9 +1,10 @@
-// A process of a service that verifies the same tokens in turn, with a verifier that keeps its answers with the feed and one
-// that asks each time. Prints a line of JSON for each line on its standard input, which names one of the two.
+// A process of a service that verifies the same tokens in turn, with a verifier that keeps its answers with the feed, one that
+// asks each time, and the floor. Prints a line of JSON for each line on its standard input, which names one of the three.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createVerifier } from '../../packages/client/src/verify.ts';
+import { FloorVerifier } from '../floors/verifier.ts';
 import { concurrently } from '../support/concurrently.ts';
 
 export interface Verifications {
@@ -19,12 +20,14 @@ const { server, serviceKey, tokens, atATime, seconds } = input;
 const verifiers = {
   kept: createVerifier({ server, serviceKey, feed: true }),
   asked: createVerifier({ server, serviceKey, cacheSeconds: 0 }),
+  floor: new FloorVerifier(),
 };
+export type VerifierName = keyof typeof verifiers;
 
 /** As in a server, whose requests come in by turns of the event loop. */
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-async function verify(name: keyof typeof verifiers, index: number): Promise<void> {
+async function verify(name: VerifierName, index: number): Promise<void> {
   const { active } = await verifiers[name].verify(tokens[index % tokens.length]!);
   if (!active) throw new Error('a token is not active');
   await nextTurn();
@@ -33,12 +36,19 @@ async function verify(name: keyof typeof verifiers, index: number): Promise<void
 await verify('kept', 0);
 while (verifiers.kept.metrics().feed !== 'following') await nextTurn();
 await concurrently(atATime, tokens.length, (index) => verify('kept', index));
+for (const token of tokens) {
+  const answer = await verifiers.kept.verify(token);
+  if (answer.active) verifiers.floor.keep(token, answer);
+}
+
+/** How many tokens the verifiers with a service asked for so far. */
+const askedSoFar = () => verifiers.kept.metrics().asked + verifiers.asked.metrics().asked;
 
 const print = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 print('ready');
 for await (const line of createInterface({ input: process.stdin })) {
-  const name = line as keyof typeof verifiers;
-  const before = { cpu: process.cpuUsage(), asked: verifiers[name].metrics().asked };
+  const name = line as VerifierName;
+  const before = { cpu: process.cpuUsage(), asked: askedSoFar() };
   const started = performance.now();
   const deadline = started + seconds * 1000;
   const count = await concurrently(
@@ -51,7 +61,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     count,
     seconds: (performance.now() - started) / 1000,
     cpuSeconds: (user + system) / 1e6,
-    asked: verifiers[name].metrics().asked - before.asked,
+    asked: askedSoFar() - before.asked,
   });
 }
 verifiers.kept.close();

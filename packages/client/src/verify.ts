@@ -146,7 +146,8 @@ class CachingVerifier implements Verifier {
     // Another service's secret that was sent here by mistake must not be forwarded.
     if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
     this.#parts.feed?.use();
-    const key = await hashOf(accessToken);
+    const hash = hashOf(accessToken);
+    const key = typeof hash === 'string' ? hash : await hash;
     const known = this.#known(key);
     if (known) {
       this.#reused++;
