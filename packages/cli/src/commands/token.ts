@@ -12,7 +12,7 @@ export interface TokenOptions {
 /** `latchkey token`: a valid access token, or a key, for scripts; with a scope, one that allows less. */
 export async function token(ctx: Context, { scope, resource, expires }: TokenOptions): Promise<void> {
   if (scope !== undefined)
-    return (await import('./narrow-token.ts')).narrowToken(ctx, scope, resource, expires);
+    return (await import('../narrow-token.ts')).narrowToken(ctx, scope, resource, expires);
   if (resource !== undefined || expires !== undefined) {
     const option = resource === undefined ? '--expires' : '--resource';
     throw new UsageError(`${option} is for a token with a scope of its own.`, 'Add --scope.');

@@ -1,10 +1,10 @@
 import { exchangeToken } from '@latchkey/client/token-exchange';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { connect } from '../connection.ts';
-import type { Context } from '../context.ts';
-import { cancellable, UsageError } from '../exit.ts';
-import { requestedAccess } from '../requested-access.ts';
-import { parseDuration } from '../text-input.ts';
+import { connect } from './connection.ts';
+import type { Context } from './context.ts';
+import { cancellable, UsageError } from './exit.ts';
+import { requestedAccess } from './requested-access.ts';
+import { parseDuration } from './text-input.ts';
 
 /** `latchkey token --scope`: a token that allows less than the login. */
 export async function narrowToken(
