@@ -1,12 +1,15 @@
 // Memory use of the service after load: after a few rounds, and after ten minutes.
 
+import { installedServeCommand } from '../support/installed.ts';
 import { memoryOf } from '../support/processes.ts';
 import type { Figure, Finding } from '../support/report.ts';
-import { accessTokens, askMe, openStand, recordMe, refreshRounds } from '../support/stand.ts';
+import { accessTokens, askMe, recordMe, refreshRounds, sqliteUrl, standOn } from '../support/stand.ts';
+import { fillStore } from '../support/store.ts';
 
 const sessions = 100_000;
 const busyRounds = 5;
 const minuteMs = 60_000;
+const restMs = 5_000;
 const megabyte = 1e6;
 
 const inMegabytes = (value: number): string => `${(value / megabyte).toFixed(0)} MB`;
@@ -16,7 +19,9 @@ async function measure(
   when: string,
   goesOn: (rounds: number, elapsedMs: number) => boolean,
 ): Promise<Finding> {
-  const stand = await openStand(sessions);
+  const databaseUrl = sqliteUrl();
+  await fillStore(databaseUrl, sessions);
+  const stand = await standOn(databaseUrl, sessions, { command: await installedServeCommand() });
   const { pid } = stand.server;
   const started = memoryOf(pid);
   const tokens = accessTokens(stand);
@@ -32,19 +37,22 @@ async function measure(
     if (elapsedMs() > (byMinute.length + 1) * minuteMs) byMinute.push(memoryOf(pid).resident);
   }
   const busy = memoryOf(pid);
+  await Bun.sleep(restMs);
+  const rested = memoryOf(pid);
   await stand.server.stop();
   const growth =
     byMinute.length > 0
       ? [`after each minute: ${byMinute.map((value) => inMegabytes(value)).join(', ')}`]
       : [];
   return {
-    what: `Memory (resident) after ${when}, ${sessions.toLocaleString('en')} sessions, SQLite`,
+    what: `Memory (resident) of the single file after ${when}, ${sessions.toLocaleString('en')} sessions, SQLite`,
     value: busy.resident / megabyte,
     unit: 'MB',
     promise: { atMost: 110 },
     details: [
       `when ready: ${inMegabytes(started.resident)}, of which anonymous ${inMegabytes(started.anonymous)}`,
       `after ${requests.toLocaleString('en')} requests: ${inMegabytes(busy.resident)}, of which anonymous ${inMegabytes(busy.anonymous)}; peak ${inMegabytes(busy.peak)}`,
+      `${restMs / 1000} s later: ${inMegabytes(rested.resident)}, of which anonymous ${inMegabytes(rested.anonymous)}`,
       ...growth,
     ],
   };
