@@ -31,7 +31,7 @@ export function lookup<Row>(
   );
   return gathered<{ readonly id: string }, Row>(findOne, async (on, asked) => {
     const rows = await findAll(on, { ids: JSON.stringify(asked.map(({ id }) => id)) });
-    const found = new Map(rows.map((row) => [row.asked_id as string, row as Row]));
+    const found = new Map(rows.map(({ asked_id, ...row }) => [asked_id as string, row as Row]));
     return asked.map(({ id }) => {
       const row = found.get(id);
       return row === undefined ? [] : [row];

@@ -41,7 +41,7 @@ onBothDatabases('updates', (open, dialect) => {
     const before = app.statements.length;
     const returned = await Promise.all(wanted.map((values) => rename(single, values)));
     const [b, , a] = wanted.map(({ id, name }) => ({ id, name }));
-    expect(returned.map((rows) => rows.map(({ id, name }) => ({ id, name })))).toEqual([[b!], [], [a!], []]);
+    expect(returned).toEqual([[b!], [], [a!], []]);
     expect(await names(app)).toEqual([a!, b!, { id: 'c', name: 'Old' }]);
     // One for all, and another one for each that it did not change.
     const updates = app.statements.slice(before).filter((text) => text.includes('update "organizations"'));

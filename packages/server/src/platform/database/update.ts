@@ -62,8 +62,8 @@ export const update =
         ...Object.fromEntries(names.map((name) => [`with_${name}`, values[name]])),
       }));
       const updated: Row[][] = [];
-      for (const row of await updateUnlocked(on, { asked: JSON.stringify(records) }))
-        updated[row.asked_at] = [row];
+      for (const { asked_at, ...row } of await updateUnlocked(on, { asked: JSON.stringify(records) }))
+        updated[asked_at] = [row as Row];
       return updated;
     });
   };
