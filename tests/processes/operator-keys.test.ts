@@ -193,10 +193,10 @@ test('a key that never signed is retired without a warning, and an unknown one i
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
-test('an id that begins with a hyphen is taken as an id', async () => {
+test.each(['-', '-V', '-h'])('an id that begins with %s is taken as an id', async (start) => {
   const { env } = await store();
   let odd = generateKey();
-  while (!idsOf(odd)[0]!.startsWith('-')) odd = generateKey();
+  while (!idsOf(odd)[0]!.startsWith(start)) odd = generateKey();
   const list = `${generateKey()},${odd}`;
   const { stdout } = await done({ ...env, LATCHKEY_KEYS: list }, 'keys', 'promote', idsOf(odd)[0]!);
   expect(settingsOf(stdout)).toEqual({ LATCHKEY_KEYS: list.split(',').reverse().join() });

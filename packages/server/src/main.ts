@@ -1,6 +1,7 @@
 import './operator/early-hangup.ts';
 
 import type { Command } from 'commander';
+import { withKeyIds } from './operator/keys.ts';
 import { claimPort } from './operator/listener.ts';
 import { write } from './operator/output.ts';
 import { createProgram } from './operator/program.ts';
@@ -46,7 +47,7 @@ exitWithStatus(program);
 
 try {
   if (process.argv.length === 2) program.help();
-  await program.parseAsync();
+  await program.parseAsync(withKeyIds(process.argv));
   process.exit();
 } catch (error) {
   process.stderr.write(`latchkey-server: ${messageOf(error)}\n`);

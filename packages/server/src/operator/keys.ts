@@ -45,12 +45,17 @@ export function keyCommands(program: Command, run: Run): void {
     keys
       .command(`${name} <id>`)
       .description(description)
-      // One id in 64 begins with a hyphen.
-      .allowUnknownOption()
       .action((id: string) => run((ctx) => work(ctx, id)));
   withId('promote', 'sign with a server key from the next start on; the others still verify', promote);
   withId('retire', 'remove a server key that does not sign; what it signed ends at the next start', retire);
 }
+
+/** The arguments of the program, with `--` before an id that begins with a hyphen, as one in 64 does. */
+export const withKeyIds = (args: readonly string[]): string[] =>
+  args.flatMap((arg, at) => {
+    const isId = /^(promote|retire)$/.test(args[at - 1] ?? '') && /^-[\w-]{6}$/.test(arg);
+    return isId && args[at - 2] === 'keys' ? ['--', arg] : [arg];
+  });
 
 interface ListedKey {
   readonly id: string;

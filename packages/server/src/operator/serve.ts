@@ -61,10 +61,11 @@ export async function serve(
   else lifecycle.draining = true;
   const deadline = Bun.sleep(drainDeadlineMs);
   stop.abort();
+  const swept = sweeper.stop();
   await drain(lifecycle, server);
   // A mail that is still being sent at the deadline is sent again by the worker that finds its lease expired.
   await Promise.race([mailWorker?.stop(), deadline]);
-  await sweeper.stop();
+  await Promise.race([swept, deadline]);
   await ctx.db.close();
   await supervisor?.leave(await ctx.metrics.registry.getMetricsAsJSON());
   log.info('stopped');

@@ -15,7 +15,7 @@ const soundAfterMs = 60_000;
 /**
  * Runs as many workers as the settings say, until SIGTERM or SIGINT. Each is a process of this program that listens on the
  * same port. One that ends by itself is replaced; SIGHUP replaces all of them, one after the other.
- * @throws {ConfigError} when a worker does not start at first
+ * @throws {ConfigError} when the first worker does not start
  */
 export async function superviseWorkers(config: Config, log: Log): Promise<void> {
   const stopSignal = nextSignal('SIGTERM', 'SIGINT');
@@ -55,19 +55,19 @@ class Supervisor {
   }
 
   /**
-   * Starts the first worker alone, so that whatever is wrong is said once.
-   * @throws {ConfigError} when one does not start
+   * Starts the first worker alone, so that whatever is wrong is said once. Any later one that ends is replaced.
+   * @throws {ConfigError} when the first one does not start
    */
   async start(): Promise<void> {
     try {
       await this.#add().ready;
-      if (this.#stopping) return;
-      this.#replacesEnded = true;
-      await Promise.all(Array.from({ length: this.#count - 1 }, () => this.#add().ready));
-      this.#started.resolve();
     } catch (error) {
       throw new ConfigError(`A worker does not start: ${(error as Error).message}.`);
     }
+    if (this.#stopping) return;
+    this.#replacesEnded = true;
+    await Promise.allSettled(Array.from({ length: this.#count - 1 }, () => this.#add().ready));
+    this.#started.resolve();
   }
 
   /** Replaces the workers one by one, once all have started. A request that comes meanwhile does it once more. */

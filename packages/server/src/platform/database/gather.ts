@@ -1,8 +1,8 @@
-import { AuthError } from '../errors.ts';
+import postgres from 'postgres';
 import type { Executor } from './executor.ts';
 
 /** How many share one statement. More than that use other connections, and so other cores of PostgreSQL. */
-const maxTogether = 64;
+export const maxTogether = 32;
 
 interface Question<P, Row> {
   readonly values: P;
@@ -32,9 +32,9 @@ export function gathered<P, Row>(
         else answerAlone(on, question);
       }
     } catch (error) {
-      // None of them can use the database, or one of them has an error.
-      const isOfAll = error instanceof AuthError;
-      for (const question of questions) isOfAll ? question.reject(error) : answerAlone(on, question);
+      // Nothing has happened if the database refused the statement because of one of them. Otherwise it may have.
+      const isRefused = error instanceof postgres.PostgresError;
+      for (const question of questions) isRefused ? answerAlone(on, question) : question.reject(error);
     }
   };
 

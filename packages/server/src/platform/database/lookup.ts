@@ -20,9 +20,8 @@ export function lookup<Row>(
   const findAll = statement<{ ids: string }>()((db, p, dialect) =>
     db
       .selectFrom(
-        sql`(select distinct jsonb_array_elements_text(cast(cast(${p.ids} as text) as jsonb)) as id)`.as(
-          'asked',
-        ),
+        // Of an array PostgreSQL expects ten elements, of JSON a hundred: enough to compile every statement.
+        sql`(select distinct unnest(string_to_array(${p.ids}, ' ')) as id)`.as('asked'),
       )
       // The offset keeps it one look-up for each id: PostgreSQL expects more of them than there are, and might read whole tables.
       .crossJoinLateral(sql<Row>`(${build(db, { id: sql`asked.id` }, dialect)} offset 0)`.as('found'))
@@ -30,7 +29,7 @@ export function lookup<Row>(
       .selectAll('found'),
   );
   return gathered<{ readonly id: string }, Row>(findOne, async (on, asked) => {
-    const rows = await findAll(on, { ids: JSON.stringify(asked.map(({ id }) => id)) });
+    const rows = await findAll(on, { ids: asked.map(({ id }) => id).join(' ') });
     const found = new Map(rows.map(({ asked_id, ...row }) => [asked_id as string, row as Row]));
     return asked.map(({ id }) => {
       const row = found.get(id);

@@ -16,6 +16,20 @@ const rename = update('organizations', {
     .returning(['id', 'name']),
 );
 
+test('updates of which nobody knows whether they happened do not run again', async () => {
+  const texts: string[] = [];
+  const run = async (text: string) => {
+    texts.push(text);
+    throw Object.assign(new Error('the connection broke'), { code: 'EPROTO' });
+  };
+  const broken = { dialect: 'postgres', gathers: true, run } as const;
+  const outcomes = await Promise.allSettled(
+    ['a', 'b'].map((id) => rename(broken, { id, name: 'New', now: 2 })),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(texts).toHaveLength(1);
+});
+
 onBothDatabases('updates', (open, dialect) => {
   const withOrganizations = async (ids: readonly string[]): Promise<TestApp> => {
     const app = await open();
