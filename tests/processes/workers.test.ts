@@ -27,11 +27,15 @@ const workers = 2;
 const clients = 16;
 const pollMs = 20;
 
-/** Starts the service with all its workers. */
-async function startWorkers(directory = temporaryDirectory()): Promise<TestService> {
+/** Starts the service. Its first worker is then ready, and the others are still starting. */
+async function startFirst(directory = temporaryDirectory()): Promise<TestService> {
   const databaseUrl = await (await startPostgres()).createDatabase();
-  const env = { LATCHKEY_WORKERS: String(workers) };
-  const service = await startService({ databaseUrl, env, directory });
+  return startService({ databaseUrl, env: { LATCHKEY_WORKERS: String(workers) }, directory });
+}
+
+/** Starts the service with all its workers. */
+async function startWorkers(directory?: string): Promise<TestService> {
+  const service = await startFirst(directory);
   await until(() => hasLogged(service, 'Latchkey is ready'));
   return service;
 }
@@ -212,6 +216,17 @@ test('a worker that is killed while another one is being replaced is started aga
   await until(() => hasLogged(service, 'all workers are replaced'));
   await until(async () => (await workersIn(service)) === workers);
   expect(childrenOf(service.pid)).not.toContain(replaced);
+  expect(await service.stop()).toBe(0);
+});
+
+test('a worker that is killed while the first one already serves is started again', async () => {
+  const service = await startFirst();
+  await until(() => childrenOf(service.pid).length > 1);
+  const newest = Math.max(...childrenOf(service.pid));
+  process.kill(newest, 'SIGKILL');
+  await until(() => !childrenOf(service.pid).includes(newest));
+  await until(async () => (await workersIn(service)) === workers);
+  expect(isRunning(service.pid)).toBe(true);
   expect(await service.stop()).toBe(0);
 });
 
