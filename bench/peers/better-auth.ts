@@ -1,5 +1,5 @@
 // Better Auth on SQLite or PostgreSQL, set up as for production: no rate limits, logs, telemetry or cookie cache; its own
-// migrations; the same journal and durability as Latchkey. Emails are composed by nobody and sent nowhere.
+// migrations; the same journal and durability as Latchkey. No email is rendered or sent.
 //
 // `GET /bench/KIND?count=N` prepares N requests of a kind through its own endpoints, and answers them as JSON.
 

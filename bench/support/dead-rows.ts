@@ -9,7 +9,7 @@ const expiredAgoMs = 2 * 86_400_000;
 const columns =
   'id, user_code_hash, status, client_name, device_name, ip_address, user_agent, created_at, expires_at, interval_seconds, last_poll_at';
 
-/** A device authorization that nobody approved, of about the size of a real one. Each expired a millisecond after the one before. */
+/** An unapproved device authorization of realistic size. They expired one millisecond apart. */
 const values = (random: string, first: number): string =>
   `${random}, ${random}, 'pending', 'latchkey', 'a-laptop-of-somebody', '192.0.2.44', 'latchkey/0.1.0 (linux x64) bun/1.4',
    ${first} + n - 600000, ${first} + n, 5, 0`;

@@ -46,7 +46,7 @@ function ratio(
   return median(subject.slice(0, rounds).map((sample, round) => of(sample) / of(baseline[round]!)));
 }
 
-/** How many of the side's requests one of ours costs, by rate and by the CPU time of the process. */
+/** How the service compares with another side, by request rate and by CPU time per request. Above 1 the service is better. */
 const rateRatio = (row: Row, other: string) => ratio(row, other, rateOf);
 const cpuRatio = (row: Row, other: string) => ratio(row, other, (sample) => 1 / cpuMicros(sample));
 

@@ -48,7 +48,7 @@ interface Stores {
   readonly service: string;
   /** The processes of a database that has its own. */
   readonly families: readonly number[];
-  /** Copies the service's database, which nobody uses yet. */
+  /** Copies the service's database before the service opens it. */
   copy(): Promise<string>;
   empty(): Promise<string>;
 }

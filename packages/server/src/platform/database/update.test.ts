@@ -16,7 +16,7 @@ const rename = update('organizations', {
     .returning(['id', 'name']),
 );
 
-test('updates of which nobody knows whether they happened do not run again', async () => {
+test('updates with an unknown outcome do not run again', async () => {
   const texts: string[] = [];
   const run = async (text: string) => {
     texts.push(text);
@@ -77,7 +77,7 @@ onBothDatabases('updates', (open, dialect) => {
   });
 
   // SQLite has one writer at a time.
-  test.if(dialect === 'postgres')('wait for nobody but who has locked their own row', async () => {
+  test.if(dialect === 'postgres')('wait only for a lock on their own row', async () => {
     const app = await withOrganizations(['a', 'b', 'c']);
     const ended: string[] = [];
     const done = await app.ctx.db.transaction(async (tx) => {

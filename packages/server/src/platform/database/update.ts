@@ -28,7 +28,7 @@ interface Update<Row> extends Compilable<Row> {
 
 /**
  * A statement that updates the row of an id and returns it, or no row if the update has no effect. Those of one turn go to
- * PostgreSQL together and are one transaction there. It waits for nobody: what another transaction has locked, or what is about
+ * PostgreSQL together and are one transaction there. It never waits for a lock: what another transaction has locked, or what is about
  * the same row as another one, is left to a statement of its own.
  */
 export const update =
