@@ -10,7 +10,6 @@ import { sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { revokeAllSessions, setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { type ImportedUser, importUser } from '../../packages/server/src/operator/import.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
-import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts';
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
 import { startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
@@ -231,6 +230,7 @@ const later = ({ ctx }: TestApp, seconds: number): Context => ({
 });
 
 const digestWindowSeconds = 3_600;
+const sweepBatchSize = 500;
 const untilEverythingExpiresSeconds = 10 * 365 * 86_400;
 
 /** Variants of the endpoints, operator commands and background work. */
@@ -435,12 +435,14 @@ const mailWorker: Operation = {
     WHERE u.id = $1 AND o.template = 'notice_digest' AND o.sent_at IS NOT NULL`,
 };
 
-/** Deletes rows of every account, so it runs while no other scene is in use. */
+/** Deletes rows of every account without a rest, so it runs while no other scene is in use. */
 const sweep: Operation = {
   run: (node) =>
     operator(async () => {
       const ctx = later(node, untilEverythingExpiresSeconds);
-      await sweepOnce(ctx.db, sweepsOf(ctx), ctx.clock());
+      for (const sweepBatch of Object.values(sweepsOf(ctx))) {
+        while ((await sweepBatch(ctx.db.single, ctx.clock(), sweepBatchSize)).length >= sweepBatchSize);
+      }
     }),
   status: 200,
   leaves: `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1)

@@ -293,7 +293,11 @@ export async function openApp(
     deviceLogin,
     serviceAuthorization,
     stopWaiting: () => stop.abort(),
-    sweep: () => sweepOnce(db, sweepsOf(ctx), ctx.clock()),
+    sweep: async () => {
+      const { deleted, failed } = await sweepOnce(db, sweepsOf(ctx), ctx.clock());
+      if (failed.length > 0) throw new Error(`the sweep failed: ${failed.join(', ')}`);
+      return deleted;
+    },
     close: async () => {
       await db.close();
       lockOrder.requireKept();

@@ -14,7 +14,7 @@ import { emailChangeRoutes } from './identity/email-change/routes.ts';
 import { sweepEmailChanges } from './identity/email-change/store.ts';
 import { organizationRoutes } from './identity/organizations/routes.ts';
 import type { Context } from './platform/context.ts';
-import { type Sweep, sweepAfter } from './platform/database/sweep.ts';
+import { type Sweeps, sweepAfter } from './platform/database/sweep.ts';
 import { documentationRoutes } from './platform/http/documentation.ts';
 import { healthRoutes } from './platform/http/health.ts';
 import { metricsRoute } from './platform/http/metrics-route.ts';
@@ -99,8 +99,8 @@ const clockDifferenceMs = hourMs;
  * One sweep for each table whose rows expire, with how long they are kept afterwards. Until then requests get a precise
  * error, and operators can look at emails.
  */
-export const sweepsOf = (ctx: Context): readonly Sweep[] => [
-  sweepAfter(
+export const sweepsOf = (ctx: Context): Sweeps => ({
+  sessions: sweepAfter(
     {
       before: 31 * dayMs,
       // Since they started. A day longer than their browsers stay known.
@@ -108,12 +108,12 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
     },
     sweepSessions,
   ),
-  sweepAfter({ before: dayMs }, sweepRuns),
-  sweepAfter({ before: hourMs }, sweepServiceTokens),
-  sweepAfter({ before: hourMs }, sweepAuthorizations),
-  sweepAfter({ before: dayMs }, sweepMagicLinks),
-  sweepAfter({ before: clockDifferenceMs }, sweepSpentChallenges),
-  sweepAfter(
+  runs: sweepAfter({ before: dayMs }, sweepRuns),
+  'service tokens': sweepAfter({ before: hourMs }, sweepServiceTokens),
+  'device authorizations': sweepAfter({ before: hourMs }, sweepAuthorizations),
+  'magic links': sweepAfter({ before: dayMs }, sweepMagicLinks),
+  'spent challenges': sweepAfter({ before: clockDifferenceMs }, sweepSpentChallenges),
+  'email changes': sweepAfter(
     {
       before: dayMs,
       // Since the change: until it cannot be undone and its former address no longer takes precedence.
@@ -121,16 +121,16 @@ export const sweepsOf = (ctx: Context): readonly Sweep[] => [
     },
     sweepEmailChanges,
   ),
-  sweepAfter({ before: feedRetentionSeconds * 1000 + clockDifferenceMs }, sweepFeedEvents),
-  sweepAfter({ before: readerTtlMs + clockDifferenceMs }, sweepReaders),
-  sweepAfter({ before: dayMs }, sweepNotices),
-  sweepAfter({ before: clockDifferenceMs }, sweepNoticeWindows),
-  sweepAfter({ before: clockDifferenceMs }, sweepRateLimits),
-  sweepAfter({ sent_before: dayMs, dead_before: 30 * dayMs }, sweepOutbox),
-  sweepAfter({ before: ctx.config.eventRetentionSeconds * 1000 }, (_, { before, limit }) =>
+  'feed events': sweepAfter({ before: feedRetentionSeconds * 1000 + clockDifferenceMs }, sweepFeedEvents),
+  'feed readers': sweepAfter({ before: readerTtlMs + clockDifferenceMs }, sweepReaders),
+  notices: sweepAfter({ before: dayMs }, sweepNotices),
+  'notice windows': sweepAfter({ before: clockDifferenceMs }, sweepNoticeWindows),
+  'rate limits': sweepAfter({ before: clockDifferenceMs }, sweepRateLimits),
+  outbox: sweepAfter({ sent_before: dayMs, dead_before: 30 * dayMs }, sweepOutbox),
+  events: sweepAfter({ before: ctx.config.eventRetentionSeconds * 1000 }, (_, { before, limit }) =>
     sweepEvents(ctx, before, limit),
   ),
-];
+});
 
 /** Connects all capabilities to their routes. The only place that knows all of them. */
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { sweepsOf } from '../../app.ts';
 import type { Database } from './executor.ts';
-import { type Sweep, sweepOnce } from './sweep.ts';
+import { type Sweep, type Sweeps, sweepOnce } from './sweep.ts';
 
 const day = 86_400;
 
@@ -88,15 +88,16 @@ onBothDatabases('sweeping', (open) => {
       sweepOnce(t.ctx.db, sweepsOf(t.ctx), t.ctx.clock()),
       sweepOnce(other.ctx.db, sweepsOf(other.ctx), t.ctx.clock()),
     ]);
-    expect(one + two).toBe(50);
+    expect(one.deleted + two.deleted).toBe(50);
     expect(await count(t, 'device_authorizations')).toBe(0);
     await other.close();
     await t.close();
   });
 });
 
-describe('between its batches, a sweep', () => {
-  const db = { single: {} } as Database;
+describe('a sweep', () => {
+  const db = { dialect: 'sqlite', single: {} } as Database;
+  const sweepAll = (sweeps: Sweeps, signal?: AbortSignal) => sweepOnce(db, sweeps, 0, signal);
   /** A sweep of this many full batches, each of which takes so long. */
   const table = (batches: number, ms: number, before: () => void = () => undefined): Sweep => {
     let left = batches;
@@ -107,22 +108,35 @@ describe('between its batches, a sweep', () => {
     };
   };
 
-  test('leaves requests most of the time', async () => {
+  test('leaves requests most of the time between its batches', async () => {
     const [batches, ms] = [3, 20];
     const startedAt = performance.now();
-    await sweepOnce(db, [table(batches, ms)], 0);
+    await sweepAll({ table: table(batches, ms) });
     expect(performance.now() - startedAt).toBeGreaterThan(batches * ms * 4);
   });
 
   test('takes turns with other tables, so that a large one holds up none', async () => {
     const order: string[] = [];
-    await sweepOnce(db, [table(2, 1, () => order.push('large')), table(0, 1, () => order.push('small'))], 0);
+    await sweepAll({
+      large: table(2, 1, () => order.push('large')),
+      small: table(0, 1, () => order.push('small')),
+    });
     expect(order).toEqual(['large', 'small', 'large', 'large']);
+  });
+
+  test('leaves a table that fails to the next time, and goes on with the others', async () => {
+    const broken: Sweep = async () => {
+      throw new Error('broken');
+    };
+    const { deleted, failed } = await sweepAll({ broken, whole: table(1, 1) });
+    expect(failed).toEqual(['broken']);
+    expect(deleted).toBeGreaterThan(0);
   });
 
   test('can be ended', async () => {
     const stopping = new AbortController();
-    const deleted = await sweepOnce(db, [table(1_000, 1, () => stopping.abort())], 0, stopping.signal);
+    const endless = { table: table(1_000, 1, () => stopping.abort()) };
+    const { deleted } = await sweepAll(endless, stopping.signal);
     expect(deleted).toBeGreaterThan(0);
     expect(deleted).toBeLessThan(1_000);
   });

@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Database, Executor, Value } from './executor.ts';
+import type { Database, Dialect, Executor, Value } from './executor.ts';
 import type { Tables } from './schema.ts';
 import { type Slots, statement } from './statement.ts';
 
@@ -8,9 +8,9 @@ const sweepIntervalMs = 60_000;
 
 /**
  * How many rows of a table are deleted at once. On SQLite requests wait for the whole batch, and rows with random keys lie on as
- * many pages, so it must be small.
+ * many pages, so it must be small there.
  */
-const batchSize = 50;
+const batchSizes: Readonly<Record<Dialect, number>> = { sqlite: 50, postgres: 500 };
 
 /** How many times as long as a batch took the sweep then rests: requests get the greater part of the time, on every machine. */
 const restFactor = 4;
@@ -56,37 +56,54 @@ export const sweepAfter =
     return deleteBatch(on, cutoffs);
   };
 
+/** Each sweep by a name for the log. */
+export type Sweeps = Readonly<Record<string, Sweep>>;
+
+export interface Swept {
+  /** How many rows. */
+  readonly deleted: number;
+  /** The names of the sweeps that failed. */
+  readonly failed: readonly string[];
+}
+
 /**
  * Deletes rows that are no longer needed, a batch of each table in turn, and rests after each batch so as not to delay requests.
- * Returns how many. Aborting it ends it after the current batch.
+ * A table whose sweep fails is left to the next time. Aborting it ends it after the current batch.
  */
 export async function sweepOnce(
   db: Database,
-  sweeps: readonly Sweep[],
+  sweeps: Sweeps,
   now: number,
   signal?: AbortSignal,
-): Promise<number> {
+): Promise<Swept> {
+  const batchSize = batchSizes[db.dialect];
+  const failed: string[] = [];
   let deleted = 0;
-  for (let unfinished = sweeps; unfinished.length > 0; ) {
-    const next: Sweep[] = [];
-    for (const sweep of unfinished) {
-      if (signal?.aborted) return deleted;
+  for (let unfinished = Object.entries(sweeps); unfinished.length > 0; ) {
+    const next: typeof unfinished = [];
+    for (const [name, sweep] of unfinished) {
+      if (signal?.aborted) return { deleted, failed };
       const startedAt = performance.now();
-      const rows = await sweep(db.single, now, batchSize);
+      let rows: unknown[] = [];
+      try {
+        rows = await sweep(db.single, now, batchSize);
+      } catch {
+        failed.push(name);
+      }
       deleted += rows.length;
       if (rows.length < batchSize) continue;
-      next.push(sweep);
+      next.push([name, sweep]);
       await Bun.sleep(Math.min((performance.now() - startedAt) * restFactor, maxRestMs));
     }
     unfinished = next;
   }
-  return deleted;
+  return { deleted, failed };
 }
 
 /** Sweeps every minute, unless the sweep before is still busy. Every node does: it skips rows that another node is deleting. */
 export function startSweeper(
   db: Database,
-  sweeps: readonly Sweep[],
+  sweeps: Sweeps,
   clock: () => number,
   log: Logger,
 ): { stop(): Promise<void> } {
@@ -94,8 +111,10 @@ export function startSweeper(
   let running: Promise<unknown> | undefined;
   const sweep = () => {
     running ??= sweepOnce(db, sweeps, clock(), stopping.signal)
-      .then((deleted) => deleted > 0 && log.info({ deleted }, 'swept'))
-      .catch(() => log.warn('the sweep failed'))
+      .then(({ deleted, failed }) => {
+        if (deleted > 0) log.info({ deleted }, 'swept');
+        if (failed.length > 0) log.warn({ failed }, 'the sweep failed');
+      })
       .finally(() => {
         running = undefined;
       });
