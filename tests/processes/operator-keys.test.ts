@@ -106,7 +106,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect(refused.stderr).toContain('Promote another one first');
 
     const warning = await step('retire', older);
-    expect(warning).toContain('0 active sessions and 0 keys of users got their newest token by then');
+    expect(warning).toContain('0 active sessions and 0 keys of users got their newest token before then');
     expect(settings).toHaveProperty('LATCHKEY_RETIRED_KEYS');
     expect(await listed(service.env)).toEqual([
       [newer, 'signing'],
@@ -150,7 +150,7 @@ test('sessions that were refreshed under a key depend on it, although a refresh 
   await done(service.env, 'keys', 'add');
   await done(service.env, 'keys', 'promote', idsOf(readFileSync(file, 'utf8'))[1]!);
   const { stderr } = await done(service.env, 'keys', 'retire', older!);
-  expect(stderr).toContain('1 active session and 0 keys of users got their newest token by then');
+  expect(stderr).toContain('1 active session and 0 keys of users got their newest token before then');
   await service.stop();
 });
 

@@ -233,8 +233,8 @@ async function tokensUnder(ctx: Context, id: string): Promise<string[]> {
   }
   const until = signedUntil + ctx.config.refreshIdleTtlSeconds * 1000;
   return [
-    `it last sealed an event at ${timeOf(lastSeal)}, and may have signed tokens until ${timeOf(signedUntil)}, on nodes that restarted later also after that. Tokens of sessions that it signed until then are valid until ${timeOf(until)}, and keys of users for up to a year.`,
-    `${affected} got their newest token by then and may depend on it. They end when the nodes restart.`,
+    `it last sealed an event at ${timeOf(lastSeal)}, and may have signed tokens until ${timeOf(signedUntil)}, on nodes that restarted later also after that. Tokens of sessions that it signed before then are valid until ${timeOf(until)}, and keys of users for up to a year.`,
+    `${affected} got their newest token before then and may depend on it. They end when the nodes restart.`,
   ];
 }
 

@@ -121,7 +121,7 @@ export const hasSessions = async (ctx: Context, userId: string): Promise<boolean
   (await store.findUnrevokedSession(ctx.db.read, { user_id: userId })).length > 0;
 
 /**
- * For the operator: how many active sessions, and how many keys, have had no new token or cookie since a moment
+ * For the operator: how many active sessions, and how many keys, got their newest token, or used their cookie, before a moment
  * (milliseconds since 1970).
  */
 export async function countUnchangedSince(

@@ -274,7 +274,7 @@ export const findUnrevokedSession = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('sessions').select('id').where('user_id', '=', p.user_id).where(isUnrevoked).limit(1),
 );
 
-/** How many active sessions of each kind got their newest tokens, or used their cookie, at the latest then. */
+/** How many active sessions of each kind got their newest tokens, or used their cookie, before then. */
 export const countUnchangedSince = statement<{ now: number; then: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -282,7 +282,7 @@ export const countUnchangedSince = statement<{ now: number; then: number }>()((d
     .where('idle_expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
     .where(isUnrevoked)
-    .where(sql<boolean>`case when kind = 'browser' then last_used_at else rotated_at end <= ${p.then}`)
+    .where(sql<boolean>`case when kind = 'browser' then last_used_at else rotated_at end < ${p.then}`)
     .groupBy('kind'),
 );
 
