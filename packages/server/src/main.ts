@@ -21,7 +21,7 @@ import type { Database, DatabaseOptions } from './platform/database/executor.ts'
 import { AuthError } from './platform/errors.ts';
 import { createRateLimiter } from './platform/rate-limits/limiter.ts';
 import { rateLimitNames } from './platform/rate-limits/rules.ts';
-import { createLogger, type Log } from './platform/telemetry/log.ts';
+import { createLogger, type Log, written } from './platform/telemetry/log.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
 import { redact } from './platform/telemetry/redact.ts';
 
@@ -67,17 +67,20 @@ async function runService(): Promise<void> {
   if (config.workers > 1) process.on('SIGHUP', () => undefined);
   const supervisor = connectToSupervisor();
   const log = createLogger('info');
-  if (!supervisor) await claimPort(config);
-  const keys = loadKeys(config, { create: true });
-  const db = await unlessLost(
-    supervisor,
-    opened(openDatabase(config.databaseUrl, databaseOptions(config, log))),
-  );
-  if (config.workers > 1 && !supervisor) {
-    await db.close();
-    await superviseWorkers(config, log);
-  } else await serve(await createContext(config, log, db, keys), supervisor);
-  await new Promise<void>((resolve) => log.flush(() => resolve()));
+  try {
+    if (!supervisor) await claimPort(config);
+    const keys = loadKeys(config, { create: true });
+    const db = await unlessLost(
+      supervisor,
+      opened(openDatabase(config.databaseUrl, databaseOptions(config, log))),
+    );
+    if (config.workers > 1 && !supervisor) {
+      await db.close();
+      await superviseWorkers(config, log);
+    } else await serve(await createContext(config, log, db, keys), supervisor);
+  } finally {
+    await written(log);
+  }
 }
 
 /** A worker that waits for the database must not outlive its supervisor. @throws {Error} when that has ended */

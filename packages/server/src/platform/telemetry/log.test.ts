@@ -34,3 +34,36 @@ test('a silent logger writes no line for a request', () => {
   log.request(entry);
   expect(lines).toEqual([]);
 });
+
+const endingProgram = (lines: number) => `
+  const { createLogger, written } = await import('${import.meta.dir}/log.ts');
+  const log = createLogger('info');
+  for (let line = 1; line < ${lines}; line++) log.info('x'.repeat(100));
+  await Bun.sleep(30);
+  log.info('last');
+  await written(log);
+  console.error('ended');
+  process.exit();`;
+
+/** Starts a program whose standard output something else reads. */
+const startPiped = (program: string, reader: string) =>
+  Bun.spawn(['sh', '-c', `"$0" -e "$1" | { ${reader}; }`, process.execPath, program], { stderr: 'pipe' });
+
+test('a process that ends once its log is written loses no line, even if they are read late', async () => {
+  const counts = [2, 2, 2, 2, 10_000].map(async (lines) => {
+    const { stdout } = startPiped(endingProgram(lines), 'sleep 0.3; wc -l');
+    return Number(await new Response(stdout).text()) - lines;
+  });
+  expect(await Promise.all(counts)).toEqual([0, 0, 0, 0, 0]);
+});
+
+test.each([
+  ['hangs', 'sleep 5'],
+  ['has gone', 'true'],
+])('a process ends although the reader of its log %s', async (_, reader) => {
+  const startedAt = performance.now();
+  const shell = startPiped(endingProgram(10_000), reader);
+  await shell.stderr.getReader().read();
+  expect(performance.now() - startedAt).toBeLessThan(4_000);
+  shell.kill();
+});

@@ -4,6 +4,9 @@ import pino, { type Logger } from 'pino';
 const maxWaitMs = 10;
 const maxBatch = 16 * 1024;
 
+/** How long a process that ends waits for whoever reads its log. */
+const maxFlushMs = 1_000;
+
 /** The service's logger: pino, with a faster way to write the one line that every request gets. */
 export type Log = Logger & {
   /** Writes the line that `info(entry, 'request')` would. Pino takes as long for it as the rest of a request takes. */
@@ -27,6 +30,10 @@ export interface RequestLogEntry {
 
 /** Logs to standard output. */
 export const createLogger = (level: string): Log => createLoggerTo(batchedStdout(), level);
+
+/** Resolves when every line so far is written, so that a process can end without losing any. A reader that hangs loses them. */
+export const written = (log: Log): Promise<void> =>
+  Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), Bun.sleep(maxFlushMs)]);
 
 /** Logs one JSON object per line to a destination. */
 export function createLoggerTo(destination: pino.DestinationStream, level: string): Log {
@@ -58,12 +65,15 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
  * write per line costs several times as much as making the line.
  */
 function batchedStdout() {
-  const stdout = pino.destination({ dest: 1, sync: false });
+  // When the reader has gone, the service goes on without its log.
+  process.stdout.on('error', () => undefined);
+  let allWritten = Promise.resolve();
   let lines = '';
   let writtenAt = Number.NEGATIVE_INFINITY;
   const flushLines = (): void => {
     if (lines === '') return;
-    stdout.write(lines);
+    const batch = lines;
+    allWritten = new Promise((resolve) => process.stdout.write(batch, () => resolve()));
     lines = '';
     writtenAt = performance.now();
   };
@@ -78,9 +88,9 @@ function batchedStdout() {
       lines += line;
       if (lines.length > maxBatch) flushLines();
     },
-    flush: (done?: (error?: Error) => void): void => {
+    flush: (done: () => void): void => {
       flushLines();
-      stdout.flush(done);
+      void allWritten.then(done);
     },
   };
 }
