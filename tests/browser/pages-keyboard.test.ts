@@ -195,6 +195,21 @@ test('a keyboard user cancels signing out everywhere, then does it and gets a co
   await page.context().close();
 });
 
+test('a dialog that is cancelled and opened again at once stays open', async () => {
+  const { page } = await openAccount();
+  await page.getByRole('button', { name: 'Delete account' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Cancel' }).evaluate(async (cancel: HTMLElement) => {
+    cancel.click();
+    while (cancel.isConnected) await Promise.resolve();
+    document.getElementById('delete-account')?.click();
+  });
+  await dialog.waitFor();
+  await Bun.sleep(200);
+  expect(await dialog.isVisible()).toBe(true);
+  await page.context().close();
+});
+
 test('a signed-in keyboard user continues from the sign-in page or switches accounts', async () => {
   const { page } = await openAccount();
   await page.goto(`${service.url}/login?next=%2Fdevice`);

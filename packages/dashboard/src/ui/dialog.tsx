@@ -12,13 +12,22 @@ interface DialogProps {
 /** A native modal dialog: it traps focus and leaves the page below unchanged. */
 export function Dialog({ id, title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const close = useRef(onClose);
+  close.current = onClose;
   useEffect(() => {
     const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close();
+    if (!shown) return;
+    const closed = () => close.current();
+    shown.showModal();
+    shown.addEventListener('close', closed);
+    return () => {
+      // The event comes later. By then the same dialog may have been opened again.
+      shown.removeEventListener('close', closed);
+      shown.close();
+    };
   }, []);
   return (
-    <dialog ref={dialog} id={id} aria-labelledby={`${id}-title`} onClose={onClose}>
+    <dialog ref={dialog} id={id} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`} tabIndex={-1}>
         {title}
       </h2>
