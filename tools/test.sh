@@ -9,8 +9,9 @@ finish() {
   exit
 }
 
+# The headless shell is Chromium without windows, menus and tabs, which take as long to start as the pages under test.
 find_chromium() {
-  for name in ${CHROMIUM_PATH:+"$CHROMIUM_PATH"} chromium chromium-browser google-chrome; do
+  for name in ${CHROMIUM_PATH:+"$CHROMIUM_PATH"} chromium-headless-shell chromium chromium-browser google-chrome; do
     command -v "$name" && return
   done
 }
@@ -19,6 +20,7 @@ find_chromium() {
 
 . tools/debian.sh
 
+{ [ -n "$CHROMIUM_PATH" ] || command -v chromium-headless-shell; } >/dev/null || install_debian chromium-headless-shell
 CHROMIUM_PATH=$(find_chromium)
 [ -n "$CHROMIUM_PATH" ] || { install_debian chromium; CHROMIUM_PATH=$(find_chromium); }
 if [ -z "$CHROMIUM_PATH" ]; then

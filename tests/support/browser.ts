@@ -38,7 +38,7 @@ async function launch(): Promise<Browser> {
 function chromiumPath(): string {
   const named = process.env['CHROMIUM_PATH'];
   if (named) return named;
-  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+  for (const name of ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']) {
     const found = Bun.which(name);
     if (found) return found;
   }
