@@ -529,6 +529,12 @@ async function requireCleanRace(names: string, pair: readonly [Operation, Operat
   expect({ names, inTime: tookMs < maxPairMs, tookMs }).toEqual({ names, inTime: true, tookMs });
 }
 
+/** Waits until a transaction waits for the lock of another one. */
+async function untilBlocked(): Promise<void> {
+  const blocked = () => sql`SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0`;
+  while ((await blocked()).length === 0) await Bun.sleep(5);
+}
+
 async function requireNoDeadlock(): Promise<void> {
   // A backend reports its statistics after a second of idling, or when it exits.
   await Bun.sleep(1_100);
@@ -568,6 +574,23 @@ describe('two writes to one account at once', () => {
 
   test('PostgreSQL resolved no deadlock in any of the races', requireNoDeadlock);
 });
+
+test('the deletion of an account waits for a sweep of its log, without a deadlock', async () => {
+  const [node] = nodes;
+  const { userId, email } = await prepareAccount(node, sql);
+  let deletion: Promise<void> | undefined;
+  // What a sweep does, with the deletion in between.
+  await sql.begin(async (tx) => {
+    await tx`SELECT FROM event_chains WHERE user_id = ${userId} FOR NO KEY UPDATE`;
+    deletion = deleteAccount(node.ctx, email);
+    deletion.catch(() => undefined);
+    await untilBlocked();
+    await tx`DELETE FROM events WHERE user_id = ${userId}`;
+  });
+  await deletion;
+  expect(await hasWritten(userId, accountGone)).toBe(true);
+  await requireNoDeadlock();
+}, 30_000);
 
 test('of the links and codes of one address used in parallel on three nodes, exactly one signs in', async () => {
   for (let round = 0; round < 6; round++) {

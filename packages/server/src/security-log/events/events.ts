@@ -201,6 +201,14 @@ async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undef
   return (await store.lockChain(tx, owner))[0];
 }
 
+/**
+ * Waits until no sweep is deleting events of a locked account, and keeps the next one away. Call it before deleting the account:
+ * that deletes the events before the chain, and the sweep locks the chain before the events.
+ */
+export async function lockLog(tx: Executor, userId: string): Promise<void> {
+  await store.lockChain(tx, { user_id: userId });
+}
+
 async function append(
   ctx: Context,
   tx: Executor,

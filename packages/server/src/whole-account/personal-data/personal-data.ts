@@ -20,7 +20,7 @@ import {
   exportMails,
   type MailKeys,
 } from '../../platform/mail/outbox.ts';
-import { exportEventsOf } from '../../security-log/events/events.ts';
+import { exportEventsOf, lockLog } from '../../security-log/events/events.ts';
 import { exportFeedEvents } from '../../security-log/feed/feed.ts';
 import { exportNotices, findReader, noticeMails } from '../../security-log/notices/notices.ts';
 import { exportSessions, requireActiveSession } from '../../sessions/sessions.ts';
@@ -109,6 +109,7 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
     reference: languageOf(reader?.locale) ?? '',
     expiresAt: ctx.clock() + lastMailTtlMs,
   });
+  await lockLog(tx, userId);
   await deleteUser(ctx, tx, userId);
 }
 
