@@ -292,7 +292,7 @@ export const listBrowserSignInOrigins = statement<{ user_id: string; limit: numb
     .selectFrom('sessions')
     .select(['ip_address', 'user_agent'])
     .where('user_id', '=', p.user_id)
-    .where('kind', '=', 'browser')
+    .where('kind', '=', sql.lit('browser'))
     .where('distrusted_as', 'is', null)
     .orderBy('created_at', 'desc')
     .limit(p.limit),

@@ -19,6 +19,7 @@ import { up as feed } from './migrations/0017-feed.ts';
 import { up as linkOrigin } from './migrations/0018-link-origin.ts';
 import { up as eventPositions } from './migrations/0019-event-positions.ts';
 import { up as linkLanguage } from './migrations/0020-link-language.ts';
+import { up as browserSessions } from './migrations/0021-browser-sessions.ts';
 
 /**
  * Append-only: a released migration is never changed. From 0021 on a name ends with the oldest program that can work on its
@@ -45,6 +46,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0018-link-origin': { up: linkOrigin },
   '0019-event-positions': { up: eventPositions },
   '0020-link-language': { up: linkLanguage },
+  '0021-browser-sessions-from-0020': { up: browserSessions },
 };
 
 export const migrationNames = Object.keys(migrations);

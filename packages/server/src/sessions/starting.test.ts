@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test';
+import { onBothDatabases } from '../../../../tests/support/app.ts';
+
+const devices = 2_000;
+
+onBothDatabases('a sign-in in a browser', (open) => {
+  test('finds the browsers of an account without reading the sessions of its devices', async () => {
+    const t = await open();
+    await t.login();
+    const { run } = t.ctx.db.single;
+    const [session] = await run<Record<string, unknown>>('SELECT * FROM sessions', []);
+    const columns = Object.keys(session!).join(', ');
+    const copied = columns.replace(/\bid\b/, "'ses_' || n").replace(/\bkind\b/, "'device'");
+    await run(
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${devices})
+        INSERT INTO sessions (${columns}) SELECT ${copied} FROM sessions CROSS JOIN numbers`,
+      [],
+    );
+    await run('ANALYZE sessions', []);
+
+    const before = t.statements.length;
+    await t.login();
+    const read = t.statements
+      .slice(before)
+      .find((text) => /^select "ip_address", "user_agent" from "sessions"/.test(text));
+    const explain = t.ctx.db.dialect === 'postgres' ? 'EXPLAIN' : 'EXPLAIN QUERY PLAN';
+    const plan = await run(`${explain} ${read}`, [session!['user_id'] as string, 100]);
+    expect(JSON.stringify(plan)).toContain('browser_sessions_by_user');
+    await t.close();
+  });
+});
