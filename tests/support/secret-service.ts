@@ -17,6 +17,8 @@ export interface SecretService {
 
 export const hasSecretService = Boolean(Bun.which('dbus-daemon') && Bun.which('gnome-keyring-daemon'));
 
+const dbusSend = ['dbus-send', '--session', '--print-reply', '--dest=org.freedesktop.DBus', '/'];
+
 /** @param home the directory of the keyrings; a later start unlocks them with the password of the first */
 export async function startSecretService(home: string, password?: string): Promise<SecretService> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
@@ -45,6 +47,10 @@ export async function startSecretService(home: string, password?: string): Promi
     ['gnome-keyring-daemon', '--foreground', '--components=secrets', ...unlock],
     password ?? '',
   );
+  // Clients that come before it find no keychain.
+  const isThere = [...dbusSend, 'org.freedesktop.DBus.NameHasOwner', 'string:org.freedesktop.secrets'];
+  while (!(await new Response(start(isThere, '').stdout).text()).includes('boolean true'))
+    await Bun.sleep(20);
   return {
     address,
     signalBus: (name) => bus.kill(name),
