@@ -32,6 +32,7 @@ function openSqlite(path: string): FloorDatabase {
       'synchronous = FULL',
       'foreign_keys = ON',
       'cache_size = -8192',
+      'wal_autocheckpoint = 200',
     ])
       db.run(`PRAGMA ${pragma}`);
     const run = async <Row>(text: string, values: readonly Value[]) =>
