@@ -145,10 +145,12 @@ function versions(): string {
   ].join(', ');
 }
 
+/** At the start: `--keep` changes a file that is under version control. */
+const commit = firstLine('git', '-C', import.meta.dir, 'describe', '--always', '--dirty');
+
 /** The whole text: what was measured where, the table of each store, and whether the promises were kept. */
 export function markdownOf(rows: readonly Row[], { sessions, rounds, minutes }: Run): string {
   const [cpu] = cpus();
-  const commit = firstLine('git', '-C', import.meta.dir, 'describe', '--always', '--dirty');
   const busiest = Math.max(...rows.map(({ othersShare }) => othersShare));
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   const stores = [...new Set(rows.map(({ dialect }) => dialect))];
