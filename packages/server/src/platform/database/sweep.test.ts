@@ -96,7 +96,7 @@ onBothDatabases('sweeping', (open) => {
 });
 
 describe('a sweep', () => {
-  const db = { dialect: 'sqlite', single: {} } as Database;
+  const db = { single: {} } as Database;
   const sweepAll = (sweeps: Sweeps, signal?: AbortSignal) => sweepOnce(db, sweeps, 0, signal);
   /** A sweep of this many full batches, each of which takes so long. */
   const table = (batches: number, ms: number, before: () => void = () => undefined): Sweep => {

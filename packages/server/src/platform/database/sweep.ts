@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Database, Dialect, Executor, Value } from './executor.ts';
+import type { Database, Executor, Value } from './executor.ts';
 import type { Tables } from './schema.ts';
 import { type Slots, statement } from './statement.ts';
 
@@ -8,9 +8,9 @@ const sweepIntervalMs = 60_000;
 
 /**
  * How many rows of a table are deleted at once. On SQLite requests wait for the whole batch, and rows with random keys lie on as
- * many pages, so it must be small there.
+ * many pages, so it must be small.
  */
-const batchSizes: Readonly<Record<Dialect, number>> = { sqlite: 50, postgres: 500 };
+const batchSize = 50;
 
 /** How many times as long as a batch took the sweep then rests: requests get the greater part of the time, on every machine. */
 const restFactor = 4;
@@ -76,7 +76,6 @@ export async function sweepOnce(
   now: number,
   signal?: AbortSignal,
 ): Promise<Swept> {
-  const batchSize = batchSizes[db.dialect];
   const failed: string[] = [];
   let deleted = 0;
   for (let unfinished = Object.entries(sweeps); unfinished.length > 0; ) {

@@ -57,6 +57,18 @@ test('a process that ends once its log is written loses no line, even if they ar
   expect(await Promise.all(counts)).toEqual([0, 0, 0, 0, 0]);
 });
 
+test('processes that share a pipe tear no line, even when it is full', async () => {
+  const lines = 3_000;
+  const two = `("$0" -e "$1" & "$0" -e "$1" & wait) | { sleep 0.3; dd bs=1000 status=none; }`;
+  const shell = Bun.spawn(['sh', '-c', two, process.execPath, endingProgram(lines)], { stderr: 'ignore' });
+  const output = await new Response(shell.stdout).text();
+  const parsed = output
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(parsed).toHaveLength(2 * lines);
+});
+
 test.each([
   ['hangs', 'sleep 5'],
   ['has gone', 'true'],

@@ -1,8 +1,10 @@
 import pino, { type Logger } from 'pino';
 
-/** How long lines wait to be written together, and how many characters at most. */
+/** How long lines wait to be written together. */
 const maxWaitMs = 10;
-const maxBatch = 16 * 1024;
+
+/** How many characters are written at once: POSIX's PIPE_BUF on Linux. Up to that, workers that share a pipe tear no line. */
+const maxBatch = 4096;
 
 /** How long a process that ends waits for whoever reads its log. */
 const maxFlushMs = 1_000;
@@ -73,7 +75,10 @@ function batchedStdout() {
   const flushLines = (): void => {
     if (lines === '') return;
     const batch = lines;
-    allWritten = new Promise((resolve) => process.stdout.write(batch, () => resolve()));
+    // One after the other, because the stream joins writes that wait.
+    allWritten = allWritten.then(
+      () => new Promise((resolve) => process.stdout.write(batch, () => resolve())),
+    );
     lines = '';
     writtenAt = performance.now();
   };
@@ -84,9 +89,9 @@ function batchedStdout() {
   };
   return {
     write: (line: string): void => {
+      if (lines.length + line.length > maxBatch) flushLines();
       if (lines === '') scheduleFlush();
       lines += line;
-      if (lines.length > maxBatch) flushLines();
     },
     flush: (done: () => void): void => {
       flushLines();
