@@ -6,7 +6,7 @@ const maxWaitMs = 10;
 /** How many characters are written at once: POSIX's PIPE_BUF on Linux. Up to that, workers that share a pipe tear no line. */
 const maxBatch = 4096;
 
-/** How long a process that ends waits for whoever reads its log. */
+/** How long an exiting process waits until its log has been read. */
 const maxFlushMs = 1_000;
 
 /** The service's logger: pino, with a faster way to write the one line that every request gets. */
@@ -33,7 +33,7 @@ export interface RequestLogEntry {
 /** Logs to standard output. */
 export const createLogger = (level: string): Log => createLoggerTo(batchedStdout(), level);
 
-/** Resolves when every line so far is written, so that a process can end without losing any. A reader that hangs loses them. */
+/** Resolves once every line so far has been written, so that the process can exit. Gives up after a while if the reader hangs. */
 export const written = (log: Log): Promise<void> =>
   Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), Bun.sleep(maxFlushMs)]);
 
@@ -67,7 +67,7 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
  * write per line costs several times as much as making the line.
  */
 function batchedStdout() {
-  // When the reader has gone, the service goes on without its log.
+  // If the reader goes away, the service carries on without its log.
   process.stdout.on('error', () => undefined);
   let allWritten = Promise.resolve();
   let lines = '';
