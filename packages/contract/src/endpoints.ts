@@ -8,10 +8,12 @@ import { organizationEndpoints } from './endpoints/organizations.ts';
 import { passkeyEndpoints } from './endpoints/passkeys.ts';
 import { serviceEndpoints } from './endpoints/services.ts';
 import { sessionEndpoints } from './endpoints/sessions.ts';
+import { tokenEndpoints } from './endpoints/tokens.ts';
 import { userEndpoints } from './endpoints/users.ts';
 
 export const endpoints = {
   ...deviceEndpoints,
+  ...tokenEndpoints,
   ...passkeyEndpoints,
   ...magicLinkEndpoints,
   ...sessionEndpoints,

@@ -127,6 +127,7 @@ export const grantTypes = [
   tokenExchangeGrantType,
   clientCredentialsGrantType,
 ] as const;
+export type GrantType = (typeof grantTypes)[number];
 
 /** The form body of `POST /token`. @see RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1 */
 export const grantForm = z

@@ -1,3 +1,9 @@
+import {
+  clientCredentialsGrantType,
+  deviceCodeGrantType,
+  refreshGrantType,
+  tokenExchangeGrantType,
+} from '@latchkey/contract/tokens';
 import manifest from '../package.json' with { type: 'json' };
 import { revokeAllSessions } from './identity/account/account.ts';
 import { accountRoutes } from './identity/account/routes.ts';
@@ -33,6 +39,7 @@ import type { Templates } from './platform/mail/message.ts';
 import { countWaitingMails } from './platform/mail/outbox.ts';
 import { sweepOutbox } from './platform/mail/outbox-store.ts';
 import { sweepRateLimits } from './platform/rate-limits/store.ts';
+import { tokenRoutes } from './platform/token-endpoint/routes.ts';
 import { knownBrowserTtlSeconds } from './platform/values/lifetimes.ts';
 import { accessKeyRoutes } from './programs/access-keys/routes.ts';
 import { tokenExchangeGrant } from './programs/runs/routes.ts';
@@ -53,7 +60,7 @@ import { sweepRuns } from './sessions/runs/store.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { withdrawApproval } from './sign-in/device/device.ts';
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
-import { deviceRoutes } from './sign-in/device/routes.ts';
+import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
 import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
 import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
@@ -149,7 +156,14 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     },
     manifest.version,
   );
-  deviceRoutes(api, ctx, openHeldPolls(ctx), [refreshGrant, tokenExchangeGrant, clientCredentialsGrant]);
+  const heldPolls = openHeldPolls(ctx);
+  tokenRoutes(api, ctx, {
+    [deviceCodeGrantType]: deviceCodeGrant(heldPolls),
+    [refreshGrantType]: refreshGrant,
+    [tokenExchangeGrantType]: tokenExchangeGrant,
+    [clientCredentialsGrantType]: clientCredentialsGrant,
+  });
+  deviceRoutes(api, ctx, heldPolls);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx, { revokeAllSessions, withdrawApproval });

@@ -1,12 +1,10 @@
-import { z } from 'zod';
 import {
   deviceAuthorization,
   deviceAuthorizationRequest,
   pendingDevice,
   userCodeRequest,
 } from '../device.ts';
-import { auth, define, repeatable } from '../endpoint.ts';
-import { deviceTokenRequest, grantForm, issuedToken, tokenSet } from '../tokens.ts';
+import { auth, define } from '../endpoint.ts';
 
 export const deviceEndpoints = {
   startDeviceAuthorization: define({
@@ -28,56 +26,6 @@ export const deviceEndpoints = {
     errorMeanings: {
       invalid_scope: 'Nobody declares one of the scopes.',
       invalid_target: 'Nobody declares the resource.',
-    },
-  }),
-  redeemDeviceCode: define({
-    id: 'redeemDeviceCode',
-    title: 'Get tokens',
-    group: 'device',
-    method: 'post',
-    path: `${auth}/token`,
-    summary: 'Returns the tokens of a device sign-in once the user has approved it',
-    notes:
-      'Poll at the interval returned when the sign-in was started; it counts from the response. With `Prefer: wait=25`, the response waits for the decision of the user. With a form-encoded body, this is the OAuth token endpoint, which also refreshes tokens, makes runs (RFC 8693) and issues tokens to services that act for no user. A run is a session within another session or a key, for one piece of work. With a service key that may delegate, the service acts in it.',
-    access: 'anyone',
-    takesServiceKey: true,
-    takesCredential: true,
-    headers: {
-      ...repeatable(60),
-      Prefer:
-        '`wait=N` holds a poll that is too early for an answer until the user has decided, the code has expired or N seconds have passed, up to 25. `Preference-Applied` then tells the time that was applied. See RFC 7240.',
-    },
-    body: deviceTokenRequest,
-    form: grantForm,
-    status: 200,
-    response: tokenSet,
-    formResponse: z.union([tokenSet, issuedToken]),
-    errors: [
-      'invalid_request',
-      'invalid_grant',
-      'authorization_pending',
-      'slow_down',
-      'access_denied',
-      'expired_token',
-      'unsupported_grant_type',
-      'invalid_scope',
-      'invalid_target',
-      'invalid_authorization_details',
-      'invalid_client',
-      'unauthorized_client',
-      'account_disabled',
-      'conflict',
-      'rate_limited',
-    ],
-    errorMeanings: {
-      invalid_grant: 'The device code or refresh token is unknown, expired, already used or revoked.',
-      invalid_request:
-        'A field is missing, empty, duplicate, too long or of the wrong type, or the subject token cannot be used. The description says which.',
-      conflict: 'The session or key has too many active runs.',
-      invalid_client: 'The service key is missing where one is needed, or wrong.',
-      unauthorized_client: 'The service may not delegate, or may not ask for this resource.',
-      invalid_scope: 'A scope is unknown, or wider than that of the session or key.',
-      invalid_target: 'Nobody declares the resource, or it is not within reach of the session or service.',
     },
   }),
   verifyDevice: define({

@@ -1,45 +1,9 @@
-import { auth, define, repeatable } from '../endpoint.ts';
+import { auth, define } from '../endpoint.ts';
 import { pagination } from '../fields.ts';
 import { sessionId, sessionList } from '../sessions.ts';
-import { refreshForm, refreshRequest, revokeForm, revokeScope, tokenSet } from '../tokens.ts';
+import { revokeForm, revokeScope } from '../tokens.ts';
 
 export const sessionEndpoints = {
-  refresh: define({
-    id: 'refresh',
-    title: 'Refresh tokens',
-    group: 'sessions',
-    method: 'post',
-    path: `${auth}/refresh`,
-    summary: 'Exchanges a refresh token for a new access token and a new refresh token',
-    notes:
-      'Each refresh token works once. Send a random Idempotency-Key for each refresh token, and store both before sending the request. If the response is lost, repeat the request with the same key to get the same tokens. Without a key, a lost response means that the user has to sign in again. Repeating the request from another network or program works too, but notifies the user. The refresh token of a run also needs the key of the service that made it.',
-    access: 'anyone',
-    takesServiceKey: true,
-    headers: repeatable(600),
-    body: refreshRequest,
-    form: refreshForm,
-    status: 200,
-    response: tokenSet,
-    errors: [
-      'invalid_request',
-      'invalid_grant',
-      'invalid_scope',
-      'invalid_target',
-      'unsupported_grant_type',
-      'invalid_client',
-      'unauthorized_client',
-      'account_disabled',
-      'rate_limited',
-    ],
-    errorMeanings: {
-      invalid_grant:
-        'The refresh token is unknown, expired, already used or revoked. The user has to sign in again.',
-      invalid_scope: "The scope is not the session's own.",
-      invalid_target: "The resource is not the session's own.",
-      invalid_client: 'The refresh token of a run came without the service key, or with a wrong one.',
-      unauthorized_client: 'Another service made the run.',
-    },
-  }),
   revoke: define({
     id: 'revoke',
     title: 'Revoke sessions',

@@ -1,14 +1,13 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import { refreshGrantType, type TokenSet } from '@latchkey/contract/tokens';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Call } from '../platform/http/call.ts';
+import type { Api } from '../platform/http/pipeline.ts';
 import {
   type Grant,
-  redeemFormGrant,
   refuseAuthorizationDetails,
   requireParameter,
-} from '../platform/http/grants.ts';
-import type { Api } from '../platform/http/pipeline.ts';
+} from '../platform/token-endpoint/grant.ts';
 import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
 import {
@@ -19,9 +18,8 @@ import {
   type WithdrawApproval,
 } from './revocation.ts';
 
-/** The refresh token grant of the OAuth token endpoint. @see RFC 6749 section 6 */
+/** The refresh token grant. @see RFC 6749 section 6 */
 export const refreshGrant: Grant<TokenSet> = {
-  grantType: refreshGrantType,
   redeem: async (ctx, call) => {
     refuseAuthorizationDetails(call.body);
     const token = requireParameter(call.body, 'refresh_token');
@@ -41,8 +39,6 @@ export function sessionRoutes(
   ctx: Context,
   { revokeAllSessions, withdrawApproval }: Transitions,
 ): void {
-  api.on(endpoints.refresh, (call) => refreshGrant.redeem(ctx, call), redeemFormGrant(ctx, [refreshGrant]));
-
   /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */
   const signOut = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
     const isOwnOnly = query.scope === 'session' || body.scope === 'session';

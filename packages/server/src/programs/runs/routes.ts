@@ -1,20 +1,19 @@
-import { accessTokenType, type IssuedToken, tokenExchangeGrantType } from '@latchkey/contract/tokens';
+import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
+import { duplicateMember } from '../../platform/http/json.ts';
 import {
   type Grant,
   type GrantCall,
   type GrantParameters,
   readLifetime,
-} from '../../platform/http/grants.ts';
-import { duplicateMember } from '../../platform/http/json.ts';
+} from '../../platform/token-endpoint/grant.ts';
 import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
 import { findRunSubject, type RunSubject } from '../../sessions/sessions.ts';
 import { exchangeToken } from './runs.ts';
 
 /** The token exchange grant. @see RFC 8693 section 2.1 */
 export const tokenExchangeGrant: Grant<IssuedToken> = {
-  grantType: tokenExchangeGrantType,
   redeem: async (ctx, call) => {
     const { body, client } = call;
     const service = await readService(ctx, call);

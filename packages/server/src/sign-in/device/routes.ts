@@ -1,22 +1,20 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Call } from '../../platform/http/call.ts';
-import {
-  type Grant,
-  redeemFormGrant,
-  refuseAuthorizationDetails,
-  requireParameter,
-} from '../../platform/http/grants.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
+import {
+  type Grant,
+  refuseAuthorizationDetails,
+  requireParameter,
+} from '../../platform/token-endpoint/grant.ts';
 import { decideDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
 import type { HeldPolls } from './held-polls.ts';
 import { redeemDeviceCode } from './redeeming.ts';
 
-/** The device-code grant of the OAuth token endpoint. @see RFC 8628 section 3.4 */
-const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
-  grantType: deviceCodeGrantType,
+/** The device-code grant. @see RFC 8628 section 3.4 */
+export const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
   redeem: async (ctx, { body, idempotencyKey, wait }) => {
     refuseAuthorizationDetails(body);
     const deviceCode = requireParameter(body, 'device_code');
@@ -28,26 +26,13 @@ const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
 
 type Start = typeof endpoints.startDeviceAuthorization;
 
-/** The token endpoint accepts device codes, as JSON and as a form, and as a form also `otherGrants`. */
-export function deviceRoutes(
-  api: Api,
-  ctx: Context,
-  heldPolls: HeldPolls,
-  otherGrants: readonly Grant[],
-): void {
-  const grant = deviceCodeGrant(heldPolls);
+export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void {
   const start = async ({ body, client }: Pick<Call<Start>, 'body' | 'client'>) => {
     refuseAuthorizationDetails(body);
     const { headers } = await ctx.limiter.take(byClient('device_authorizations', client));
     return { body: await startDeviceAuthorization(ctx, body, client), headers };
   };
   api.on(endpoints.startDeviceAuthorization, start, start);
-
-  api.on(
-    endpoints.redeemDeviceCode,
-    (call) => grant.redeem(ctx, call),
-    redeemFormGrant(ctx, [grant, ...otherGrants]),
-  );
 
   api.on(endpoints.verifyDevice, async ({ body, caller, client }) => ({
     body: await verifyDevice(ctx, body.user_code, { caller, client }),

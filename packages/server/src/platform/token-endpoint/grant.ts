@@ -3,8 +3,8 @@ import type { grantForm, IssuedToken, TokenSet } from '@latchkey/contract/tokens
 import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
+import type { CallHeaders, Reply } from '../http/call.ts';
 import type { ClientInfo } from '../values/client-info.ts';
-import type { CallHeaders, Reply } from './call.ts';
 
 /** The parameters of a token request. Each grant uses some of them. */
 export type GrantParameters = Partial<z.output<typeof grantForm>>;
@@ -18,9 +18,11 @@ export interface GrantCall
   readonly body: GrantParameters;
 }
 
-/** One way to get tokens at the OAuth token endpoint. */
+/**
+ * One way to get tokens at the OAuth token endpoint. It authenticates whom it needs to, a service by its key, before it
+ * judges the rest of the request.
+ */
 export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
-  readonly grantType: string;
   redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;
 }
 
@@ -39,21 +41,6 @@ export function refuseAuthorizationDetails(body: { readonly authorization_detail
   if (body.authorization_details !== undefined)
     throw new AuthError('invalid_request', 'authorization_details: is not supported here');
 }
-
-/**
- * The form handler of an endpoint that redeems grants: selects one by `grant_type`.
- * @throws {AuthError} `unsupported_grant_type`
- * @see RFC 6749 section 4.5
- */
-export const redeemFormGrant =
-  <Tokens extends TokenSet | IssuedToken>(ctx: Context, grants: readonly Grant<Tokens>[]) =>
-  async (
-    call: GrantCall & { readonly body: GrantParameters & { readonly grant_type: string } },
-  ): Promise<Reply<Tokens>> => {
-    const grant = grants.find(({ grantType }) => grantType === call.body.grant_type);
-    if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
-    return grant.redeem(ctx, call);
-  };
 
 /**
  * The requested lifetime of an access token in seconds; undefined if the client leaves it to the service.

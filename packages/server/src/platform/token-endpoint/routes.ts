@@ -1,0 +1,49 @@
+import { endpoints } from '@latchkey/contract/endpoints';
+import {
+  deviceCodeGrantType,
+  type GrantType,
+  type IssuedToken,
+  refreshGrantType,
+  type TokenSet,
+} from '@latchkey/contract/tokens';
+import type { Context } from '../context.ts';
+import { AuthError } from '../errors.ts';
+import type { Reply } from '../http/call.ts';
+import type { Api } from '../http/pipeline.ts';
+import type { Grant, GrantCall, GrantParameters } from './grant.ts';
+
+/** The grant of each grant type. The first two also have a JSON dialect, whose response is a set of tokens. */
+interface Grants extends Readonly<Record<GrantType, Grant>> {
+  readonly [deviceCodeGrantType]: Grant<TokenSet>;
+  readonly [refreshGrantType]: Grant<TokenSet>;
+}
+
+/** The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh tokens, as both. */
+export function tokenRoutes(api: Api, ctx: Context, grants: Grants): void {
+  const { [deviceCodeGrantType]: deviceCode, [refreshGrantType]: refresh } = grants;
+  api.on(endpoints.redeemDeviceCode, (call) => deviceCode.redeem(ctx, call), redeemForm(ctx, grants));
+  api.on(
+    endpoints.refresh,
+    (call) => refresh.redeem(ctx, call),
+    redeemForm(ctx, { [refreshGrantType]: refresh }),
+  );
+}
+
+/**
+ * Redeems the grant that `grant_type` names.
+ * @throws {AuthError} `unsupported_grant_type`
+ * @see RFC 6749 section 4.5
+ */
+function redeemForm<Tokens extends TokenSet | IssuedToken>(
+  ctx: Context,
+  grants: Readonly<Partial<Record<GrantType, Grant<Tokens>>>>,
+) {
+  const byType = new Map(Object.entries(grants));
+  return async (
+    call: GrantCall & { readonly body: GrantParameters & { readonly grant_type: string } },
+  ): Promise<Reply<Tokens>> => {
+    const grant = byType.get(call.body.grant_type);
+    if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
+    return grant.redeem(ctx, call);
+  };
+}
