@@ -108,19 +108,6 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
   });
 }
 
-test('a collector that closes the pipe while nothing happens ends the command', async () => {
-  const service = await startService();
-  await loginByMail(service.url, 'ada@example.com');
-  const pipeline = `${serverProgram.join(' ')} events follow | head -n 1 >/dev/null; exit \${PIPESTATUS[0]}`;
-  const child = spawn(['bash', '-c', pipeline], {
-    env: { PATH: process.env['PATH'], ...service.env },
-    cwd: service.directory,
-    stderr: 'ignore',
-  });
-  expect(await child.exited).toBe(0);
-  await service.stop();
-});
-
 test('output that cannot be written is a sentence', async () => {
   const service = await startService();
   await loginByMail(service.url, 'ada@example.com');

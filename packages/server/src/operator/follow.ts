@@ -1,7 +1,6 @@
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { listEventsAfterPosition, type PositionedEvent } from '../security-log/events/events.ts';
-import { watchReader } from './closed-pipe.ts';
 import { ocsfEvent } from './ocsf.ts';
 import { safeJson, write } from './output.ts';
 
@@ -26,8 +25,8 @@ const lineOf: Readonly<Record<EventFormat, (event: PositionedEvent) => string>> 
 };
 
 /**
- * Prints each event of the security log as a JSON line, in the order of their positions, until SIGTERM, SIGINT or the end of
- * its reader. While the database is away it waits, unless it should only print what is there.
+ * Prints each event of the security log as a JSON line, in the order of their positions, until SIGTERM, SIGINT or the first
+ * write after its reader has ended. While the database is away it waits, unless it should only print what is there.
  */
 export async function followEvents(ctx: Context, options: FollowOptions): Promise<void> {
   const stopped = Promise.withResolvers<void>();
@@ -36,7 +35,6 @@ export async function followEvents(ctx: Context, options: FollowOptions): Promis
 }
 
 async function printEvents(ctx: Context, { format, after, once }: FollowOptions): Promise<void> {
-  const hasReaderEnded = watchReader();
   for (let position = after; ; ) {
     const events = once
       ? await listEventsAfterPosition(ctx, position)
@@ -45,7 +43,7 @@ async function printEvents(ctx: Context, { format, after, once }: FollowOptions)
     if (last) {
       if (!(await write(events.map(lineOf[format]).join('\n')))) return;
       position = last.position;
-    } else if (once || hasReaderEnded()) return;
+    } else if (once) return;
     else await Bun.sleep(pollMs);
   }
 }

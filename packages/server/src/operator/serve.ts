@@ -11,8 +11,7 @@ import { observeProcess } from '../platform/telemetry/metrics.ts';
 import { announce } from './announcement.ts';
 import { listen } from './listener.ts';
 import { nextSignal } from './stop-signal.ts';
-import { holdNewConnections } from './workers/held-handshakes.ts';
-import type { SupervisorConnection } from './workers/worker.ts';
+import type { SupervisorConnection } from './worker.ts';
 
 /** How long the service waits after SIGTERM for requests in flight and mails being sent. */
 const drainDeadlineMs = 10_000;
@@ -57,7 +56,7 @@ export async function serve(
 
   const signal = await ended;
   log.info({ signal }, 'draining');
-  if (signal === replaced) await retire(ctx, lifecycle, server);
+  if (signal === replaced) await retire(lifecycle, server);
   else lifecycle.draining = true;
   const deadline = Bun.sleep(drainDeadlineMs);
   stop.abort();
@@ -89,14 +88,7 @@ function mailTransport(config: Config): Transport | undefined {
 }
 
 /** Leaves new connections to other workers, and for a while serves those that are open. */
-async function retire(
-  { config, log }: Context,
-  lifecycle: Lifecycle,
-  server: Server<undefined>,
-): Promise<void> {
-  if (!(await holdNewConnections(config.port))) {
-    log.warn('new connections cannot be held while a worker closes its listener: some may be reset');
-  }
+async function retire(lifecycle: Lifecycle, server: Server<undefined>): Promise<void> {
   lifecycle.retiring = true;
   void server.stop();
   await Bun.sleep(retireMs);

@@ -1,6 +1,21 @@
-import { isWorker } from '../../platform/config/environment.ts';
-import type { MetricsSnapshot } from '../../platform/telemetry/metrics.ts';
-import type { FromWorker, ToWorker } from './worker-messages.ts';
+import { isWorker } from '../platform/config/environment.ts';
+import type { MetricsSnapshot } from '../platform/telemetry/metrics.ts';
+
+/** What a worker tells its supervisor. */
+export type FromWorker =
+  | { readonly type: 'ready' }
+  /** Its metrics, because it was asked for them or is about to end. */
+  | { readonly type: 'metrics'; readonly own: MetricsSnapshot }
+  /** Requests the metrics of all other workers. */
+  | { readonly type: 'gather'; readonly id: number; readonly own: MetricsSnapshot };
+
+/** What the supervisor tells a worker. */
+export type ToWorker =
+  /** Another worker has taken its place. */
+  | { readonly type: 'retire' }
+  /** Requests a `metrics` message. */
+  | { readonly type: 'collect' }
+  | { readonly type: 'gathered'; readonly id: number; readonly others: readonly MetricsSnapshot[] };
 
 /** The connection of a worker to the supervisor that started it. */
 export interface SupervisorConnection {
