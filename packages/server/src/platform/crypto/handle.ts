@@ -53,19 +53,19 @@ export interface ReadHandle extends Handle {
   readonly key: ServerKey;
 }
 
-// Every request presents a handle, so all are decoded into the same buffer instead of a new one each.
-const decoded = Buffer.alloc(handleBytes);
-const decodedKeyId = decoded.subarray(keyIdOffset, subjectOffset);
-const decodedSubject = decoded.subarray(subjectOffset, valueOffset);
-const decodedFields = decoded.subarray(0, macOffset);
-const decodedMac = decoded.subarray(macOffset);
-
 function decode(keys: KeyRing, label: string, text: string, binding: Uint8Array): ReadHandle | undefined {
   if (!encoded.test(text)) return undefined;
-  if (decoded.write(text, 'base64url') !== handleBytes || decoded[0] !== formatVersion) return undefined;
-  const key = keys.find(decodedKeyId);
-  if (!key || !timingSafeEqual(key.mac(label, decodedFields, binding), decodedMac)) return undefined;
-  return { subject: Buffer.from(decodedSubject), value: decoded.readUIntBE(valueOffset, valueBytes), key };
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.length !== handleBytes || bytes[0] !== formatVersion) return undefined;
+  const key = keys.find(bytes.subarray(keyIdOffset, subjectOffset));
+  if (!key) return undefined;
+  const mac = key.mac(label, bytes.subarray(0, macOffset), binding);
+  if (!timingSafeEqual(mac, bytes.subarray(macOffset))) return undefined;
+  return {
+    subject: bytes.subarray(subjectOffset, valueOffset),
+    value: bytes.readUIntBE(valueOffset, valueBytes),
+    key,
+  };
 }
 
 const unbound = new Uint8Array();

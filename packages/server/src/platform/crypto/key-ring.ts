@@ -1,4 +1,4 @@
-import { hmacUnder } from './hash.ts';
+import { hmac } from './hash.ts';
 
 const keyBytes = 32;
 const keyIdBytes = 5;
@@ -21,7 +21,7 @@ export interface KeyRing {
 export type LogKeys = Pick<KeyRing, 'signing' | 'find'>;
 
 function createKey(secret: Buffer): ServerKey {
-  const mac = hmacUnder(secret);
+  const mac = (label: string, ...parts: Uint8Array[]) => hmac(secret, label, ...parts);
   return { id: mac('key id').subarray(0, keyIdBytes), mac };
 }
 
