@@ -154,7 +154,7 @@ test('what a link asks for and nobody offers is shown as unknown, and never beco
   expect(await unknown.isChecked()).toBe(true);
   expect(await page.locator('#key-lifetime > option:checked').innerText()).toBe('30 days');
   await button(page, 'Create key').click();
-  await section(page).getByText('Untick what no service here offers.').waitFor();
+  await section(page).getByText('Clear what no service here offers.').waitFor();
   await unknown.uncheck();
   await button(page, 'Create key').click();
   await section(page).getByText("That service isn't known here").waitFor();

@@ -190,9 +190,9 @@ test('the activity list describes events newest first, loads more on request, an
   // New events appear at the top, and those already shown stay.
   await page.locator('#sessions > li').filter({ hasNotText: 'This session' }).getByRole('button').click();
   await page.getByText('Session ended.').waitFor();
-  await rows(page).getByText('Session signed out from another session').waitFor();
+  await rows(page).getByText('Session ended from another session').waitFor();
   expect(await rows(page).count()).toBe(16);
-  expect(await rows(page).first().innerText()).toContain('Session signed out from another session');
+  expect(await rows(page).first().innerText()).toContain('Session ended from another session');
 });
 
 test('signing out all other sessions includes those started after the page loaded, and keeps the current one', async () => {

@@ -7,9 +7,18 @@ type Texts = Readonly<Record<string, unknown>>;
 const isTexts = (value: unknown): value is Texts => typeof value === 'object' && value !== null;
 const isPlural = (value: unknown): value is Texts => isTexts(value) && typeof value['other'] === 'string';
 
-const textProblem = (text: unknown, english: unknown): string[] => {
+/** Where a line must not break, though a plain hyphen or space would let it. */
+const breakable: Readonly<Record<string, RegExp>> = {
+  de: /E-Mail/,
+  fr: /e-mail| [:;?!»]|« /i,
+  'pt-BR': /e-mail/i,
+  ja: /(?:\d|\{(?:count|limit|duration)\}) \p{Script=Han}/u,
+};
+
+const textProblem = (language: string, text: unknown, english: unknown): string[] => {
   if (typeof text !== 'string' || typeof english !== 'string') return ['missing'];
   if (text.trim() === '') return ['empty'];
+  if (breakable[language]?.test(text) === true) return ['a line could break inside a word or before a mark'];
   return placesIn(text).join() === placesIn(english).join() ? [] : ['other placeholders than in English'];
 };
 
@@ -18,7 +27,7 @@ function pluralProblems(language: string, forms: Texts, english: Texts): string[
   if (Object.keys(forms).sort().join() !== [...pluralCategories].sort().join())
     return [`: plural forms are not ${[...pluralCategories].sort().join(', ')}`];
   return Object.entries(forms).flatMap(([form, text]) =>
-    textProblem(text, english['other']).map((problem) => `.${form}: ${problem}`),
+    textProblem(language, text, english['other']).map((problem) => `.${form}: ${problem}`),
   );
 }
 
@@ -35,7 +44,7 @@ export function textProblems(language: string, texts: Texts, english: Texts, und
           : [`${path}: missing`];
       if (isTexts(reference))
         return isTexts(text) ? textProblems(language, text, reference, `${path}.`) : [`${path}: missing`];
-      return textProblem(text, reference).map((problem) => `${path}: ${problem}`);
+      return textProblem(language, text, reference).map((problem) => `${path}: ${problem}`);
     }),
     ...more.map((key) => `${under}${key}: not in English`),
   ];

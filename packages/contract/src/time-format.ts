@@ -1,4 +1,4 @@
-import { dateTimeFormat } from './formatters.ts';
+import { dateTimeFormat, numberFormat } from './formatters.ts';
 
 /** How the dates and times that a person sees are written. */
 export interface TimeFormat {
@@ -50,6 +50,22 @@ export function offsetName(time: Date, timeZone: string | undefined): string {
   return offset.replace(/^GMT(?:[+-]0)?(?=$|[+-])/, 'UTC');
 }
 
+/** `Intl` puts a space between a number and a unit in Japanese, where no line may break and nobody writes one. */
+const unspaced = (language: string, text: string): string =>
+  language === 'ja' ? text.replace(/\s/g, '') : text;
+
+/** A number of units of time: `9 minutes`, or `9 min` in short. */
+export const writeUnits = (
+  language: string,
+  number: number,
+  unit: 'second' | 'minute' | 'hour' | 'day' | 'year',
+  unitDisplay: 'long' | 'short' = 'long',
+): string =>
+  unspaced(
+    language,
+    numberFormat(language, { style: 'unit', unit, unitDisplay, useGrouping: false }).format(number),
+  );
+
 const agoUnits = [
   { unit: 'day', seconds: 86_400 },
   { unit: 'hour', seconds: 3600 },
@@ -74,5 +90,6 @@ export function writeAgo(time: Date, now: Date, words: AgoWords): string | undef
   if (found === undefined) return seconds <= 0 ? words.justNow : words.inAMoment;
   const number = Math.trunc(seconds / found.seconds);
   if (found.unit === 'day' && Math.abs(number) > maxAgoDays) return undefined;
-  return new Intl.RelativeTimeFormat(words.language, { numeric: 'auto' }).format(number, found.unit);
+  const ago = new Intl.RelativeTimeFormat(words.language, { numeric: 'auto' }).format(number, found.unit);
+  return unspaced(words.language, ago);
 }

@@ -1,4 +1,3 @@
-import { numberFormat } from '@latchkey/contract/formatters';
 import { languageOf } from '@latchkey/contract/languages';
 import {
   offsetName,
@@ -7,13 +6,14 @@ import {
   timeFormatOf,
   writeAgo,
   writeTime,
+  writeUnits,
 } from '@latchkey/contract/time-format';
 import { signal } from '@preact/signals';
 import { language, texts } from './texts.ts';
 
 /** A number of units of time, such as `9 minutes`. */
-export const inUnits = (number: number, unit: 'second' | 'minute' | 'hour' | 'day' | 'year'): string =>
-  numberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(number);
+export const inUnits = (number: number, unit: Parameters<typeof writeUnits>[2]): string =>
+  writeUnits(language, number, unit);
 
 /** The names of a list and the words between them, as a sentence has them. */
 export const partsOfList = (names: readonly string[]) => new Intl.ListFormat(language).formatToParts(names);
@@ -52,12 +52,19 @@ export const clock = (time: Date): string => write(time, { timeStyle: 'short' })
 /** Date and time. */
 export const dateTime = (time: Date): string => write(time, { dateStyle: 'medium', timeStyle: 'short' });
 
+/** The date. */
+export const dateOnly = (time: Date): string => write(time, { dateStyle: 'medium' });
+
 /** How long before or after `now`, such as `3 hours ago`. Further away than a month: the date. */
 export const timeAgo = (time: Date, now: Date): string =>
-  writeAgo(time, now, { language, ...texts.common }) ?? write(time, { dateStyle: 'medium' });
+  writeAgo(time, now, { language, ...texts.common }) ?? dateOnly(time);
 
-/** Minutes and seconds, such as `9:32`. */
+/** Minutes and seconds with their units, such as `9 min 32 sec`, or the seconds alone of the last minute. */
 export function remaining(milliseconds: number): string {
   const seconds = Math.ceil(milliseconds / 1000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  const minutes = Math.floor(seconds / 60);
+  return [
+    ...(minutes > 0 ? [writeUnits(language, minutes, 'minute', 'short')] : []),
+    ...(minutes === 0 || seconds % 60 > 0 ? [writeUnits(language, seconds % 60, 'second', 'short')] : []),
+  ].join(language === 'ja' ? '' : ' ');
 }

@@ -49,7 +49,7 @@ export const keyStates = (url: string): PageState[] => [
       await seeAccount(page, url, 'key-requested@example.com');
       await page.goto(`${url}/account${prefilled}`);
       await pressed(page, 'Create key');
-      await page.getByText('Untick what no service here offers.').waitFor();
+      await page.getByText('Clear what no service here offers.').waitFor();
     },
   },
   {

@@ -9,7 +9,7 @@ import { organizationIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Empty, Row } from '../ui/row.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
-import { RelativeTime } from '../ui/timestamp.tsx';
+import { DateOnly } from '../ui/timestamp.tsx';
 import { detectSignOut } from './actions.tsx';
 import { Section, SectionContent, sectionData } from './section.tsx';
 
@@ -63,7 +63,7 @@ const OrganizationItem = ({ organization }: { organization: Organization }) => {
         }
       >
         <p>
-          <bdi>{slug}</bdi> · {fillParts(texts.account.joined, { time: <RelativeTime at={joined_at} /> })}
+          <bdi>{slug}</bdi> · {fillParts(texts.account.joined, { time: <DateOnly at={joined_at} /> })}
         </p>
       </Row>
     </li>

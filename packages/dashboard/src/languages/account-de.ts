@@ -3,13 +3,13 @@ import type { AccountTexts } from './type.ts';
 export const accountDe: AccountTexts = {
   heading: 'Ihr Konto',
   signOut: 'Abmelden',
-  alwaysByEmail: 'Sie können sich immer mit einem Link oder Code anmelden, den wir Ihnen per E-Mail senden.',
+  alwaysByEmail: 'Sie können sich immer mit einem Link oder Code anmelden, den wir Ihnen per E‑Mail senden.',
   lastUsed: 'Zuletzt verwendet: {time}',
   neverUsed: 'Nie verwendet',
   created: 'Erstellt: {time}',
   added: 'Hinzugefügt: {time}',
   expires: 'Läuft ab: {time}',
-  joined: 'Beigetreten: {time}',
+  joined: 'Mitglied seit {time}',
   started: 'Gestartet: {time}',
   unknownIpAddress: 'Unbekannte IP-Adresse',
   thisSession: 'Diese Sitzung',
@@ -40,14 +40,14 @@ export const accountDe: AccountTexts = {
   },
   signedOut: {
     title: 'Sie sind abgemeldet',
-    text: 'Diese Sitzung ist abgelaufen oder wurde anderswo abgemeldet. Ihre letzte Änderung wurde nicht gespeichert. Melden Sie sich wieder an, um fortzufahren.',
+    text: 'Diese Sitzung ist abgelaufen oder wurde anderswo beendet. Ihre letzte Änderung wurde nicht gespeichert. Melden Sie sich wieder an, um fortzufahren.',
     again: 'Wieder anmelden',
     stay: 'Auf dieser Seite bleiben',
   },
   profile: {
     edit: 'Profil bearbeiten',
     saved: 'Profil gespeichert.',
-    email: 'E-Mail-Adresse',
+    email: 'E‑Mail-Adresse',
     name: 'Name',
     locale: 'Sprache',
     time_zone: 'Zeitzone',
@@ -55,9 +55,9 @@ export const accountDe: AccountTexts = {
     stored: 'Aktueller Wert: {value}',
     hints: {
       locale:
-        'Ein Sprachkürzel wie en oder de-CH. Bestimmt die Sprache von Seiten und E-Mails und die Schreibweise von Datum und Uhrzeit. Leer lassen für keine Angabe.',
+        'Ein Sprachkürzel wie en oder de-CH. Bestimmt die Sprache von Seiten und E‑Mails und die Schreibweise von Datum und Uhrzeit. Leer lassen für keine Angabe.',
       time_zone:
-        'Zum Beispiel Europe/Zurich. Bestimmt die Zeiten, die Sie hier und in E-Mails sehen. Leer lassen für keine Angabe.',
+        'Zum Beispiel Europe/Zurich. Bestimmt die Zeiten, die Sie hier und in E‑Mails sehen. Leer lassen für keine Angabe.',
     },
     errors: {
       name: 'Dieser Name kann nicht verwendet werden. Verwenden Sie mindestens ein sichtbares Zeichen.',
@@ -68,23 +68,23 @@ export const accountDe: AccountTexts = {
       'Ihr Profil wurde anderswo geändert, daher wurden Ihre Änderungen nicht gespeichert. Sie sind noch da, darunter stehen die aktuellen Werte. Speichern Sie noch einmal, um Ihre zu behalten.',
   },
   email: {
-    change: 'E-Mail-Adresse ändern',
-    label: 'Neue E-Mail-Adresse',
-    enter: 'Geben Sie Ihre neue E-Mail-Adresse ein.',
+    change: 'E‑Mail-Adresse ändern',
+    label: 'Neue E‑Mail-Adresse',
+    enter: 'Geben Sie Ihre neue E‑Mail-Adresse ein.',
     send: 'Bestätigungslink senden',
-    sent: 'Wir haben einen Link an {email} gesendet. Öffnen Sie ihn innerhalb von {duration}, um Ihre neue E-Mail-Adresse zu bestätigen.',
-    notAllowed: 'E-Mail-Adressen dieser Domain können hier nicht verwendet werden.',
+    sent: 'Wir haben einen Link an {email} gesendet. Öffnen Sie ihn innerhalb von {duration}, um Ihre neue E‑Mail-Adresse zu bestätigen.',
+    notAllowed: 'E‑Mail-Adressen dieser Domain können hier nicht verwendet werden.',
   },
   passkeys: {
     add: 'Passkey hinzufügen',
-    none: 'Noch keine Passkeys. Mit einem Passkey melden Sie sich an, ohne auf eine E-Mail zu warten.',
-    offer: 'Nächstes Mal ohne E-Mail.',
+    none: 'Noch keine Passkeys. Mit einem Passkey melden Sie sich an, ohne auf eine E‑Mail zu warten.',
+    offer: 'Nächstes Mal ohne E‑Mail.',
     offerText: 'Mit einem Passkey melden Sie sich per Fingerabdruck, Gesicht oder Bildschirmsperre an.',
     notNow: 'Nicht jetzt',
     rename: 'Umbenennen',
     newName: 'Neuer Name',
     question:
-      '{name} entfernen? Sie können sich damit nicht mehr anmelden. Die Anmeldung per E-Mail bleibt möglich.',
+      '{name} entfernen? Sie können sich damit nicht mehr anmelden. Die Anmeldung per E‑Mail bleibt möglich.',
     remove: 'Passkey entfernen',
     added: 'Passkey hinzugefügt: {name}. Sie können sich jetzt damit anmelden.',
     renamed: 'Passkey umbenannt in {name}.',
@@ -102,11 +102,11 @@ export const accountDe: AccountTexts = {
       'In einem Passwortmanager gespeichert, der ihn noch nicht gesichert hat. Wenn Sie dieses Gerät verlieren, verlieren Sie auch diesen Passkey.',
     oneDevice: 'Nur auf einem Gerät',
     inDeviceText:
-      'Nur auf dem Gerät gespeichert, auf dem Sie ihn erstellt haben. Wenn Sie es verlieren, können Sie sich weiterhin per E-Mail anmelden.',
+      'Nur auf dem Gerät gespeichert, auf dem Sie ihn erstellt haben. Wenn Sie es verlieren, können Sie sich weiterhin per E‑Mail anmelden.',
     onSecurityKeyText:
-      'Nur auf einem Sicherheitsschlüssel gespeichert. Wenn Sie ihn verlieren, können Sie sich weiterhin per E-Mail anmelden.',
+      'Nur auf einem Sicherheitsschlüssel gespeichert. Wenn Sie ihn verlieren, können Sie sich weiterhin per E‑Mail anmelden.',
     onOneDeviceText:
-      'Nur auf einem Gerät gespeichert. Wenn Sie es verlieren, können Sie sich weiterhin per E-Mail anmelden.',
+      'Nur auf einem Gerät gespeichert. Wenn Sie es verlieren, können Sie sich weiterhin per E‑Mail anmelden.',
   },
   sessions: {
     browser: 'Browser',
@@ -127,12 +127,12 @@ export const accountDe: AccountTexts = {
     showAll: { one: 'Alle {count} Sitzungen anzeigen', other: 'Alle {count} Sitzungen anzeigen' },
     unreachable: '{product} ist nicht erreichbar. Einige Sitzungen sind noch aktiv. Versuchen Sie es erneut.',
     somebodyElse:
-      'Einige Sitzungen sind noch angemeldet, weil dieser Browser jetzt bei einem anderen Konto angemeldet ist.',
+      'Einige Sitzungen sind noch aktiv, weil dieser Browser jetzt mit einem anderen Konto angemeldet ist.',
   },
   methods: {
-    device_code: 'mit Bestätigung im Browser',
-    magic_link: 'mit E-Mail-Link',
-    email_code: 'mit E-Mail-Code',
+    device_code: 'mit Erlaubnis im Browser',
+    magic_link: 'mit E‑Mail-Link',
+    email_code: 'mit E‑Mail-Code',
     passkey: 'mit Passkey',
     token_exchange: 'mit dem Token einer anderen Sitzung',
   },
@@ -148,7 +148,7 @@ export const accountDe: AccountTexts = {
     requested:
       'Ein Programm oder ein Link hat dies ausgefüllt. Erstellen Sie den Schlüssel nur, wenn Sie ihn angefordert haben, und prüfen Sie, was er darf.',
     name: 'Name',
-    nameHint: 'Damit Sie ihn später erkennen, etwa das Programm, das ihn verwenden wird.',
+    nameHint: 'Damit Sie ihn später erkennen, etwa der Name des Programms, das ihn verwenden wird.',
     scope: 'Was er darf',
     unknownScope: 'Unbekannt: Kein Dienst bietet das hier an.',
     resource: 'Wo er funktioniert',
@@ -192,13 +192,13 @@ export const accountDe: AccountTexts = {
     signOutQuestion: 'Überall abmelden?',
     signOutText: 'Alle Ihre Sitzungen beenden, hier und auf Ihren Geräten.',
     signOutWarning:
-      'Dies beendet alle Ihre Sitzungen, auch diese und die auf Ihren Geräten, und entfernt Ihre Schlüssel. Bestätigungen für Geräte, die die Anmeldung noch nicht abgeschlossen haben, werden zurückgezogen.',
+      'Dies beendet alle Ihre Sitzungen, auch diese und die auf Ihren Geräten, und entfernt Ihre Schlüssel. Auch die Erlaubnis für Geräte, die ihre Anmeldung noch nicht abgeschlossen haben, wird zurückgezogen.',
     signOutConfirm: 'Ja, überall abmelden',
     delete: 'Konto löschen',
     deleteQuestion: 'Konto löschen?',
     deleteText: 'Ihr Konto mit allen Daten endgültig löschen.',
     deleteWarning:
-      'Ihr Profil, Ihre Passkeys, Sitzungen, Schlüssel und Aktivitäten werden endgültig gelöscht. Das kann nicht rückgängig gemacht werden. Sie können sich mit derselben E-Mail-Adresse neu registrieren, als neues Konto.',
+      'Ihr Profil, Ihre Passkeys, Sitzungen, Schlüssel und Aktivitäten werden endgültig gelöscht. Das kann nicht rückgängig gemacht werden. Sie können sich mit derselben E‑Mail-Adresse neu registrieren; dabei entsteht ein neues Konto.',
     deleteConfirm: 'Konto endgültig löschen',
     onlyOwner:
       'Sie sind der einzige Inhaber einer Organisation. Machen Sie zuerst jemand anderen zum Inhaber und löschen Sie dann Ihr Konto.',
@@ -210,7 +210,7 @@ export const accountDe: AccountTexts = {
     loginBy: 'Angemeldet {method}',
     deviceLogin: 'Gerät angemeldet',
     deviceLoginBy: 'Gerät angemeldet {method}',
-    device_approved: 'Geräteanmeldung bestätigt',
+    device_approved: 'Geräteanmeldung zugelassen',
     device_denied: 'Geräteanmeldung abgelehnt',
     passkey_added: 'Passkey {name} hinzugefügt',
     passkey_removed: 'Passkey {name} entfernt',
@@ -240,9 +240,9 @@ export const accountDe: AccountTexts = {
     session_revoked: 'Sitzung beendet',
     sessionEndings: {
       logout: 'Abgemeldet',
-      other_session: 'Sitzung von einer anderen Sitzung aus abgemeldet',
+      other_session: 'Sitzung von einer anderen Sitzung aus beendet',
       token: 'Sitzung durch das Programm beendet, das sie verwendet',
-      withdrawn: 'Bestätigung des Geräts zurückgezogen',
+      withdrawn: 'Erlaubnis für das Gerät zurückgezogen',
       replaced: 'Sitzung durch eine neue Anmeldung im selben Browser ersetzt',
       taken_over: 'Sitzung beendet, weil ein anderer Dienst jetzt das anbietet, worauf sie Zugriff hatte',
     },
@@ -252,10 +252,10 @@ export const accountDe: AccountTexts = {
     profile_changed: 'Profil aktualisiert',
     profileChangedFields: 'Profil aktualisiert: {fields}',
     profileFields: { name: 'Name', avatar_url: 'Bild', locale: 'Sprache', time_zone: 'Zeitzone' },
-    email_change_requested: 'Änderung der E-Mail-Adresse angefordert',
-    email_changed: 'E-Mail-Adresse geändert',
+    email_change_requested: 'Änderung der E‑Mail-Adresse angefordert',
+    email_changed: 'E‑Mail-Adresse geändert',
     email_change_undone:
-      'Änderung der E-Mail-Adresse rückgängig gemacht, weil Sie „Das war ich nicht“ gemeldet haben',
+      'Änderung der E‑Mail-Adresse rückgängig gemacht, weil Sie „Das war ich nicht“ gemeldet haben',
     membership_changed: 'Rolle in einer Organisation geändert',
     organizationDeleted: 'Organisation {name} gelöscht',
     organizationLeft: 'Aus der Organisation {name} entfernt',

@@ -8,7 +8,7 @@ export const accountEn = {
   created: 'Created {time}',
   added: 'Added {time}',
   expires: 'Expires {time}',
-  joined: 'Joined {time}',
+  joined: 'Member since {time}',
   started: 'Started {time}',
   unknownIpAddress: 'Unknown IP address',
   thisSession: 'This session',
@@ -40,7 +40,7 @@ export const accountEn = {
   },
   signedOut: {
     title: "You're signed out",
-    text: "This session has expired or was signed out somewhere else. Your last change wasn't saved. Sign in again to continue.",
+    text: "This session has expired or was ended somewhere else. Your last change wasn't saved. Sign in again to continue.",
     again: 'Sign in again',
     stay: 'Stay on this page',
   },
@@ -118,7 +118,7 @@ export const accountEn = {
     showAll: { one: 'Show all {count} sessions', other: 'Show all {count} sessions' },
     unreachable: "Couldn't reach {product}. Some sessions are still active. Try again.",
     somebodyElse:
-      'Some sessions are still signed in, because this browser is now signed in to a different account.',
+      'Some sessions are still active, because this browser is now signed in to a different account.',
   },
   /** How a session was started, in `signedInBy` and in the activity. */
   methods: {
@@ -139,7 +139,7 @@ export const accountEn = {
     requested:
       'A program or a link filled this in. Create the key only if you asked for it, and check what it may do.',
     name: 'Name',
-    nameHint: 'So that you recognize it later, such as the program that will use it.',
+    nameHint: 'So that you recognize it later, such as the name of the program that will use it.',
     scope: 'What it may do',
     unknownScope: 'Unknown: no service here offers this.',
     resource: 'Where it works',
@@ -149,9 +149,9 @@ export const accountEn = {
     lifetime: 'Expires after',
     submit: 'Create key',
     chooseScope: 'Choose what the key may do.',
-    untick: 'Untick what no service here offers.',
+    untick: 'Clear what no service here offers.',
     limit: "You've reached the limit of {limit} keys. Remove one you no longer use, then try again.",
-    scopeGone: 'A service no longer offers something you ticked. Reload the page and choose again.',
+    scopeGone: 'A service no longer offers something you selected. Reload the page and choose again.',
     resourceGone: "That service isn't known here. Choose where the key works.",
     unreachable:
       "Couldn't reach {product}. Check your connection. If the key appears in the list, remove it and create a new one.",
@@ -186,7 +186,7 @@ export const accountEn = {
     deleteQuestion: 'Delete account?',
     deleteText: 'Permanently delete your account and all of its data.',
     deleteWarning:
-      "Your profile, passkeys, sessions, keys, and activity will be permanently deleted. This can't be undone. You can sign up again with the same email, as a new account.",
+      "Your profile, passkeys, sessions, keys, and activity will be permanently deleted. This can't be undone. You can sign up again with the same email; that creates a new account.",
     deleteConfirm: 'Permanently delete account',
     onlyOwner:
       "You're the only owner of an organization. Make someone else an owner first, then delete your account.",
@@ -228,7 +228,7 @@ export const accountEn = {
     session_revoked: 'Session ended',
     sessionEndings: {
       logout: 'Signed out',
-      other_session: 'Session signed out from another session',
+      other_session: 'Session ended from another session',
       token: 'Session ended by the program using it',
       withdrawn: 'Device approval withdrawn',
       replaced: 'Session replaced by a new sign-in in the same browser',

@@ -7,10 +7,10 @@ export const de: Texts = {
     loadError: 'Diese Seite konnte nicht vollständig geladen werden. Laden Sie sie neu.',
     titles: {
       login: 'Anmelden',
-      'magic-link': 'Mit einem E-Mail-Link anmelden',
+      'magic-link': 'Mit einem E‑Mail-Link anmelden',
       device: 'Geräteanmeldung',
       account: 'Ihr Konto',
-      'verify-email': 'Neue E-Mail-Adresse bestätigen',
+      'verify-email': 'Neue E‑Mail-Adresse bestätigen',
       'not-me': 'Konto schützen',
     },
     notFound: {
@@ -31,7 +31,7 @@ export const de: Texts = {
     signedInAs: 'Angemeldet als {email}',
     unknown: 'Unbekannt',
     notProvided: 'Nicht angegeben',
-    quotesExplained: 'Text in Anführungszeichen ist eine ungeprüfte Selbstauskunft.',
+    quotesExplained: 'Text in Anführungszeichen ist eine ungeprüfte Angabe des Programms.',
     browserOn: '{browser} unter {system}',
     ipAddress: 'IP-Adresse',
     userAgent: 'User-Agent',
@@ -39,16 +39,16 @@ export const de: Texts = {
     device: 'Gerät',
     justNow: 'gerade eben',
     inAMoment: 'gleich',
-    emailAddress: 'E-Mail-Adresse',
-    enterEmailAddress: 'Geben Sie Ihre E-Mail-Adresse ein.',
-    emailCode: 'Code aus der E-Mail',
-    enterEmailCode: 'Geben Sie den Code aus der E-Mail ein.',
-    newEmail: 'Neue E-Mail senden',
+    emailAddress: 'E‑Mail-Adresse',
+    enterEmailAddress: 'Geben Sie Ihre E‑Mail-Adresse ein.',
+    emailCode: 'Code aus der E‑Mail',
+    enterEmailCode: 'Geben Sie den Code aus der E‑Mail ein.',
+    newEmail: 'Neue E‑Mail senden',
     everything: 'Alles, was Sie tun können',
     nothing: 'Nichts in Ihrem Konto',
     scopes: {
       profile: 'Ihren Namen, Ihr Bild, Ihre Sprache und Ihre Zeitzone sehen',
-      email: 'Ihre E-Mail-Adresse sehen',
+      email: 'Ihre E‑Mail-Adresse sehen',
       organizations: 'Sehen, zu welchen Organisationen Sie gehören und welche Rolle Sie dort haben',
     },
   },
@@ -62,15 +62,15 @@ export const de: Texts = {
     signedOut: 'Sie sind abgemeldet. Melden Sie sich wieder an, um fortzufahren.',
     notConfirmed: 'Es wurde nichts geändert. Bestätigen Sie Ihre Identität, um diese Änderung vorzunehmen.',
     somebodyElse:
-      'Es wurde nichts geändert, weil dieser Browser jetzt bei einem anderen Konto angemeldet ist. Laden Sie die Seite neu, um fortzufahren.',
+      'Es wurde nichts geändert, weil dieser Browser jetzt mit einem anderen Konto angemeldet ist. Laden Sie die Seite neu, um fortzufahren.',
     brieflySomebodyElse:
-      'Es wurde nichts geändert, weil dieser Browser kurz bei einem anderen Konto angemeldet war. Versuchen Sie es erneut.',
+      'Es wurde nichts geändert, weil dieser Browser kurz mit einem anderen Konto angemeldet war. Versuchen Sie es erneut.',
     disabled:
       'Dieses Konto wurde deaktiviert. Wenden Sie sich an die Administration, um es wieder zu aktivieren.',
     noSignUp:
-      'Für diese E-Mail-Adresse gibt es kein Konto, und neue Konten können hier nicht erstellt werden.',
+      'Für diese E‑Mail-Adresse gibt es kein Konto, und neue Konten können hier nicht erstellt werden.',
     wrongUrl:
-      'Diese Seite wurde unter einer URL geöffnet, die {product} nicht akzeptiert. Öffnen Sie sie unter ihrer eigenen URL.',
+      'Diese Seite wurde unter einer URL geöffnet, die {product} nicht akzeptiert. Öffnen Sie sie unter der richtigen URL.',
     cookiesOff:
       'Ihr Browser blockiert Cookies, die für die Anmeldung nötig sind. Erlauben Sie Cookies für diese Website und laden Sie die Seite neu.',
     unexpected: 'Bei uns ist etwas schiefgegangen. Versuchen Sie es gleich noch einmal.',
@@ -78,11 +78,11 @@ export const de: Texts = {
     tryAgainAt: 'Versuchen Sie es in {duration} erneut, um {time}.',
     tryAgainAfter: 'Versuchen Sie es nach diesem Zeitpunkt erneut: {time}.',
     tooManyEmails:
-      'Es wurden zu viele E-Mails angefordert, daher können wir noch keine weitere senden. Frühere E-Mails funktionieren weiterhin.',
-    notAnAddress: 'Das sieht nicht wie eine E-Mail-Adresse aus. Verwenden Sie die Form ada@example.com.',
+      'Es wurden zu viele E‑Mails angefordert, daher können wir noch keine weitere senden. Frühere E‑Mails funktionieren weiterhin.',
+    notAnAddress: 'Das sieht nicht wie eine E‑Mail-Adresse aus. Verwenden Sie die Form ada@example.com.',
     notACode: 'Das ist kein gültiger Code. Codes bestehen aus acht Buchstaben, wie BCDF-GHJK.',
     wrongEmailCode:
-      'Dieser Code hat nicht funktioniert. Prüfen Sie, ob er aus der neuesten E-Mail stammt. Wenn ja, ist er vielleicht abgelaufen: Senden Sie eine neue E-Mail.',
+      'Dieser Code hat nicht funktioniert. Prüfen Sie, ob er aus der neuesten E‑Mail stammt. Wenn ja, ist er vielleicht abgelaufen: Senden Sie eine neue E‑Mail.',
     passkeys: {
       unsupported: 'Dieser Browser unterstützt keine Passkeys.',
       noAuthenticator:
@@ -96,30 +96,30 @@ export const de: Texts = {
         'Dieses Gerät hat bereits einen Passkey für dieses Konto. Sie können sich damit anmelden.',
     },
     passkeySignIn: {
-      unsupported: 'Dieser Browser unterstützt keine Passkeys. Verwenden Sie stattdessen E-Mail.',
+      unsupported: 'Dieser Browser unterstützt keine Passkeys. Verwenden Sie stattdessen E‑Mail.',
       noAuthenticator:
-        'Auf diesem Gerät gibt es keinen Passkey, den Sie hier verwenden können. Verwenden Sie Ihr Smartphone, einen Sicherheitsschlüssel oder E-Mail.',
+        'Auf diesem Gerät gibt es keinen Passkey, den Sie hier verwenden können. Verwenden Sie Ihr Smartphone, einen Sicherheitsschlüssel oder E‑Mail.',
       cancelled:
-        'Die Passkey-Anfrage wurde abgebrochen oder hat zu lange gedauert. Versuchen Sie es erneut oder verwenden Sie E-Mail.',
-      refused: 'Dieser Passkey hat nicht funktioniert. Versuchen Sie es erneut oder verwenden Sie E-Mail.',
+        'Die Passkey-Anfrage wurde abgebrochen oder hat zu lange gedauert. Versuchen Sie es erneut oder verwenden Sie E‑Mail.',
+      refused: 'Dieser Passkey hat nicht funktioniert. Versuchen Sie es erneut oder verwenden Sie E‑Mail.',
       unknown:
-        'Dieser Passkey ist nicht mehr registriert. Verwenden Sie einen anderen oder stattdessen E-Mail.',
+        'Dieser Passkey ist nicht mehr registriert. Verwenden Sie einen anderen oder stattdessen E‑Mail.',
     },
   },
   login: {
-    noPassword: 'Ohne Passwort.',
+    noPassword: 'Kein Passwort nötig.',
     or: 'oder',
     withPasskey: 'Mit Passkey anmelden',
-    emailLink: 'Link per E-Mail senden',
+    emailLink: 'Link per E‑Mail senden',
     alreadySent:
-      'Wir haben bereits eine E-Mail an {email} gesendet. Sie können den Link darin hier öffnen oder eine neue E-Mail anfordern, um einen Code einzugeben.',
-    checkEmail: 'Sehen Sie in Ihre E-Mails',
-    sent: 'Wir haben eine E-Mail an {email} gesendet. Öffnen Sie den Link darin oder geben Sie den Code hier ein. Beide laufen ab in {time}.',
-    sentAgain: 'Wir haben eine neue E-Mail gesendet. Verwenden Sie den Code aus der neuesten.',
+      'Wir haben bereits eine E‑Mail an {email} gesendet. Sie können den Link darin hier öffnen oder eine neue E‑Mail anfordern, um einen Code einzugeben.',
+    checkEmail: 'Sehen Sie in Ihr Postfach',
+    sent: 'Wir haben eine E‑Mail an {email} gesendet. Öffnen Sie den Link darin oder geben Sie den Code hier ein. Beide laufen in {time} ab.',
+    sentAgain: 'Wir haben eine neue E‑Mail gesendet. Verwenden Sie den Code aus der neuesten.',
     expired:
-      'Die E-Mail, die wir an {email} gesendet haben, ist abgelaufen. Ihr Link und ihr Code funktionieren nicht mehr.',
+      'Die E‑Mail, die wir an {email} gesendet haben, ist abgelaufen. Ihr Link und ihr Code funktionieren nicht mehr.',
     openWebmail: '{webmail} öffnen',
-    otherEmail: 'Andere E-Mail-Adresse verwenden',
+    otherEmail: 'Andere E‑Mail-Adresse verwenden',
     otherAccount: 'Anderes Konto verwenden',
     signedIn: 'Sie sind angemeldet',
     signedInAs: 'Sie sind als {email} angemeldet.',
@@ -132,63 +132,63 @@ export const de: Texts = {
   magicLink: {
     requestedHere: 'Sie haben diesen Link in diesem Browser angefordert.',
     signInAs: 'Als {email} anmelden',
-    otherEmail: 'Andere E-Mail-Adresse verwenden',
+    otherEmail: 'Andere E‑Mail-Adresse verwenden',
     where: 'Wo möchten Sie sich anmelden?',
     here: 'In diesem Browser',
-    hereText: 'Geben Sie die E-Mail-Adresse ein, an die der Link gesendet wurde.',
+    hereText: 'Geben Sie die E‑Mail-Adresse ein, an die der Link gesendet wurde.',
     there: 'Wo Sie ihn angefordert haben',
     thereText:
-      'Gehen Sie zurück zu jener Seite und geben Sie dort den Code aus derselben E-Mail ein. Danach können Sie diese Seite schließen.',
+      'Gehen Sie zu der Seite zurück, auf der Sie ihn angefordert haben, und geben Sie dort den Code aus derselben E‑Mail ein. Danach können Sie diese Seite schließen.',
     wrongAddress:
       'Dieser Link wurde nicht an {email} gesendet. Prüfen Sie die Adresse oder fordern Sie einen neuen Link an.',
     newLink: 'Neuen Link anfordern',
     incomplete: 'Dieser Link ist unvollständig',
     incompleteText:
-      'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E-Mail oder kopieren Sie den ganzen Link. Jeder Link funktioniert nur einmal.',
+      'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E‑Mail oder kopieren Sie den ganzen Link. Jeder Link funktioniert nur einmal.',
     dead: 'Dieser Link funktioniert nicht mehr',
     deadText:
-      'Er ist abgelaufen, wurde verwendet, oder Sie haben sich seither auf andere Weise angemeldet. Jeder Link funktioniert nur einmal.',
+      'Er ist abgelaufen oder wurde verwendet, oder Sie haben sich seither auf andere Weise angemeldet. Jeder Link funktioniert nur einmal.',
     used: 'Sie haben diesen Link bereits verwendet',
     usedText: 'Er hat Sie in diesem Browser angemeldet.',
   },
   emailLink: {
     incomplete: 'Dieser Link ist unvollständig',
     incompleteText:
-      'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E-Mail oder kopieren Sie den ganzen Link. Wenn Sie bereits geantwortet haben, ist nichts weiter zu tun.',
+      'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E‑Mail oder kopieren Sie den ganzen Link. Wenn Sie bereits geantwortet haben, ist nichts weiter zu tun.',
     unchanged: 'Es wurde nichts geändert',
   },
   verifyEmail: {
-    heading: 'Neue E-Mail-Adresse bestätigen',
+    heading: 'Neue E‑Mail-Adresse bestätigen',
     ownerText:
-      'Die E-Mail-Adresse Ihres Kontos bei {product} ändert sich von {old} zu {new}. Mit der neuen melden Sie sich künftig an.',
+      'Die E‑Mail-Adresse Ihres Kontos bei {product} ändert sich von {old} zu {new}. Mit der neuen melden Sie sich künftig an.',
     anyoneText:
-      'Fahren Sie nur fort, wenn Sie diese Änderung angefordert haben. Um zu bestätigen, dass es Ihr Konto ist, geben Sie seine bisherige E-Mail-Adresse ein oder öffnen Sie diesen Link in einem Browser, in dem Sie angemeldet sind.',
-    currentEmail: 'Bisherige E-Mail-Adresse',
+      'Fahren Sie nur fort, wenn Sie diese Änderung angefordert haben. Um zu bestätigen, dass es Ihr Konto ist, geben Sie seine bisherige E‑Mail-Adresse ein oder öffnen Sie diesen Link in einem Browser, in dem Sie angemeldet sind.',
+    currentEmail: 'Bisherige E‑Mail-Adresse',
     decline: 'Nicht ändern',
     declined:
-      'Sie können diese Seite schließen. Wenn Sie diese Änderung nicht angefordert haben, ist nichts weiter zu tun. Falls Sie es sich anders überlegen: Der Link in der E-Mail funktioniert, bis er abläuft.',
+      'Sie können diese Seite schließen. Wenn Sie diese Änderung nicht angefordert haben, ist nichts weiter zu tun. Falls Sie es sich anders überlegen: Der Link in der E‑Mail funktioniert, bis er abläuft.',
     confirm: 'Adresse ändern',
-    done: 'E-Mail-Adresse geändert',
+    done: 'E‑Mail-Adresse geändert',
     doneText:
-      'Ab jetzt gehen Anmelde-E-Mails an {email}. Wir haben Ihre frühere Adresse benachrichtigt. Von dort kann die Änderung {duration} lang rückgängig gemacht werden.',
-    conflict: 'Ein anderes Konto bei {product} verwendet diese E-Mail-Adresse, daher wurde nichts geändert.',
+      'Ab jetzt gehen Anmelde-E‑Mails an {email}. Wir haben Ihre vorherige Adresse benachrichtigt. Von dort aus kann die Änderung {duration} lang rückgängig gemacht werden.',
+    conflict: 'Ein anderes Konto bei {product} verwendet diese E‑Mail-Adresse, daher wurde nichts geändert.',
     tooMany: 'Zu viele Versuche aus Ihrem Netzwerk.',
     ownerRefused:
-      'Dieser Link funktioniert nicht mehr. Er wurde verwendet, ist abgelaufen oder wurde durch einen neueren ersetzt, oder Sie wurden abgemeldet. Ihre Kontoseite zeigt Ihre aktuelle E-Mail-Adresse.',
+      'Dieser Link funktioniert nicht mehr. Er wurde verwendet, ist abgelaufen oder wurde durch einen neueren ersetzt, oder Sie wurden abgemeldet. Ihre Kontoseite zeigt Ihre aktuelle E‑Mail-Adresse.',
     anyoneRefused:
-      'Das hat nicht funktioniert. Prüfen Sie, ob Sie die bisherige E-Mail-Adresse des Kontos eingegeben haben. Wenn ja, wurde der Link verwendet, ist abgelaufen oder wurde durch einen neueren ersetzt, oder die Sitzung, die ihn angefordert hat, ist beendet. Nach 5 falschen Versuchen funktioniert ein Link nicht mehr.',
+      'Das hat nicht funktioniert. Prüfen Sie, ob Sie die bisherige E‑Mail-Adresse des Kontos eingegeben haben. Wenn ja, wurde der Link verwendet, ist abgelaufen oder wurde durch einen neueren ersetzt, oder die Sitzung, die ihn angefordert hat, ist beendet. Nach 5 falschen Versuchen funktioniert ein Link nicht mehr.',
   },
   notMe: {
     heading: 'Waren Sie das?',
-    text: 'Wenn nicht, beenden wir die Sitzung, um die es in der E-Mail ging, und machen alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, bestätigte Geräte, eine geänderte E-Mail-Adresse und alle daraus entstandenen Sitzungen. Ihre anderen Sitzungen bleiben aktiv, außer wenn Ihre E-Mail-Adresse wiederhergestellt werden muss: Dann enden alle.',
+    text: 'Wenn nicht, beenden wir die Sitzung, um die es in der E‑Mail ging, und machen alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen. Ihre anderen Sitzungen bleiben aktiv, außer wenn Ihre E‑Mail-Adresse wiederhergestellt werden muss: Dann enden alle.',
     decline: 'Das war ich',
     declined:
-      'Sie können diese Seite schließen. Falls Sie es sich anders überlegen: Der Link in der E-Mail funktioniert, bis er abläuft.',
+      'Sie können diese Seite schließen. Falls Sie es sich anders überlegen: Der Link in der E‑Mail funktioniert, bis er abläuft.',
     confirm: 'Das war ich nicht',
     done: 'Danke für Ihre Meldung',
     refused: 'Dieser Link ist abgelaufen oder unvollständig. Melden Sie sich an und prüfen Sie Ihr Konto.',
     conflict:
-      'Ein anderes Konto verwendet jetzt Ihre frühere E-Mail-Adresse. Daher konnte sie nicht wiederhergestellt werden, und es wurde nichts geändert. Wenden Sie sich an die Administration.',
+      'Ein anderes Konto verwendet jetzt Ihre vorherige E‑Mail-Adresse. Daher konnte sie nicht wiederhergestellt werden, und es wurde nichts geändert. Wenden Sie sich an die Administration.',
     ended: {
       new_device: 'Das Gerät wurde abgemeldet.',
       new_browser: 'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt.',
@@ -209,81 +209,80 @@ export const de: Texts = {
     undone: 'Was rückgängig gemacht wurde',
     nothingUndone:
       'Es gab nichts mehr rückgängig zu machen. Die Sitzung war bereits beendet und hat nichts hinterlassen.',
-    restored: 'Ihre E-Mail-Adresse ist wieder {email}',
+    restored: 'Ihre E‑Mail-Adresse ist wieder {email}',
     browsers: { one: '{count} Browsersitzung beendet', other: '{count} Browsersitzungen beendet' },
     devices: { one: '{count} Gerät abgemeldet', other: '{count} Geräte abgemeldet' },
     passkeys: { one: '{count} Passkey entfernt', other: '{count} Passkeys entfernt' },
     keys: { one: '{count} Schlüssel entfernt', other: '{count} Schlüssel entfernt' },
     named: '{what}: {names}',
-    approver: 'Wer hat das Gerät bestätigt?',
+    approver: 'Wer hat das Gerät zugelassen?',
     approverText:
-      'Es wurde in einem Browser bestätigt, der bei Ihrem Konto angemeldet war. Diese Sitzung ist noch aktiv:',
+      'Es wurde in einem Browser zugelassen, der mit Ihrem Konto angemeldet war. Diese Sitzung ist noch aktiv:',
     signedIn: 'Angemeldet',
     browser: 'Browser',
     approverReopen:
-      'Wenn Sie das auch nicht waren, öffnen Sie den Link in der E-Mail noch einmal, um auch diese Sitzung zu beenden.',
+      'Wenn Sie das auch nicht waren, öffnen Sie den Link in der E‑Mail noch einmal, um auch diese Sitzung zu beenden.',
     approverQuestion:
       'Wenn Sie das auch nicht waren, beenden Sie diese Sitzung und entfernen Sie alles, was sie hinzugefügt hat.',
     endApprover: 'Auch diese Sitzung beenden',
     approverEnded:
-      'Auch die Sitzung, die das Gerät bestätigt hat, ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt.',
+      'Auch die Sitzung, über die das Gerät zugelassen wurde, ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt.',
     next: 'Was Sie jetzt tun sollten',
     changePassword:
-      'Ändern Sie das Passwort Ihres Postfachs, wenn es jemand anderes kennen könnte. Wer Ihre E-Mails lesen kann, kann sich als Sie anmelden.',
+      'Ändern Sie das Passwort Ihres Postfachs, wenn es jemand anderes kennen könnte. Wer Ihre E‑Mails lesen kann, kann sich in Ihrem Konto anmelden.',
     review:
       'Prüfen Sie {account}. Entfernen Sie Passkeys und beenden Sie Sitzungen, die Sie nicht kennen. Melden Sie sich im Zweifel überall ab.',
     yourAccount: 'Ihr Konto',
     neverApprove:
-      'Bestätigen Sie nie einen Code, den Ihnen jemand anderes geschickt hat, und geben Sie ihn nie ein.',
+      'Geben Sie nie einen Code ein, den Ihnen jemand anderes geschickt hat, und lassen Sie nie ein Gerät damit zu.',
   },
   device: {
     heading: 'Geräteanmeldung',
     enterText:
-      'Geben Sie den Code ein, den Ihr Gerät anzeigt. Sie können die Anfrage prüfen, bevor Sie sie bestätigen.',
+      'Geben Sie den Code ein, den Ihr Gerät anzeigt. Sie können die Anfrage prüfen, bevor Sie sie zulassen.',
     code: 'Code von Ihrem Gerät',
     enterCode: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
     unknownCode:
-      'Kein Gerät wartet mit diesem Code. Wenn Sie es gerade bestätigt oder abgelehnt haben, ist alles erledigt. Prüfen Sie sonst den Code auf Ihrem Gerät. Wenn er übereinstimmt, beginnen Sie dort von vorn.',
+      'Kein Gerät wartet mit diesem Code. Wenn Sie es gerade zugelassen oder abgelehnt haben, ist alles erledigt. Prüfen Sie sonst den Code auf Ihrem Gerät. Wenn er übereinstimmt, beginnen Sie dort von vorn.',
     noLongerOffered:
       'Ein Dienst bietet etwas nicht mehr an, das das Gerät angefragt hat. Beginnen Sie auf Ihrem Gerät von vorn.',
     codeExpired: 'Dieser Code ist abgelaufen. Beginnen Sie auf Ihrem Gerät von vorn.',
     approvalInDoubt:
-      'Dieser Code wartet nicht mehr auf eine Bestätigung. Sehen Sie auf Ihrem Gerät nach: Vielleicht ist es schon angemeldet.',
+      'Dieser Code wartet nicht mehr auf Ihre Erlaubnis. Sehen Sie auf Ihrem Gerät nach: Vielleicht ist es schon angemeldet.',
     otherAccount: 'Anderes Konto verwenden',
     sessions: 'Ihre Sitzungen ansehen',
-    question: 'Dieses Gerät mit Ihrem Konto anmelden?',
+    question: 'Darf sich dieses Gerät in Ihrem Konto anmelden?',
     compare: 'Prüfen Sie, ob dieser Code mit dem auf Ihrem Gerät übereinstimmt:',
-    expiresIn: 'Läuft ab in {time}',
-    warning: 'Bestätigen Sie nur, wenn Sie diese Anmeldung gerade eben selbst begonnen haben.',
+    expiresIn: 'Läuft in {time} ab',
+    warning: 'Lassen Sie es nur zu, wenn Sie diese Anmeldung gerade eben selbst begonnen haben.',
     warningText:
-      'Wenn Ihnen jemand einen Code oder Link geschickt hat, würde sich diese Person mit Ihrer Bestätigung als Sie anmelden.',
+      'Wenn Ihnen jemand einen Code oder Link geschickt hat, würden Sie damit diese Person in Ihrem Konto anmelden.',
     otherNetwork:
       'Die Anfrage kommt aus einem anderen Netzwerk: Das ist nur zu erwarten, wenn das Gerät nicht bei Ihnen ist, etwa ein entfernter Server.',
-    approve: 'Bestätigen',
+    approve: 'Zulassen',
     deny: 'Ablehnen',
     network: 'Netzwerk',
-    sameNetwork: 'Gleiches wie Ihres',
-    differentNetwork: 'Anderes als Ihres',
+    sameNetwork: 'Dasselbe wie Ihres',
+    differentNetwork: 'Ein anderes als Ihres',
     details: 'Details',
     requested: 'Angefordert',
-    access: 'Wenn Sie bestätigen, kann dieses Gerät',
+    access: 'Wenn Sie es zulassen, kann dieses Gerät',
     notOffered: '{scope} (nicht mehr angeboten)',
     onlyWith: 'Nur bei {service}, unter {resource}',
     oneService: 'einem Dienst',
-    approved: 'Bestätigt',
-    withdrawn: 'Bestätigung zurückgezogen',
-    byMistake: 'Versehentlich bestätigt?',
-    withdraw: 'Bestätigung zurückziehen',
-    skipEmail: 'Nächstes Mal ohne E-Mail: {addPasskey}.',
+    approved: 'Zugelassen',
+    withdrawn: 'Erlaubnis zurückgezogen',
+    byMistake: 'Versehentlich zugelassen?',
+    withdraw: 'Erlaubnis zurückziehen',
+    skipEmail: 'Nächstes Mal ohne E‑Mail: {addPasskey}.',
     addPasskey: 'Passkey hinzufügen',
     denied: 'Abgelehnt',
     deniedText: 'Sie haben diese Anfrage abgelehnt. Das Gerät ist nicht angemeldet.',
     deniedNext:
       'Sie können dieses Fenster schließen. Wenn Sie diese Anmeldung nicht begonnen haben, ist nichts weiter zu tun.',
     status: {
-      waiting: 'Warten, bis Ihr Gerät die Anmeldung abschließt …',
-      unreachable:
-        'Warten, bis Ihr Gerät die Anmeldung abschließt … {product} antwortet gerade nicht. Diese Seite versucht es weiter.',
+      waiting: 'Warten auf Ihr Gerät …',
+      unreachable: 'Warten auf Ihr Gerät … {product} antwortet gerade nicht. Diese Seite versucht es weiter.',
       deviceSignedIn: 'Ihr Gerät ist angemeldet. Sie können dieses Fenster schließen.',
       sessionEnded: 'Ihr Gerät war angemeldet, wurde aber inzwischen abgemeldet.',
       withdrawn: 'Ihr Gerät ist nicht angemeldet.',
@@ -292,7 +291,7 @@ export const de: Texts = {
       signedOut:
         'Sie wurden in diesem Browser abgemeldet, daher kann diese Seite nicht erkennen, ob sich Ihr Gerät angemeldet hat. Sehen Sie auf Ihrem Gerät nach: Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
       differentUser:
-        'Dieser Browser ist jetzt bei einem anderen Konto angemeldet, daher kann diese Seite nicht erkennen, ob sich Ihr Gerät angemeldet hat. Sehen Sie auf Ihrem Gerät nach: Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
+        'Dieser Browser ist jetzt mit einem anderen Konto angemeldet, daher kann diese Seite nicht erkennen, ob sich Ihr Gerät angemeldet hat. Sehen Sie auf Ihrem Gerät nach: Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
       unknown:
         'Diese Seite kann nicht erkennen, ob sich Ihr Gerät angemeldet hat. Sehen Sie auf Ihrem Gerät nach: Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
     },
@@ -302,11 +301,11 @@ export const de: Texts = {
     text: 'Ihre Anmeldung liegt schon etwas zurück. Um fortzufahren, melden Sie sich noch einmal als {email} an. Sie bleiben auf dieser Seite.',
     usePasskey: 'Passkey verwenden',
     wrongPasskey:
-      'Dieser Passkey gehört nicht zu {email}. Wählen Sie einen anderen oder verwenden Sie E-Mail.',
-    emailCode: 'Code per E-Mail senden',
+      'Dieser Passkey gehört nicht zu {email}. Wählen Sie einen anderen oder verwenden Sie E‑Mail.',
+    emailCode: 'Code per E‑Mail senden',
     sent: 'Wir haben einen Code an {email} gesendet. Er läuft in {duration} ab.',
     confirm: 'Bestätigen',
-    otherUser: 'Sie sind bei einem anderen Konto angemeldet',
+    otherUser: 'Sie sind mit einem anderen Konto angemeldet',
     otherUserText:
       'Dieser Browser ist jetzt als {email} angemeldet, aber diese Seite zeigt noch das Konto von {shown}. Ihre letzte Änderung wurde nicht vorgenommen.',
     reload: 'Seite neu laden',

@@ -70,7 +70,7 @@ export const en = {
       'Nothing was changed, because this browser was briefly signed in to a different account. Try again.',
     disabled: 'This account has been disabled. Contact the administrator to have it enabled again.',
     noSignUp: "There's no account for this email, and new accounts can't be created here.",
-    wrongUrl: "This page was opened at a URL that {product} doesn't accept. Open it at its own URL.",
+    wrongUrl: "This page was opened at a URL that {product} doesn't accept. Open it at the right URL.",
     cookiesOff:
       'Your browser is blocking cookies, which are needed to sign in. Allow cookies for this site, then reload the page.',
     unexpected: 'Something went wrong on our side. Try again in a moment.',
@@ -219,7 +219,7 @@ export const en = {
     changePassword:
       'Change the password of your email account if someone else might know it. Anyone who can read your email can sign in as you.',
     review:
-      "Review {account}. Remove passkeys and sign out sessions you don't recognize. If in doubt, sign out everywhere.",
+      "Review {account}. Remove passkeys and end sessions you don't recognize. If in doubt, sign out everywhere.",
     yourAccount: 'your account',
     neverApprove: 'Never approve or enter a code that someone else sent you.',
   },

@@ -47,7 +47,7 @@ export const es: Texts = {
     everything: 'Todo lo que tú puedes hacer',
     nothing: 'Nada en tu cuenta',
     scopes: {
-      profile: 'Ver tu nombre, imagen, idioma y zona horaria',
+      profile: 'Ver tu nombre, foto, idioma y zona horaria',
       email: 'Ver tu correo electrónico',
       organizations: 'Ver a qué organizaciones perteneces y tu rol en cada una',
     },
@@ -58,7 +58,7 @@ export const es: Texts = {
     unreachableShort: 'No se ha podido conectar con {product}. Revisa tu conexión e inténtalo de nuevo.',
     unavailable: '{product} no está disponible en este momento.',
     tooMany: 'Demasiados intentos.',
-    signedOut: 'Has cerrado la sesión. Vuelve a iniciarla para continuar.',
+    signedOut: 'Se ha cerrado tu sesión. Vuelve a iniciarla para continuar.',
     notConfirmed: 'No se ha cambiado nada. Confirma tu identidad para hacer este cambio.',
     somebodyElse:
       'No se ha cambiado nada, porque este navegador tiene ahora la sesión iniciada en otra cuenta. Vuelve a cargar la página para continuar.',
@@ -66,7 +66,7 @@ export const es: Texts = {
       'No se ha cambiado nada, porque este navegador tuvo por un momento la sesión iniciada en otra cuenta. Inténtalo de nuevo.',
     disabled: 'Esta cuenta está desactivada. Ponte en contacto con el administrador para volver a activarla.',
     noSignUp: 'No hay ninguna cuenta con este correo y aquí no se pueden crear cuentas nuevas.',
-    wrongUrl: 'Esta página se ha abierto en una URL que {product} no acepta. Ábrela en su propia URL.',
+    wrongUrl: 'Esta página se ha abierto en una URL que {product} no acepta. Ábrela en la URL correcta.',
     cookiesOff:
       'Tu navegador bloquea las cookies, que son necesarias para iniciar sesión. Permite las cookies en este sitio y vuelve a cargar la página.',
     unexpected: 'Algo ha fallado por nuestra parte. Inténtalo de nuevo en un momento.',
@@ -102,10 +102,10 @@ export const es: Texts = {
     },
   },
   login: {
-    noPassword: 'Sin contraseña.',
+    noPassword: 'No necesitas contraseña.',
     or: 'o',
     withPasskey: 'Usar una llave de acceso',
-    emailLink: 'Enviarme un enlace',
+    emailLink: 'Recibir un enlace por correo',
     alreadySent:
       'Ya hemos enviado un correo a {email}. Puedes abrir aquí su enlace o solicitar un correo nuevo para escribir un código.',
     checkEmail: 'Revisa tu correo',
@@ -118,8 +118,8 @@ export const es: Texts = {
     signedIn: 'Has iniciado sesión',
     signedInAs: 'Has iniciado sesión como {email}.',
     signedInElsewhere: 'Has iniciado sesión como {email} en otra pestaña. Cierra esta o continúa aquí.',
-    signedOut: 'Has cerrado la sesión.',
-    signedOutEverywhere: 'Has cerrado la sesión en todas partes, también en tus dispositivos.',
+    signedOut: 'Se ha cerrado tu sesión.',
+    signedOutEverywhere: 'Se ha cerrado tu sesión en todas partes, también en tus dispositivos.',
     deleted: 'Tu cuenta se ha eliminado.',
   },
   magicLink: {
@@ -131,7 +131,7 @@ export const es: Texts = {
     hereText: 'Escribe la dirección de correo a la que se envió el enlace.',
     there: 'Donde lo solicitaste',
     thereText:
-      'Vuelve a esa página y escribe allí el código del mismo correo. Después puedes cerrar esta página.',
+      'Vuelve a la página donde lo solicitaste y escribe allí el código del mismo correo. Después puedes cerrar esta página.',
     wrongAddress: 'Este enlace no se envió a {email}. Revisa la dirección o solicita un enlace nuevo.',
     newLink: 'Solicitar un enlace nuevo',
     incomplete: 'Este enlace está incompleto',
@@ -166,13 +166,13 @@ export const es: Texts = {
     conflict: 'Otra cuenta de {product} usa este correo, así que no se ha cambiado nada.',
     tooMany: 'Demasiados intentos desde tu red.',
     ownerRefused:
-      'Este enlace ya no funciona. Se ha usado, ha caducado o lo ha sustituido uno más reciente, o has cerrado la sesión. La página de tu cuenta muestra tu correo actual.',
+      'Este enlace ya no funciona. Se ha usado, ha caducado o lo ha sustituido uno más reciente, o se ha cerrado tu sesión. La página de tu cuenta muestra tu correo actual.',
     anyoneRefused:
-      'No ha funcionado. Comprueba que has escrito el correo actual de la cuenta. Si es así, el enlace se ha usado, ha caducado o lo ha sustituido uno más reciente, o la sesión que lo solicitó ha terminado. Un enlace deja de funcionar tras 5 intentos fallidos.',
+      'No ha funcionado. Comprueba que has escrito el correo actual de la cuenta. Si es así, el enlace se ha usado, ha caducado o lo ha sustituido uno más reciente, o la sesión que lo solicitó se ha finalizado. Un enlace deja de funcionar tras 5 intentos fallidos.',
   },
   notMe: {
     heading: '¿Has sido tú?',
-    text: 'Si no, cerraremos la sesión a la que se refería el correo y desharemos todo lo que añadió: llaves de acceso, claves, dispositivos aprobados, un cambio de correo y las sesiones que surgieron de ello. Tus demás sesiones siguen activas, salvo que haya que restaurar tu correo: entonces se cierran todas.',
+    text: 'Si no, finalizaremos la sesión a la que se refería el correo y desharemos todo lo que añadió: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos. Tus demás sesiones siguen activas, salvo que haya que restaurar tu correo: entonces se finalizan todas.',
     decline: 'He sido yo',
     declined:
       'Puedes cerrar esta página. Si cambias de opinión, el enlace del correo funciona hasta que caduque.',
@@ -183,32 +183,32 @@ export const es: Texts = {
       'Otra cuenta usa ahora tu correo anterior, así que no se ha podido restaurar y no se ha cambiado nada. Ponte en contacto con el administrador.',
     ended: {
       new_device: 'Se ha cerrado la sesión del dispositivo.',
-      new_browser: 'Se ha cerrado la sesión y se ha eliminado todo lo que añadió.',
+      new_browser: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió.',
       passkey_added:
-        'Se ha cerrado la sesión y se ha eliminado todo lo que añadió, incluida la llave de acceso.',
+        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió, incluida la llave de acceso.',
       passkey_removed:
-        'Se ha cerrado la sesión y se ha eliminado todo lo que añadió. La llave de acceso eliminada no se puede restaurar. Puedes volver a añadirla desde tu cuenta.',
-      key_added: 'Se ha cerrado la sesión y se ha eliminado todo lo que añadió, incluida la clave.',
+        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió. La llave de acceso eliminada no se puede restaurar. Puedes volver a añadirla desde tu cuenta.',
+      key_added: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió, incluida la clave de API.',
       key_removed:
-        'Se ha cerrado la sesión y se ha eliminado todo lo que añadió. La clave eliminada no se puede restaurar. Puedes crear una nueva desde tu cuenta.',
-      email_changed: 'Se ha cerrado la sesión y se ha eliminado todo lo que añadió.',
-      theft_stopped: 'La sesión ya había terminado. Se ha eliminado todo lo que añadió.',
+        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió. La clave de API eliminada no se puede restaurar. Puedes crear una nueva desde tu cuenta.',
+      email_changed: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió.',
+      theft_stopped: 'La sesión ya estaba finalizada. Se ha eliminado todo lo que añadió.',
       refresh_repeated_elsewhere:
-        'Se ha cerrado la sesión y se ha eliminado todo lo que añadió. Vuelve a iniciar sesión donde lo necesites.',
+        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió. Vuelve a iniciar sesión donde lo necesites.',
     },
-    othersEnded: 'También se han cerrado todas tus demás sesiones.',
+    othersEnded: 'También se han finalizado todas tus demás sesiones.',
     undone: 'Qué se ha deshecho',
-    nothingUndone: 'No quedaba nada por deshacer. La sesión ya había terminado y no dejó nada.',
+    nothingUndone: 'No quedaba nada por deshacer. La sesión ya estaba finalizada y no dejó nada.',
     restored: 'Tu correo vuelve a ser {email}',
     browsers: {
-      one: '{count} sesión de navegador cerrada',
-      many: '{count} de sesiones de navegador cerradas',
-      other: '{count} sesiones de navegador cerradas',
+      one: '{count} sesión de navegador finalizada',
+      many: '{count} de sesiones de navegador finalizadas',
+      other: '{count} sesiones de navegador finalizadas',
     },
     devices: {
-      one: '{count} dispositivo desconectado',
-      many: '{count} de dispositivos desconectados',
-      other: '{count} dispositivos desconectados',
+      one: '{count} dispositivo con la sesión cerrada',
+      many: '{count} de dispositivos con la sesión cerrada',
+      other: '{count} dispositivos con la sesión cerrada',
     },
     passkeys: {
       one: '{count} llave de acceso eliminada',
@@ -216,9 +216,9 @@ export const es: Texts = {
       other: '{count} llaves de acceso eliminadas',
     },
     keys: {
-      one: '{count} clave eliminada',
-      many: '{count} de claves eliminadas',
-      other: '{count} claves eliminadas',
+      one: '{count} clave de API eliminada',
+      many: '{count} de claves de API eliminadas',
+      other: '{count} claves de API eliminadas',
     },
     named: '{what}: {names}',
     approver: '¿Quién ha aprobado el dispositivo?',
@@ -226,16 +226,16 @@ export const es: Texts = {
     signedIn: 'Inicio de sesión',
     browser: 'Navegador',
     approverReopen:
-      'Si tampoco has sido tú, vuelve a abrir el enlace del correo para cerrar también esta sesión.',
-    approverQuestion: 'Si tampoco has sido tú, cierra esta sesión y elimina todo lo que añadió.',
-    endApprover: 'Cerrar también esta sesión',
+      'Si tampoco has sido tú, vuelve a abrir el enlace del correo para finalizar también esta sesión.',
+    approverQuestion: 'Si tampoco has sido tú, finaliza esta sesión y elimina todo lo que añadió.',
+    endApprover: 'Finalizar también esta sesión',
     approverEnded:
-      'También se ha cerrado la sesión que aprobó el dispositivo y se ha eliminado todo lo que añadió.',
+      'También se ha finalizado la sesión que aprobó el dispositivo y se ha eliminado todo lo que añadió.',
     next: 'Qué hacer ahora',
     changePassword:
-      'Cambia la contraseña de tu buzón si otra persona puede conocerla. Quien pueda leer tu correo puede iniciar sesión en tu cuenta.',
+      'Cambia la contraseña de tu cuenta de correo si otra persona puede conocerla. Quien pueda leer tu correo puede iniciar sesión en tu cuenta.',
     review:
-      'Revisa {account}. Elimina las llaves de acceso y cierra las sesiones que no reconozcas. En caso de duda, cierra la sesión en todas partes.',
+      'Revisa {account}. Elimina las llaves de acceso y finaliza las sesiones que no reconozcas. En caso de duda, cierra la sesión en todas partes.',
     yourAccount: 'tu cuenta',
     neverApprove: 'Nunca apruebes ni escribas un código que te haya enviado otra persona.',
   },
@@ -259,7 +259,7 @@ export const es: Texts = {
     expiresIn: 'Caduca en {time}',
     warning: 'Aprueba solo si acabas de empezar tú este inicio de sesión.',
     warningText:
-      'Si alguien te ha enviado un código o un enlace, al aprobarlo esa persona iniciaría sesión en tu cuenta.',
+      'Si alguien te ha enviado un código o un enlace, al aprobarlo darías a esa persona acceso a tu cuenta.',
     otherNetwork:
       'La solicitud viene de otra red: es normal solo si el dispositivo no está contigo, como un servidor remoto.',
     approve: 'Aprobar',
@@ -288,7 +288,7 @@ export const es: Texts = {
       unreachable:
         'Esperando a que tu dispositivo termine de iniciar sesión… {product} no responde en este momento. Esta página seguirá intentándolo.',
       deviceSignedIn: 'Tu dispositivo ha iniciado sesión. Puedes cerrar esta ventana.',
-      sessionEnded: 'Tu dispositivo inició sesión, pero después se ha cerrado.',
+      sessionEnded: 'Tu dispositivo inició sesión, pero su sesión se ha cerrado después.',
       withdrawn: 'Tu dispositivo no tiene la sesión iniciada.',
       expired:
         'Tu dispositivo no terminó de iniciar sesión antes de que caducara el código. Empieza de nuevo en tu dispositivo.',
@@ -305,7 +305,7 @@ export const es: Texts = {
     text: 'Hace tiempo que iniciaste sesión. Para continuar, vuelve a iniciarla como {email}. No saldrás de esta página.',
     usePasskey: 'Usar una llave de acceso',
     wrongPasskey: 'Esa llave de acceso no es de {email}. Elige otra o usa el correo.',
-    emailCode: 'Enviarme un código',
+    emailCode: 'Recibir un código por correo',
     sent: 'Hemos enviado un código a {email}. Caduca en {duration}.',
     confirm: 'Confirmar',
     otherUser: 'Has iniciado sesión en otra cuenta',

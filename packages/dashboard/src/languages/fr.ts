@@ -7,10 +7,10 @@ export const fr: Texts = {
     loadError: "Cette page n'a pas pu être chargée entièrement. Essayez de la recharger.",
     titles: {
       login: 'Connexion',
-      'magic-link': 'Connexion avec un lien par e-mail',
+      'magic-link': 'Connexion avec un lien par e‑mail',
       device: "Connexion d'un appareil",
       account: 'Votre compte',
-      'verify-email': 'Confirmer votre nouvelle adresse e-mail',
+      'verify-email': 'Confirmer votre nouvelle adresse e‑mail',
       'not-me': 'Protéger votre compte',
     },
     notFound: {
@@ -31,7 +31,7 @@ export const fr: Texts = {
     signedInAs: 'Connecté en tant que {email}',
     unknown: 'Inconnu',
     notProvided: 'Non indiqué',
-    quotesExplained: "Le texte entre guillemets est déclaratif et n'a pas été vérifié.",
+    quotesExplained: "Le texte entre guillemets est fourni par l'appareil et n'a pas été vérifié.",
     browserOn: '{browser} sur {system}',
     ipAddress: 'Adresse IP',
     userAgent: 'Agent utilisateur',
@@ -39,16 +39,16 @@ export const fr: Texts = {
     device: 'Appareil',
     justNow: "à l'instant",
     inAMoment: 'dans un instant',
-    emailAddress: 'Adresse e-mail',
-    enterEmailAddress: 'Saisissez votre adresse e-mail.',
-    emailCode: "Code de l'e-mail",
-    enterEmailCode: "Saisissez le code de l'e-mail.",
-    newEmail: 'Envoyer un nouvel e-mail',
+    emailAddress: 'Adresse e‑mail',
+    enterEmailAddress: 'Saisissez votre adresse e‑mail.',
+    emailCode: "Code de l'e‑mail",
+    enterEmailCode: "Saisissez le code de l'e‑mail.",
+    newEmail: 'Envoyer un nouvel e‑mail',
     everything: 'Tout ce que vous pouvez faire',
     nothing: 'Rien dans votre compte',
     scopes: {
-      profile: 'Voir votre nom, votre image, votre langue et votre fuseau horaire',
-      email: 'Voir votre adresse e-mail',
+      profile: 'Voir votre nom, votre photo, votre langue et votre fuseau horaire',
+      email: 'Voir votre adresse e‑mail',
       organizations: 'Voir à quelles organisations vous appartenez et votre rôle dans chacune',
     },
   },
@@ -65,8 +65,8 @@ export const fr: Texts = {
     brieflySomebodyElse:
       "Rien n'a été modifié, car ce navigateur a été brièvement connecté à un autre compte. Réessayez.",
     disabled: "Ce compte a été désactivé. Contactez l'administrateur pour le réactiver.",
-    noSignUp: "Il n'y a pas de compte pour cette adresse e-mail, et il n'est pas possible d'en créer un ici.",
-    wrongUrl: "Cette page a été ouverte à une URL que {product} n'accepte pas. Ouvrez-la à sa propre URL.",
+    noSignUp: "Il n'y a pas de compte pour cette adresse e‑mail, et il n'est pas possible d'en créer un ici.",
+    wrongUrl: "Cette page a été ouverte à une URL que {product} n'accepte pas. Ouvrez-la à la bonne URL.",
     cookiesOff:
       'Votre navigateur bloque les cookies, nécessaires pour se connecter. Autorisez les cookies pour ce site, puis rechargez la page.',
     unexpected: "Une erreur s'est produite de notre côté. Réessayez dans un instant.",
@@ -74,11 +74,11 @@ export const fr: Texts = {
     tryAgainAt: 'Réessayez dans {duration}, à {time}.',
     tryAgainAfter: 'Réessayez après le {time}.',
     tooManyEmails:
-      "Trop d'e-mails demandés : nous ne pouvons pas encore en envoyer un autre. Les e-mails précédents fonctionnent toujours.",
-    notAnAddress: 'Cela ne ressemble pas à une adresse e-mail. Utilisez le format ada@example.com.',
+      "Trop d'e‑mails demandés : nous ne pouvons pas encore en envoyer un autre. Les e‑mails précédents fonctionnent toujours.",
+    notAnAddress: 'Cela ne ressemble pas à une adresse e‑mail. Utilisez le format ada@example.com.',
     notACode: "Ce code n'est pas valide. Les codes comportent huit lettres, comme BCDF-GHJK.",
     wrongEmailCode:
-      "Ce code n'a pas fonctionné. Vérifiez qu'il provient du dernier e-mail. Si c'est le cas, il a peut-être expiré : envoyez un nouvel e-mail.",
+      "Ce code n'a pas fonctionné. Vérifiez qu'il provient du dernier e‑mail. Si c'est le cas, il a peut-être expiré : envoyez un nouvel e‑mail.",
     passkeys: {
       unsupported: "Ce navigateur ne prend pas en charge les clés d'accès.",
       noAuthenticator:
@@ -91,32 +91,32 @@ export const fr: Texts = {
         "Cet appareil a déjà une clé d'accès pour ce compte. Vous pouvez l'utiliser pour vous connecter.",
     },
     passkeySignIn: {
-      unsupported: "Ce navigateur ne prend pas en charge les clés d'accès. Utilisez plutôt l'e-mail.",
+      unsupported: "Ce navigateur ne prend pas en charge les clés d'accès. Utilisez plutôt l'e‑mail.",
       noAuthenticator:
-        "Il n'y a pas de clé d'accès utilisable ici sur cet appareil. Utilisez votre téléphone, une clé de sécurité ou l'e-mail.",
-      cancelled: "La demande de clé d'accès a été annulée ou a expiré. Réessayez, ou utilisez l'e-mail.",
-      refused: "Cette clé d'accès n'a pas fonctionné. Réessayez, ou utilisez l'e-mail.",
-      unknown: "Cette clé d'accès n'est plus enregistrée. Utilisez-en une autre, ou l'e-mail.",
+        "Il n'y a pas de clé d'accès utilisable ici sur cet appareil. Utilisez votre téléphone, une clé de sécurité ou l'e‑mail.",
+      cancelled: "La demande de clé d'accès a été annulée ou a expiré. Réessayez, ou utilisez l'e‑mail.",
+      refused: "Cette clé d'accès n'a pas fonctionné. Réessayez, ou utilisez l'e‑mail.",
+      unknown: "Cette clé d'accès n'est plus enregistrée. Utilisez-en une autre, ou l'e‑mail.",
     },
   },
   login: {
-    noPassword: 'Sans mot de passe.',
+    noPassword: 'Aucun mot de passe nécessaire.',
     or: 'ou',
     withPasskey: "Utiliser une clé d'accès",
-    emailLink: "M'envoyer un lien par e-mail",
+    emailLink: "M'envoyer un lien par e‑mail",
     alreadySent:
-      'Nous avons déjà envoyé un e-mail à {email}. Vous pouvez ouvrir son lien ici, ou demander un nouvel e-mail pour saisir un code.',
-    checkEmail: 'Consultez vos e-mails',
-    sent: 'Nous avons envoyé un e-mail à {email}. Ouvrez le lien, ou saisissez le code ici. Les deux expirent dans {time}.',
-    sentAgain: 'Nous avons envoyé un nouvel e-mail. Utilisez le code du plus récent.',
-    expired: "L'e-mail envoyé à {email} a expiré. Son lien et son code ne fonctionnent plus.",
+      'Nous avons déjà envoyé un e‑mail à {email}. Vous pouvez ouvrir son lien ici, ou demander un nouvel e‑mail pour saisir un code.',
+    checkEmail: 'Consultez vos e‑mails',
+    sent: 'Nous avons envoyé un e‑mail à {email}. Ouvrez le lien, ou saisissez le code ici. Les deux expirent dans {time}.',
+    sentAgain: 'Nous avons envoyé un nouvel e‑mail. Utilisez le code du plus récent.',
+    expired: "L'e‑mail envoyé à {email} a expiré. Son lien et son code ne fonctionnent plus.",
     openWebmail: 'Ouvrir {webmail}',
-    otherEmail: 'Utiliser une autre adresse e-mail',
+    otherEmail: 'Utiliser une autre adresse e‑mail',
     otherAccount: 'Utiliser un autre compte',
     signedIn: 'Vous êtes connecté',
     signedInAs: 'Vous êtes connecté en tant que {email}.',
     signedInElsewhere:
-      'Vous vous êtes connecté en tant que {email} dans un autre onglet. Fermez celui-ci, ou continuez ici.',
+      'Vous vous êtes connecté en tant que {email} dans un autre onglet. Fermez celui-ci ou continuez ici.',
     signedOut: 'Vous êtes déconnecté.',
     signedOutEverywhere: 'Vous êtes déconnecté partout, y compris sur vos appareils.',
     deleted: 'Votre compte a été supprimé.',
@@ -124,18 +124,18 @@ export const fr: Texts = {
   magicLink: {
     requestedHere: 'Vous avez demandé ce lien dans ce navigateur.',
     signInAs: 'Se connecter en tant que {email}',
-    otherEmail: 'Utiliser une autre adresse e-mail',
-    where: 'Où voulez-vous vous connecter ?',
+    otherEmail: 'Utiliser une autre adresse e‑mail',
+    where: 'Où voulez-vous vous connecter ?',
     here: 'Dans ce navigateur',
-    hereText: "Saisissez l'adresse e-mail à laquelle le lien a été envoyé.",
+    hereText: "Saisissez l'adresse e‑mail à laquelle le lien a été envoyé.",
     there: "Là où vous l'avez demandé",
     thereText:
-      'Revenez à cette page-là et saisissez-y le code du même e-mail. Vous pouvez ensuite fermer cette page.',
+      'Revenez à la page où vous avez demandé le lien et saisissez-y le code du même e‑mail. Vous pouvez ensuite fermer cette page.',
     wrongAddress: "Ce lien n'a pas été envoyé à {email}. Vérifiez l'adresse, ou demandez un nouveau lien.",
     newLink: 'Demander un nouveau lien',
     incomplete: 'Ce lien est incomplet',
     incompleteText:
-      "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e-mail, ou copiez le lien entier. Chaque lien ne fonctionne qu'une fois.",
+      "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e‑mail, ou copiez le lien entier. Chaque lien ne fonctionne qu'une fois.",
     dead: 'Ce lien ne fonctionne plus',
     deadText:
       "Il a expiré, il a été utilisé, ou vous vous êtes connecté autrement depuis. Chaque lien ne fonctionne qu'une fois.",
@@ -145,41 +145,41 @@ export const fr: Texts = {
   emailLink: {
     incomplete: 'Ce lien est incomplet',
     incompleteText:
-      "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e-mail, ou copiez le lien entier. Si vous avez déjà répondu, il n'y a rien d'autre à faire.",
+      "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e‑mail, ou copiez le lien entier. Si vous avez déjà répondu, il n'y a rien d'autre à faire.",
     unchanged: "Rien n'a été modifié",
   },
   verifyEmail: {
-    heading: 'Confirmez votre nouvelle adresse e-mail',
+    heading: 'Confirmez votre nouvelle adresse e‑mail',
     ownerText:
-      "L'adresse e-mail de votre compte {product} passera de {old} à {new}. Vous utiliserez la nouvelle pour vous connecter.",
+      "L'adresse e‑mail de votre compte {product} passera de {old} à {new}. Vous utiliserez la nouvelle pour vous connecter.",
     anyoneText:
-      "Continuez seulement si vous avez demandé cette modification. Pour confirmer qu'il s'agit de votre compte, saisissez son adresse e-mail actuelle, ou ouvrez ce lien dans un navigateur où vous êtes connecté.",
-    currentEmail: 'Adresse e-mail actuelle',
+      "Continuez seulement si vous avez demandé cette modification. Pour confirmer qu'il s'agit de votre compte, saisissez son adresse e‑mail actuelle, ou ouvrez ce lien dans un navigateur où vous êtes connecté.",
+    currentEmail: 'Adresse e‑mail actuelle',
     decline: 'Ne pas modifier',
     declined:
-      "Vous pouvez fermer cette page. Si vous n'avez pas demandé cette modification, il n'y a rien d'autre à faire. Si vous changez d'avis, le lien de l'e-mail fonctionne jusqu'à son expiration.",
+      "Vous pouvez fermer cette page. Si vous n'avez pas demandé cette modification, il n'y a rien d'autre à faire. Si vous changez d'avis, le lien de l'e‑mail fonctionne jusqu'à son expiration.",
     confirm: "Modifier l'adresse",
-    done: 'Adresse e-mail modifiée',
+    done: 'Adresse e‑mail modifiée',
     doneText:
-      'Désormais, les e-mails de connexion arrivent à {email}. Nous avons prévenu votre adresse précédente, depuis laquelle la modification peut être annulée pendant {duration}.',
-    conflict: "Un autre compte {product} utilise cette adresse e-mail : rien n'a donc été modifié.",
+      'Désormais, les e‑mails de connexion arrivent à {email}. Nous avons prévenu votre adresse précédente, depuis laquelle la modification peut être annulée pendant {duration}.',
+    conflict: "Un autre compte {product} utilise cette adresse e‑mail : rien n'a donc été modifié.",
     tooMany: 'Trop de tentatives depuis votre réseau.',
     ownerRefused:
-      'Ce lien ne fonctionne plus. Il a été utilisé, a expiré ou a été remplacé par un plus récent, ou vous avez été déconnecté. Votre page de compte indique votre adresse e-mail actuelle.',
+      'Ce lien ne fonctionne plus. Il a été utilisé, a expiré ou a été remplacé par un plus récent, ou vous avez été déconnecté. Votre page de compte indique votre adresse e‑mail actuelle.',
     anyoneRefused:
-      "Cela n'a pas fonctionné. Vérifiez que vous avez saisi l'adresse e-mail actuelle du compte. Si c'est le cas, le lien a été utilisé, a expiré ou a été remplacé par un plus récent, ou la session qui l'a demandé est terminée. Un lien cesse de fonctionner après 5 tentatives erronées.",
+      "Cela n'a pas fonctionné. Vérifiez que vous avez saisi l'adresse e‑mail actuelle du compte. Si c'est le cas, le lien a été utilisé, a expiré ou a été remplacé par un plus récent, ou la session qui l'a demandé est terminée. Un lien cesse de fonctionner après 5 tentatives erronées.",
   },
   notMe: {
-    heading: 'Était-ce vous ?',
-    text: "Sinon, nous mettrons fin à la session concernée par l'e-mail et annulerons tout ce qu'elle a ajouté : clés d'accès, clés, appareils approuvés, changement d'adresse e-mail et les sessions qui en proviennent. Vos autres sessions restent actives, sauf si votre adresse e-mail doit être restaurée : elles se terminent alors toutes.",
+    heading: 'Était-ce vous ?',
+    text: "Sinon, nous mettrons fin à la session concernée par l'e‑mail et annulerons tout ce qu'elle a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent. Vos autres sessions restent actives, sauf si votre adresse e‑mail doit être restaurée : elles se terminent alors toutes.",
     decline: "C'était moi",
     declined:
-      "Vous pouvez fermer cette page. Si vous changez d'avis, le lien de l'e-mail fonctionne jusqu'à son expiration.",
+      "Vous pouvez fermer cette page. Si vous changez d'avis, le lien de l'e‑mail fonctionne jusqu'à son expiration.",
     confirm: "Ce n'était pas moi",
     done: 'Merci de nous avoir prévenus',
     refused: 'Ce lien a expiré ou est incomplet. Connectez-vous et vérifiez votre compte.',
     conflict:
-      "Un autre compte utilise maintenant votre adresse e-mail précédente : elle n'a pas pu être restaurée et rien n'a été modifié. Contactez l'administrateur.",
+      "Un autre compte utilise maintenant votre adresse e‑mail précédente : elle n'a pas pu être restaurée et rien n'a été modifié. Contactez l'administrateur.",
     ended: {
       new_device: "L'appareil a été déconnecté.",
       new_browser: "La session est terminée, et tout ce qu'elle a ajouté a été supprimé.",
@@ -187,9 +187,10 @@ export const fr: Texts = {
         "La session est terminée, et tout ce qu'elle a ajouté a été supprimé, y compris la clé d'accès.",
       passkey_removed:
         "La session est terminée, et tout ce qu'elle a ajouté a été supprimé. La clé d'accès supprimée ne peut pas être restaurée. Vous pouvez l'ajouter à nouveau depuis votre compte.",
-      key_added: "La session est terminée, et tout ce qu'elle a ajouté a été supprimé, y compris la clé.",
+      key_added:
+        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé, y compris la clé d'API.",
       key_removed:
-        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé. La clé supprimée ne peut pas être restaurée. Vous pouvez en créer une nouvelle depuis votre compte.",
+        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé. La clé d'API supprimée ne peut pas être restaurée. Vous pouvez en créer une nouvelle depuis votre compte.",
       email_changed: "La session est terminée, et tout ce qu'elle a ajouté a été supprimé.",
       theft_stopped: "La session était déjà terminée. Tout ce qu'elle a ajouté a été supprimé.",
       refresh_repeated_elsewhere:
@@ -198,7 +199,7 @@ export const fr: Texts = {
     othersEnded: 'Toutes vos autres sessions sont également terminées.',
     undone: 'Ce qui a été annulé',
     nothingUndone: "Il ne restait rien à annuler. La session était déjà terminée et n'a rien laissé.",
-    restored: 'Votre adresse e-mail est de nouveau {email}',
+    restored: 'Votre adresse e‑mail est de nouveau {email}',
     browsers: {
       one: '{count} session de navigateur terminée',
       many: '{count} de sessions de navigateur terminées',
@@ -215,18 +216,18 @@ export const fr: Texts = {
       other: "{count} clés d'accès supprimées",
     },
     keys: {
-      one: '{count} clé supprimée',
-      many: '{count} de clés supprimées',
-      other: '{count} clés supprimées',
+      one: "{count} clé d'API supprimée",
+      many: "{count} de clés d'API supprimées",
+      other: "{count} clés d'API supprimées",
     },
-    named: '{what} : {names}',
-    approver: "Qui a approuvé l'appareil ?",
+    named: '{what} : {names}',
+    approver: "Qui a approuvé l'appareil ?",
     approverText:
-      'Il a été approuvé dans un navigateur connecté à votre compte. Cette session est toujours active :',
+      'Il a été approuvé dans un navigateur connecté à votre compte. Cette session est toujours active :',
     signedIn: 'Connexion',
     browser: 'Navigateur',
     approverReopen:
-      "Si ce n'était pas vous non plus, ouvrez à nouveau le lien de l'e-mail pour mettre aussi fin à cette session.",
+      "Si ce n'était pas vous non plus, ouvrez à nouveau le lien de l'e‑mail pour mettre aussi fin à cette session.",
     approverQuestion:
       "Si ce n'était pas vous non plus, mettez fin à cette session et supprimez tout ce qu'elle a ajouté.",
     endApprover: 'Terminer aussi cette session',
@@ -234,7 +235,7 @@ export const fr: Texts = {
       "La session qui a approuvé l'appareil est terminée elle aussi, et tout ce qu'elle a ajouté a été supprimé.",
     next: 'Que faire maintenant',
     changePassword:
-      "Changez le mot de passe de votre messagerie si quelqu'un d'autre pourrait le connaître. Toute personne qui peut lire vos e-mails peut se connecter à votre place.",
+      "Changez le mot de passe de votre messagerie si quelqu'un d'autre pourrait le connaître. Toute personne qui peut lire vos e‑mails peut se connecter à votre compte.",
     review:
       "Vérifiez {account}. Supprimez les clés d'accès et terminez les sessions que vous ne reconnaissez pas. En cas de doute, déconnectez-vous partout.",
     yourAccount: 'votre compte',
@@ -247,22 +248,22 @@ export const fr: Texts = {
     code: 'Code de votre appareil',
     enterCode: 'Saisissez le code affiché sur votre appareil.',
     unknownCode:
-      "Aucun appareil n'attend avec ce code. Si vous venez de l'approuver ou de le refuser, tout est en ordre. Sinon, vérifiez le code sur votre appareil. S'il correspond, recommencez là-bas.",
+      "Aucun appareil n'attend avec ce code. Si vous venez de l'approuver ou de le refuser, tout est en ordre. Sinon, vérifiez le code sur votre appareil. S'il correspond, recommencez sur l'appareil.",
     noLongerOffered:
       "Un service ne propose plus quelque chose que l'appareil a demandé. Recommencez sur votre appareil.",
     codeExpired: 'Ce code a expiré. Recommencez sur votre appareil.',
     approvalInDoubt:
-      "Ce code n'attend plus d'approbation. Vérifiez votre appareil : il est peut-être déjà connecté.",
+      "Ce code n'attend plus d'approbation. Vérifiez votre appareil : il est peut-être déjà connecté.",
     otherAccount: 'Utiliser un autre compte',
     sessions: 'Voir vos sessions',
-    question: 'Connecter cet appareil à votre compte ?',
-    compare: 'Vérifiez que ce code correspond à celui de votre appareil :',
+    question: 'Connecter cet appareil à votre compte ?',
+    compare: 'Vérifiez que ce code correspond à celui de votre appareil :',
     expiresIn: 'Expire dans {time}',
     warning: "N'approuvez que si vous venez de commencer vous-même cette connexion.",
     warningText:
-      "Si quelqu'un vous a envoyé un code ou un lien, votre approbation le connecterait à votre place.",
+      "Si quelqu'un vous a envoyé un code ou un lien, votre approbation connecterait cette personne à votre compte.",
     otherNetwork:
-      "La demande vient d'un autre réseau : c'est normal uniquement si l'appareil n'est pas avec vous, comme un serveur distant.",
+      "La demande vient d'un autre réseau : ce n'est normal que si l'appareil n'est pas avec vous, comme un serveur distant.",
     approve: 'Approuver',
     deny: 'Refuser',
     network: 'Réseau',
@@ -276,9 +277,9 @@ export const fr: Texts = {
     oneService: 'un seul service',
     approved: 'Approuvé',
     withdrawn: 'Approbation retirée',
-    byMistake: 'Approuvé par erreur ?',
+    byMistake: 'Approuvé par erreur ?',
     withdraw: "Retirer l'approbation",
-    skipEmail: "La prochaine fois, évitez l'e-mail : {addPasskey}.",
+    skipEmail: "La prochaine fois, évitez l'e‑mail : {addPasskey}.",
     addPasskey: "ajoutez une clé d'accès",
     denied: 'Refusé',
     deniedText: "Vous avez refusé cette demande. L'appareil n'est pas connecté.",
@@ -294,11 +295,11 @@ export const fr: Texts = {
       expired:
         "Votre appareil n'a pas terminé la connexion avant l'expiration du code. Recommencez sur votre appareil.",
       signedOut:
-        "Vous avez été déconnecté dans ce navigateur : cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez là-bas.",
+        "Vous avez été déconnecté dans ce navigateur : cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez sur l'appareil.",
       differentUser:
-        "Ce navigateur est maintenant connecté à un autre compte : cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez là-bas.",
+        "Ce navigateur est maintenant connecté à un autre compte : cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez sur l'appareil.",
       unknown:
-        "Cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez là-bas.",
+        "Cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez sur l'appareil.",
     },
   },
   confirm: {
@@ -306,8 +307,8 @@ export const fr: Texts = {
     text: 'Votre connexion remonte à un certain temps. Pour continuer, reconnectez-vous en tant que {email}. Vous resterez sur cette page.',
     usePasskey: "Utiliser une clé d'accès",
     wrongPasskey:
-      "Cette clé d'accès n'appartient pas à {email}. Choisissez-en une autre, ou utilisez l'e-mail.",
-    emailCode: "M'envoyer un code",
+      "Cette clé d'accès n'appartient pas à {email}. Choisissez-en une autre, ou utilisez l'e‑mail.",
+    emailCode: 'Recevoir un code par e‑mail',
     sent: 'Nous avons envoyé un code à {email}. Il expire dans {duration}.',
     confirm: 'Confirmer',
     otherUser: 'Vous êtes connecté à un autre compte',

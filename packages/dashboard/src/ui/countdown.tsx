@@ -11,7 +11,7 @@ export function useRemaining(until: number): number {
   return Math.max(0, until - Date.now());
 }
 
-/** The time left until `until`, such as `9:32`. Screen readers do not announce each second. */
+/** The time left until `until`, such as `9 min 32 sec`. Screen readers do not announce each second. */
 export const Countdown = ({ until }: { until: number }) => (
   <time
     role="timer"

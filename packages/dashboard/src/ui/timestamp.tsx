@@ -1,9 +1,16 @@
-import { dateTime, timeAgo } from '../format.ts';
+import { dateOnly, dateTime, timeAgo } from '../format.ts';
 
 /** An RFC 3339 timestamp, as the reader wants times. Isolated, because their language may be written right to left. */
 export const Timestamp = ({ at }: { at: string }) => (
   <time dir="auto" dateTime={at}>
     {dateTime(new Date(at))}
+  </time>
+);
+
+/** The date; the time as well on hover. */
+export const DateOnly = ({ at }: { at: string }) => (
+  <time dir="auto" dateTime={at} title={dateTime(new Date(at))}>
+    {dateOnly(new Date(at))}
   </time>
 );
 

@@ -128,9 +128,9 @@ onBothDatabases('the product in mails', (open) => {
       await app.deviceLogin(await app.login(ada));
       const { text, html } = (await mailTo(app, ada, 'A new device'))!;
       const [when = ''] = /(?<=^When: ).+$/m.exec(text) ?? [];
-      const [expires = ''] = /(?<=The link expires ).+(?=\.)/.exec(text.replace(/\s+/g, ' ')) ?? [];
+      const [expires = ''] = /(?<=The link expires on ).+(?=\.)/.exec(text.replace(/\s+/g, ' ')) ?? [];
       expect(html).toContain(`<bdi>${when}</bdi>`);
-      expect(html).toContain(`The link expires ${expires}.`);
+      expect(html).toContain(`The link expires on ${expires}.`);
       return [when, expires];
     };
     expect(await timesIn({})).toEqual(['15 Jan 2030, 13:30 UTC', '22 Jan 2030, 13:30 UTC']);
@@ -166,10 +166,10 @@ onBothDatabases('the product in mails', (open) => {
     app.pass(3601);
     const digest = await mailTo(app, ada, 'More new sign-ins');
     expect(digest?.text.match(new RegExp(`^When: ${time}$`, 'gmu'))).toHaveLength(2);
-    expect(digest?.text.replaceAll('\n', ' ')).toMatch(new RegExp(`links expires ${time}\\.`, 'u'));
+    expect(digest?.text.replaceAll('\n', ' ')).toMatch(new RegExp(`links expires on ${time}\\.`, 'u'));
     await app.ask('POST', '/notices/disown', { json: { token: tokenIn(digest) } });
     const undone = await mailTo(app, ada, 'What was undone');
-    expect(undone?.text.replaceAll('\n', ' ')).toMatch(new RegExp(`sent ${time}\\.`, 'u'));
+    expect(undone?.text.replaceAll('\n', ' ')).toMatch(new RegExp(`sent on ${time}\\.`, 'u'));
     await app.close();
   });
 
@@ -180,7 +180,7 @@ onBothDatabases('the product in mails', (open) => {
     await app.ask('PATCH', '/me', { token: tokens.access_token, json });
     expect(await askForAddress(app, tokens, 'new@example.com')).not.toBe('');
     const { text } = (await mailTo(app, 'new@example.com', 'Confirm'))!;
-    expect(text.replaceAll('\n', ' ')).toMatch(/expires at \d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC\./);
+    expect(text.replaceAll('\n', ' ')).toMatch(/expires on \d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC\./);
     await app.close();
   });
 

@@ -1,7 +1,7 @@
 import { browserName } from '@latchkey/contract/browser-name';
 import { formatCode } from '@latchkey/contract/codes';
-import { numberFormat } from '@latchkey/contract/formatters';
 import type { Language } from '@latchkey/contract/languages';
+import { writeUnits } from '@latchkey/contract/time-format';
 import { findReaderByEmail } from '../../identity/account/account.ts';
 import { codeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
@@ -18,12 +18,7 @@ export const emailCodeOf = (key: ServerKey, linkId: string): string =>
   codeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
 
 const inMinutes = (language: Language, seconds: number): string =>
-  numberFormat(language, {
-    style: 'unit',
-    unit: 'minute',
-    unitDisplay: 'long',
-    useGrouping: false,
-  }).format(Math.max(1, Math.round(seconds / 60)));
+  writeUnits(language, Math.max(1, Math.round(seconds / 60)), 'minute');
 
 /** Who requested a mail, and when. */
 interface MailRequest {

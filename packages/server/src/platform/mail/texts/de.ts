@@ -9,9 +9,9 @@ export const de: MailTexts = {
     subject: 'Bei {product} anmelden',
     openLink: 'Öffnen Sie diesen Link, um sich bei {product} anzumelden:',
     enterCode: 'Oder geben Sie diesen Code dort ein, wo Sie die Anmeldung begonnen haben:',
-    once: 'Verwenden Sie eines von beiden, einmal, innerhalb von {duration}. Geben Sie den Link und den Code niemals weiter.',
-    preheader: 'Link und Code funktionieren einmal, innerhalb von {duration}.',
-    notYou: 'Wenn Sie diese E-Mail nicht angefordert haben, können Sie sie ignorieren.',
+    once: 'Verwenden Sie innerhalb von {duration} eines von beiden. Es funktioniert nur einmal. Geben Sie den Link und den Code niemals weiter.',
+    preheader: 'Link und Code funktionieren nur einmal und nur innerhalb von {duration}.',
+    notYou: 'Wenn Sie diese E‑Mail nicht angefordert haben, können Sie sie ignorieren.',
     requested: 'Angefordert',
     browser: 'Browser',
     browserOn: '{browser} unter {system}',
@@ -20,36 +20,36 @@ export const de: MailTexts = {
   emailChange: {
     subject: 'Bestätigen Sie Ihre neue Adresse für {product}',
     openLink:
-      'Jemand möchte diese E-Mail-Adresse für ein Konto bei {product} verwenden. Wenn Sie das waren, öffnen Sie diesen Link und bestätigen Sie. In einem Browser, in dem Sie nicht angemeldet sind, benötigen Sie auch Ihre bisherige Adresse:',
+      'Jemand möchte diese E‑Mail-Adresse für ein Konto bei {product} verwenden. Wenn Sie das waren, öffnen Sie diesen Link und bestätigen Sie. In einem Browser, in dem Sie nicht angemeldet sind, benötigen Sie auch Ihre bisherige Adresse:',
     link: 'Diese Adresse verwenden',
     expires:
-      'Der Link funktioniert einmal und läuft ab: {time}. Nach der Bestätigung gehen Anmelde-E-Mails an diese Adresse.',
+      'Der Link funktioniert nur einmal und läuft am {time} ab. Nach der Bestätigung gehen Anmelde-E‑Mails an diese Adresse.',
     notYou:
-      'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Solange niemand den Link verwendet, ändert sich nichts.',
+      'Wenn Sie das nicht waren, ignorieren Sie diese E‑Mail. Solange niemand den Link verwendet, ändert sich nichts.',
   },
   emailTaken: {
-    subject: 'Jemand wollte Ihre E-Mail-Adresse verwenden',
-    what: 'Jemand, der bei einem anderen Konto bei {product} angemeldet ist, wollte diese E-Mail-Adresse dafür verwenden.',
+    subject: 'Jemand wollte Ihre E‑Mail-Adresse verwenden',
+    what: 'Jemand, der mit einem anderen Konto bei {product} angemeldet ist, wollte diese E‑Mail-Adresse für dieses Konto verwenden.',
     unchanged:
       'Sie haben ein Konto mit dieser Adresse oder hatten bis vor Kurzem eines, daher wurde nichts geändert.',
     wasYou:
-      'Wenn Sie das waren, melden Sie sich bei dem Konto mit dieser Adresse an und ändern Sie sie zuerst dort. Wenn nicht, müssen Sie nichts tun.',
+      'Wenn Sie das waren, melden Sie sich zuerst mit dem Konto an, das diese Adresse hat, und ändern Sie sie dort. Wenn nicht, müssen Sie nichts tun.',
   },
   emailRestored: {
     subject: 'Diese Adresse wurde aus einem Konto bei {product} entfernt',
-    what: 'Wer die vorherige Adresse besitzt, hat uns mitgeteilt, sie nicht in diese geändert zu haben. Das Konto bei {product} hat wieder die vorherige Adresse, und alle seine Sitzungen wurden beendet.',
+    what: 'Von der vorherigen Adresse aus wurde uns mitgeteilt, dass die Änderung auf diese Adresse nicht gewollt war. Das Konto bei {product} hat wieder die vorherige Adresse, und alle seine Sitzungen wurden beendet.',
     owner:
-      'Wenn das Ihr Konto ist, melden Sie sich mit der vorherigen Adresse an. Dort können Sie sie erneut ändern.',
+      'Wenn das Ihr Konto ist, melden Sie sich mit der vorherigen Adresse an. Danach können Sie sie erneut ändern.',
   },
   emailReturned: {
     subject: 'Ihr Konto bei {product} verwendet diese Adresse nicht mehr',
-    what: 'Ihr Konto bei {product} verwendet wieder eine frühere Adresse. Anmelde-E-Mails und Sicherheitshinweise kommen nicht mehr an diese Adresse.',
+    what: 'Ihr Konto bei {product} verwendet wieder eine frühere Adresse. Anmelde-E‑Mails und Sicherheitshinweise kommen nicht mehr an diese Adresse.',
     owner:
       'Wenn das Ihr Konto ist, melden Sie sich mit der früheren Adresse an und ändern Sie sie bei Bedarf erneut.',
   },
   accountDeleted: {
     subject: 'Ihr Konto bei {product} wurde gelöscht',
-    what: 'Ihr Konto bei {product} wurde gelöscht, mit seinen Sitzungen, Passkeys, Mitgliedschaften und seinem Sicherheitsprotokoll. Es kann nicht wiederhergestellt werden.',
+    what: 'Ihr Konto bei {product} wurde gelöscht, samt Sitzungen, Passkeys, Mitgliedschaften in Organisationen und Sicherheitsprotokoll. Es kann nicht wiederhergestellt werden.',
     next: 'Sie können sich mit dieser Adresse neu registrieren; dabei entsteht ein neues Konto. Wenn Sie das Konto nicht gelöscht haben, wenden Sie sich an die Administration dieses Dienstes und ändern Sie das Passwort Ihres Postfachs.',
   },
   disowned: {
@@ -69,7 +69,7 @@ export const de: MailTexts = {
     review:
       'Melden Sie sich an und prüfen Sie Ihr Konto: Entfernen Sie Passkeys und melden Sie Geräte ab, die Sie nicht kennen.',
     notYou:
-      'Wenn Sie das nicht waren, kann jemand anderes Ihre E-Mails lesen: Ändern Sie das Passwort Ihres Postfachs.',
+      'Wenn Sie das nicht waren, kann jemand anderes Ihre E‑Mails lesen: Ändern Sie das Passwort Ihres Postfachs.',
   },
   notice: {
     newAddress: 'Neue Adresse',
@@ -80,48 +80,49 @@ export const de: MailTexts = {
     key: 'Schlüssel',
     passkey: 'Passkey',
     userAgent: 'User-Agent',
-    wasYou: 'Wenn Sie das waren, können Sie diese E-Mail ignorieren.',
+    wasYou: 'Wenn Sie das waren, können Sie diese E‑Mail ignorieren.',
     notYou:
       'Wenn Sie das nicht waren, öffnen Sie diesen Link und klicken Sie auf die Schaltfläche auf der Seite. {undo}',
     link: 'Das war ich nicht',
-    expires: 'Das Öffnen des Links allein ändert nichts. Der Link läuft ab: {time}.',
+    expires: 'Das Öffnen des Links allein ändert nichts. Der Link läuft am {time} ab.',
   },
   digest: {
-    what: 'Sie haben innerhalb einer Stunde viele Hinweise dieser Art zu Ihrem Konto bei {product} erhalten. Diese E-Mail enthält die übrigen, die neuesten zuerst.',
-    wasYou: 'Wenn Sie das alles waren, können Sie diese E-Mail ignorieren.',
+    what: 'Sie haben innerhalb einer Stunde viele Hinweise dieser Art zu Ihrem Konto bei {product} erhalten. Diese E‑Mail enthält die übrigen, die neuesten zuerst.',
+    wasYou: 'Wenn alles davon von Ihnen stammt, können Sie diese E‑Mail ignorieren.',
     notYou:
-      'Wenn Sie etwas davon nicht waren, öffnen Sie den Link darunter und klicken Sie auf die Schaltfläche auf der Seite. {undo} Das Öffnen eines Links allein ändert nichts. Der erste dieser Links läuft ab: {time}.',
+      'Wenn etwas davon nicht von Ihnen stammt, öffnen Sie den Link darunter und klicken Sie auf die Schaltfläche auf der Seite. {undo} Das Öffnen eines Links allein ändert nichts. Der erste dieser Links läuft am {time} ab.',
     more: {
-      one: '{count} weiterer steht nur im Sicherheitsprotokoll auf Ihrer Kontoseite.',
-      other: '{count} weitere stehen nur im Sicherheitsprotokoll auf Ihrer Kontoseite.',
+      one: '{count} weiterer Hinweis steht nur im Sicherheitsprotokoll auf Ihrer Kontoseite.',
+      other: '{count} weitere Hinweise stehen nur im Sicherheitsprotokoll auf Ihrer Kontoseite.',
     },
   },
   undo: {
     session:
-      'Das beendet diese Sitzung und macht alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, bestätigte Geräte, eine geänderte E-Mail-Adresse und alle daraus entstandenen Sitzungen.',
-    device: '{session} Danach bietet die Seite an, auch die Sitzung zu beenden, die das Gerät bestätigt hat.',
+      'Das beendet diese Sitzung und macht alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen.',
+    device:
+      '{session} Danach bietet die Seite an, auch die Sitzung zu beenden, über die das Gerät zugelassen wurde.',
     passkey:
       '{session} Der entfernte Passkey wird nicht wiederhergestellt; Sie können ihn wieder hinzufügen.',
     key: '{session} Der entfernte Schlüssel wird nicht wiederhergestellt; Sie können einen neuen erstellen.',
     address: 'Das stellt diese Adresse wieder her und beendet alle Sitzungen des Kontos.',
     theft:
-      'Das macht alles rückgängig, was diese Sitzung hinzugefügt hat: Passkeys, Schlüssel, bestätigte Geräte, eine geänderte E-Mail-Adresse und alle daraus entstandenen Sitzungen.',
+      'Das macht alles rückgängig, was diese Sitzung hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen.',
   },
   notices: {
     new_device: {
-      subject: 'Ein neues Gerät hat sich bei Ihrem Konto bei {product} angemeldet',
-      digestSubject: 'Weitere neue Geräte haben sich bei Ihrem Konto bei {product} angemeldet',
-      what: 'Ein neues Gerät hat sich bei Ihrem Konto bei {product} angemeldet. Jemand, der als Sie angemeldet war, hat es bestätigt.',
+      subject: 'Ein neues Gerät hat sich in Ihrem Konto bei {product} angemeldet',
+      digestSubject: 'Weitere neue Geräte haben sich in Ihrem Konto bei {product} angemeldet',
+      what: 'Ein neues Gerät hat sich in Ihrem Konto bei {product} angemeldet. Jemand, der mit Ihrem Konto angemeldet war, hat es zugelassen.',
     },
     new_browser: {
-      subject: 'Neue Anmeldung bei Ihrem Konto bei {product}',
-      digestSubject: 'Weitere neue Anmeldungen bei Ihrem Konto bei {product}',
-      what: 'Jemand hat sich bei Ihrem Konto bei {product} mit einem Browser und aus einem Netzwerk angemeldet, die bisher nicht zusammen verwendet wurden.',
+      subject: 'Neue Anmeldung in Ihrem Konto bei {product}',
+      digestSubject: 'Weitere neue Anmeldungen in Ihrem Konto bei {product}',
+      what: 'Jemand hat sich in Ihrem Konto bei {product} mit einem Browser und aus einem Netzwerk angemeldet, die bisher nicht zusammen verwendet wurden.',
     },
     passkey_added: {
       subject: 'Ein Passkey wurde zu Ihrem Konto bei {product} hinzugefügt',
       digestSubject: 'Weitere Passkeys wurden zu Ihrem Konto bei {product} hinzugefügt',
-      what: 'Ein Passkey wurde zu Ihrem Konto bei {product} hinzugefügt. Wer ihn hat, kann sich als Sie anmelden.',
+      what: 'Ein Passkey wurde zu Ihrem Konto bei {product} hinzugefügt. Wer ihn hat, kann sich in Ihrem Konto anmelden.',
     },
     passkey_removed: {
       subject: 'Ein Passkey wurde aus Ihrem Konto bei {product} entfernt',
@@ -139,21 +140,21 @@ export const de: MailTexts = {
       what: 'Ein Schlüssel Ihres Kontos bei {product} wurde entfernt. Programme, die ihn verwenden, können nicht mehr in Ihrem Namen handeln.',
     },
     email_changed: {
-      subject: 'Die E-Mail-Adresse Ihres Kontos bei {product} wurde geändert',
-      digestSubject: 'Die E-Mail-Adresse Ihres Kontos bei {product} wurde erneut geändert',
-      what: 'Die E-Mail-Adresse Ihres Kontos bei {product} wurde geändert. Anmeldelinks und Sicherheitshinweise kommen nicht mehr an diese Adresse.',
+      subject: 'Die E‑Mail-Adresse Ihres Kontos bei {product} wurde geändert',
+      digestSubject: 'Die E‑Mail-Adresse Ihres Kontos bei {product} wurde erneut geändert',
+      what: 'Die E‑Mail-Adresse Ihres Kontos bei {product} wurde geändert. Anmeldelinks und Sicherheitshinweise kommen nicht mehr an diese Adresse.',
     },
     theft_stopped: {
       subject:
         'Eine Sitzung Ihres Kontos bei {product} wurde beendet, weil ihr Token zweimal verwendet wurde',
       digestSubject:
-        'Weitere Sitzungen Ihres Kontos bei {product} beendet: ihre Token wurden zweimal verwendet',
+        'Weitere Sitzungen Ihres Kontos bei {product} beendet, weil ihre Token zweimal verwendet wurden',
       what: 'Ein Token einer Sitzung Ihres Kontos bei {product} wurde ein zweites Mal verwendet. Das kann bedeuten, dass es jemand kopiert hat. Wir haben diese Sitzung beendet; Ihre anderen Sitzungen sind nicht betroffen. Melden Sie sich bei Bedarf wieder an.',
     },
     refresh_repeated_elsewhere: {
       subject: 'Eine Sitzung Ihres Kontos bei {product} wurde von zwei Orten aus verwendet',
       digestSubject: 'Weitere Sitzungen Ihres Kontos bei {product} wurden von zwei Orten aus verwendet',
-      what: 'Ein Programm hat eine Sitzung Ihres Kontos bei {product} erneuert, und dieselbe Anfrage kam noch einmal aus einem anderen Netzwerk oder von einem anderen Programm. Das geschieht, wenn ein Gerät in diesem Moment das Netzwerk wechselt, oder wenn jemand die Zugangsdaten dieser Sitzung kopiert hat. Die folgenden Angaben sind die der zweiten Anfrage.',
+      what: 'Ein Programm hat eine Sitzung Ihres Kontos bei {product} erneuert, und dieselbe Anfrage kam noch einmal aus einem anderen Netzwerk oder von einem anderen Programm. Das geschieht, wenn ein Gerät in diesem Moment das Netzwerk wechselt oder wenn jemand die Zugangsdaten dieser Sitzung kopiert hat. Die folgenden Angaben sind die der zweiten Anfrage.',
     },
   },
 };

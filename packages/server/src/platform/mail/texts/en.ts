@@ -24,7 +24,7 @@ export const en = {
       "Someone asked to use this email address for their {product} account. If it was you, open this link and confirm. In a browser where you aren't signed in, you also need your current address:",
     link: 'Use this address',
     expires:
-      'The link works once and expires at {time}. After you confirm, sign-in emails go to this address.',
+      'The link works once and expires on {time}. After you confirm, sign-in emails go to this address.',
     notYou: "If it wasn't you, ignore this email. Nothing changes unless someone uses the link.",
   },
   emailTaken: {
@@ -37,21 +37,21 @@ export const en = {
   emailRestored: {
     subject: 'This address was removed from an account at {product}',
     what: "The owner of the previous address told us that they didn't change it to this one. Their {product} account has its previous address again, and all its sessions have ended.",
-    owner: 'If you are the owner, sign in with the previous address. You can change it again from there.',
+    owner: 'If this is your account, sign in with the previous address. You can change it again afterwards.',
   },
   emailReturned: {
     subject: 'Your {product} account no longer uses this address',
     what: 'Your {product} account has gone back to an earlier address. Sign-in emails and notices no longer come to this address.',
-    owner: 'If you are the owner, sign in with the earlier address, and change it again if you want to.',
+    owner: 'If this is your account, sign in with the earlier address, and change it again if you want to.',
   },
   accountDeleted: {
     subject: 'Your {product} account has been deleted',
-    what: 'Your {product} account has been deleted, with its sessions, passkeys, security log and memberships. It cannot be restored.',
-    next: 'You can sign up again with this address; that creates a new account. If you did not delete the account, contact the administrator of this service and change the password of your mailbox.',
+    what: 'Your {product} account has been deleted, with its sessions, passkeys, security log and organization memberships. It cannot be restored.',
+    next: 'You can sign up again with this address; that creates a new account. If you did not delete the account, contact the administrator of this service and change the password of your email account.',
   },
   disowned: {
     subject: 'What was undone in your {product} account',
-    what: "Someone used the “This wasn't me” link of a security notice about your {product} account, sent {time}.",
+    what: "Someone used the “This wasn't me” link of a security notice about your {product} account, sent on {time}.",
     nothing: 'There was nothing left to undo: the session had already ended and had added nothing.',
     undone: 'This was undone:',
     sessions: 'Browser sessions ended',
@@ -63,7 +63,8 @@ export const en = {
     othersContinue: 'Your other sessions are not affected.',
     allEnded: 'Because the address was restored, every session of the account has ended.',
     review: "Sign in and review your account: remove passkeys and sign out devices that you don't recognize.",
-    notYou: "If this wasn't you, someone else can read your email: change the password of your mailbox.",
+    notYou:
+      "If this wasn't you, someone else can read your email: change the password of your email account.",
   },
   notice: {
     newAddress: 'New address',
@@ -77,16 +78,16 @@ export const en = {
     wasYou: 'If this was you, you can ignore this email.',
     notYou: "If this wasn't you, open this link and press the button on the page. {undo}",
     link: "This wasn't me",
-    expires: 'Opening the link alone changes nothing. The link expires {time}.',
+    expires: 'Opening the link alone changes nothing. The link expires on {time}.',
   },
   digest: {
     what: 'You received many notices of this kind about your {product} account within an hour. This email lists the rest, newest first.',
     wasYou: 'If all of this was you, you can ignore this email.',
     notYou:
-      "If something wasn't you, open the link below it and press the button on the page. {undo} Opening a link alone changes nothing. The first of these links expires {time}.",
+      "If something wasn't you, open the link below it and press the button on the page. {undo} Opening a link alone changes nothing. The first of these links expires on {time}.",
     more: {
-      one: '{count} more is only in the security log on your account page.',
-      other: '{count} more are only in the security log on your account page.',
+      one: '{count} more notice is only in the security log on your account page.',
+      other: '{count} more notices are only in the security log on your account page.',
     },
   },
   /** What using the link of a notice does. `{session}` is the first of them. */
@@ -104,7 +105,7 @@ export const en = {
     new_device: {
       subject: 'A new device signed in to your {product} account',
       digestSubject: 'More new devices signed in to your {product} account',
-      what: 'A new device signed in to your {product} account. Someone who was signed in as you approved it.',
+      what: 'A new device signed in to your {product} account. Someone who was signed in to your account approved it.',
     },
     new_browser: {
       subject: 'New sign-in to your {product} account',
@@ -114,7 +115,7 @@ export const en = {
     passkey_added: {
       subject: 'A passkey was added to your {product} account',
       digestSubject: 'More passkeys were added to your {product} account',
-      what: 'A passkey was added to your {product} account. Anyone who has it can sign in as you.',
+      what: 'A passkey was added to your {product} account. Anyone who has it can sign in to your account.',
     },
     passkey_removed: {
       subject: 'A passkey was removed from your {product} account',

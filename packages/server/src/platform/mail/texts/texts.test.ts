@@ -30,3 +30,11 @@ test('a text, a placeholder or a plural form that is missing is found', () => {
   ]);
   expect(textProblems('fr', {}, { a: 'x' })).toEqual(['a: missing']);
 });
+
+test('a text whose line could break before a mark or inside a word is found', () => {
+  const problem = ['a: a line could break inside a word or before a mark'];
+  expect(textProblems('fr', { a: 'Vraiment ?' }, { a: 'Really?' })).toEqual(problem);
+  expect(textProblems('fr', { a: 'Vraiment\u00a0?' }, { a: 'Really?' })).toEqual([]);
+  expect(textProblems('de', { a: 'E-Mail' }, { a: 'Email' })).toEqual(problem);
+  expect(textProblems('ja', { a: '1 回' }, { a: 'Once' })).toEqual(problem);
+});
