@@ -28,7 +28,7 @@ describe('a transaction of a test service', () => {
   const organization = 'select "id" from "organizations" where "slug" = \'-\' for no key update';
   const sessions = 'update "sessions" set "revoked_at" = 1 where "user_id" = \'-\'';
   const declaration = 'select "name" from "declarations" where "name" = \'-\' for share';
-  const address = 'select cast(pg_advisory_xact_lock(1, 1) as text)';
+  const address = "select cast(lock_address('-') as text)";
 
   test('a transaction that violates the lock order fails, even without contention', async () => {
     for (const [texts, complaint] of [

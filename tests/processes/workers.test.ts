@@ -311,13 +311,13 @@ test('when the parent is killed, the workers end', async () => {
   await until(() => !pids.some(isRunning));
 });
 
-/** The lock under which a program migrates the database (Kysely). Whoever starts waits for it. */
-const migrationLock = '3853314791062309107';
-
-/** Holds that lock; `release` also ends the connection. */
+/** Holds the lock under which a program migrates the database; `release` also ends the connection. Whoever starts waits for it. */
 async function holdMigrationLock(databaseUrl: string): Promise<{ release(): Promise<void> }> {
-  const sql = postgres(databaseUrl, { max: 1 });
-  await sql.unsafe(`SELECT pg_advisory_lock(${migrationLock})`);
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+  // As Kysely creates it, for an empty database.
+  await sql.unsafe(`CREATE TABLE IF NOT EXISTS kysely_migration_lock (id text PRIMARY KEY, is_locked int NOT NULL DEFAULT 0);
+    INSERT INTO kysely_migration_lock VALUES ('migration_lock') ON CONFLICT DO NOTHING`);
+  await sql.unsafe('BEGIN; SELECT FROM kysely_migration_lock FOR UPDATE');
   return { release: () => sql.end({ timeout: 0 }) };
 }
 
@@ -325,8 +325,8 @@ async function holdMigrationLock(databaseUrl: string): Promise<{ release(): Prom
 async function untilWaiting(databaseUrl: string, count: number): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1 });
   await until(async () => {
-    const rows = await sql`SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
-      WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()`;
+    const rows = await sql`SELECT 1 FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND datname = current_database()`;
     return rows.length === count;
   });
   await sql.end();

@@ -29,11 +29,12 @@ const reason = (error: unknown): string => redact(error instanceof Error ? error
 async function checkStore(config: Config, nodes: number): Promise<Check[]> {
   try {
     const inspection = await inspectDatabase(config.databaseUrl);
-    const { clockAheadMs, maxConnections } = inspection;
+    const { clockAheadMs, maxConnections, openToPublic } = inspection;
     return [
       ok('the database can be reached'),
       checkSchema(inspection),
       ...(clockAheadMs === null ? [] : [checkClock(clockAheadMs)]),
+      ...(openToPublic === null ? [] : [checkAccess(openToPublic)]),
       ...(maxConnections === null ? [] : [checkConnections(config, nodes, maxConnections)]),
     ];
   } catch (error) {
@@ -52,6 +53,11 @@ function checkSchema({ pending, later }: Inspection): Check {
     ? ok('all migrations are applied')
     : warning(`the next start will apply these migrations: ${pending.join(', ')}`);
 }
+
+const checkAccess = (database: string): Check =>
+  warning(
+    `every role of the database server may connect to the database: run REVOKE CONNECT ON DATABASE "${database}" FROM PUBLIC`,
+  );
 
 /** Each process has its pool and one connection that listens. While workers are replaced, there is one more. */
 function checkConnections(config: Config, nodes: number, allowed: number): Check {

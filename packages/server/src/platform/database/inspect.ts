@@ -20,6 +20,8 @@ export interface Inspection {
   readonly clockAheadMs: number | null;
   /** How many connections the server has for all but its administrators. Null on SQLite. */
   readonly maxConnections: number | null;
+  /** The name of the database if any role of the server may connect to it. Null otherwise, and on SQLite. */
+  readonly openToPublic: string | null;
 }
 
 /** `reserved_connections` exists since PostgreSQL 16. */
@@ -32,15 +34,14 @@ const noStore = (): Error =>
 
 /** @throws {Error} when the database is unreachable, or has no Latchkey schema */
 export async function inspectDatabase(url: string): Promise<Inspection> {
-  const { applied, clockAheadMs, maxConnections } = await (url.startsWith('sqlite:')
+  const { applied, ...found } = await (url.startsWith('sqlite:')
     ? whenFree(busyDeadlineMs, () => inspectSqlite(url.slice('sqlite:'.length)))
     : inspectPostgres(url));
   const names = new Set(applied.map(({ name }) => name));
   return {
     pending: migrationNames.filter((name) => !names.has(name)),
     later: [...names].filter((name) => !migrationNames.includes(name)),
-    clockAheadMs,
-    maxConnections,
+    ...found,
   };
 }
 
@@ -56,6 +57,7 @@ function inspectSqlite(path: string) {
       applied: connection.query<{ name: string }, []>(appliedMigrations).all(),
       clockAheadMs: null,
       maxConnections: null,
+      openToPublic: null,
     };
   } finally {
     connection.close();
@@ -77,7 +79,15 @@ async function inspectPostgres(url: string) {
     );
     const clockAheadMs = row!.now * 1000 - Date.now();
     const [limit] = await sql.unsafe<{ connections: number }[]>(unreservedConnections);
-    return { applied: [...applied], clockAheadMs, maxConnections: limit!.connections };
+    const [open] = await sql.unsafe<{ name: string }[]>(
+      "SELECT current_database() AS name WHERE has_database_privilege('public', current_database(), 'CONNECT')",
+    );
+    return {
+      applied: [...applied],
+      clockAheadMs,
+      maxConnections: limit!.connections,
+      openToPublic: open?.name ?? null,
+    };
   } finally {
     await sql.end({ timeout: 1 });
   }

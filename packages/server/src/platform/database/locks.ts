@@ -14,17 +14,16 @@ import type { Tables } from './schema.ts';
 import { statement } from './statement.ts';
 import { textsOf } from './texts.ts';
 
-/** The first key of the advisory locks on addresses, so that they never collide with other advisory locks. */
-const addressLocks = 0x6164;
-
 /**
- * Locks an address until the transaction ends. Use it in a select list and never in a condition, which the database may
- * skip.
+ * Locks an address until the transaction ends, with the others of its bucket. Use it in a select list and never in a
+ * condition, which the database may skip. Several are locked by ascending bucket.
  */
 export const lockOnAddress = (email_key: Expression<string>, dialect: Dialect) =>
-  dialect === 'postgres'
-    ? sql<unknown>`cast(pg_advisory_xact_lock(${sql.lit(addressLocks)}, hashtext(${email_key})) as text)`
-    : sql<unknown>`null`;
+  dialect === 'postgres' ? sql<unknown>`cast(lock_address(${email_key}) as text)` : sql<unknown>`null`;
+
+/** What several addresses are ordered by before they are locked. */
+export const addressBucket = (email_key: Expression<string>, dialect: Dialect) =>
+  dialect === 'postgres' ? sql<unknown>`address_bucket(${email_key})` : sql<unknown>`${email_key}`;
 
 /** Locks an account until the transaction ends. Returns no row when the account does not exist. */
 export const lockAccountRow = statement<{ id: string }>()((db, p, dialect) =>

@@ -1,4 +1,4 @@
-import { type Kysely, type Migration, Migrator, sql } from 'kysely';
+import { type Kysely, type Migration, Migrator, PostgresAdapter, sql } from 'kysely';
 import { up as first } from './migrations/0001-first.ts';
 import { up as passkeys } from './migrations/0002-passkeys.ts';
 import { up as securityLog } from './migrations/0003-security-log.ts';
@@ -65,6 +65,18 @@ export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boo
 
 export const newerStore = (cause?: unknown): Error =>
   new Error('the database was written by a newer release of Latchkey', { cause });
+
+/**
+ * Lets one program at a time migrate PostgreSQL. The lock is a row, because Kysely's own is an advisory lock, which any role that
+ * may connect can hold. It lasts for the transaction of the migration, which begins here; Kysely's own BEGIN changes nothing.
+ */
+export class MigrationAdapter extends PostgresAdapter {
+  override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
+    await sql`BEGIN`.execute(db);
+    await sql`SELECT FROM kysely_migration_lock FOR UPDATE`.execute(db);
+  }
+  override async releaseMigrationLock(): Promise<void> {}
+}
 
 /**
  * Brings the schema up to date in one transaction, under a lock that a crash releases. Any number of nodes may start at

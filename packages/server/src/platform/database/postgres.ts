@@ -5,7 +5,7 @@ import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import { combined } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
-import { migrate } from './migrate.ts';
+import { MigrationAdapter, migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
 import { findPrimary, onlyPrimary, PrimaryPool } from './postgres-primary.ts';
 
@@ -122,7 +122,9 @@ async function migrateOnce(url: string, prepare: boolean): Promise<void> {
     connection: { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
     onnotice: () => undefined,
   });
-  const kysely = new Kysely<unknown>({ dialect: new PostgresJSDialect({ postgres: setup }) });
+  const dialect = new PostgresJSDialect({ postgres: setup });
+  dialect.createAdapter = () => new MigrationAdapter();
+  const kysely = new Kysely<unknown>({ dialect });
   try {
     for (let attempts = 1; ; attempts++) {
       try {

@@ -187,11 +187,8 @@ export const exportEvents = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('events').selectAll().where('user_id', '=', p.user_id).orderBy('created_at').orderBy('id'),
 );
 
-/** The upper 16 bits of the locks that the trigger of PostgreSQL takes, as in the migration that created it. */
-const positionLocks = 26214;
-
 /** The lowest position that a writer holds; null if there is none. For PostgreSQL. */
-export const lowestWriter = lowestWriterOf(positionLocks);
+export const lowestWriter = lowestWriterOf('event_positions');
 
 /** The position drawn last, whether or not its event is committed; no row before the first event on SQLite. */
 export const findLastPosition = statement<Record<never, never>>()((db, _, dialect) =>

@@ -76,8 +76,8 @@ type Reading = Pick<Context, 'clock'> & { readonly on: Executor };
  * its first number, it locks the number drawn last, which is lower, until it has committed. Here the number
  * drawn last is read first, the locks after it, and the events last. An event that is committed only after that belongs to a writer whose
  * lock was either seen, and then its number is higher than the lock; or it was taken after the locks were read, and then
- * its number is higher than the number drawn last. Only our own writers hold such locks: no other transaction delays
- * the feed, however long it runs.
+ * its number is higher than the number drawn last. Only locks of connections that write events count: no other role
+ * and no other transaction delays the feed, whatever it locks and however long it runs.
  */
 export async function readExtent({ clock, on }: Reading, previous?: FeedExtent): Promise<FeedExtent> {
   if (on.dialect === 'sqlite') {

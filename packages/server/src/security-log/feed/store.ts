@@ -2,29 +2,20 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
+import { lowestWriterOf, markWriter } from '../../platform/database/writer-locks.ts';
 
 /** The channel on which PostgreSQL announces that events were committed. */
 export const feedChannel = 'latchkey_feed';
 
 /**
- * The upper 16 bits of the advisory locks of writers; the lower 48 bits are a position in the feed. Far from the keys of
- * other locks, of which the one for migrations has 64 bits, too.
- */
-const writerLocks = 0x6665;
-
-/**
- * Before a PostgreSQL transaction draws its first number: locks the number drawn last until the transaction has ended, so
- * that readers see from where on its events may be missing (`lowestWriter`). A shared lock, so no writer waits for another.
- * Also announces the commit.
+ * Before a PostgreSQL transaction draws its first number: marks the number drawn last until the transaction has ended, so
+ * that readers see from where on its events may be missing (`lowestWriter`). Waits for nobody. Also announces the commit.
  */
 export const announceWriter = statement<Record<never, never>>()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
     .select([
-      sql`cast(pg_advisory_xact_lock_shared((cast(${sql.lit(writerLocks)} as bigint) << 48) | s.last_value) as text)`.as(
-        'lock',
-      ),
+      markWriter('feed_events', sql.ref('s.last_value')).as('mark'),
       sql`cast(pg_notify(${sql.lit(feedChannel)}, '') as text)`.as('notice'),
     ]),
 );
@@ -64,7 +55,7 @@ export const findLastDrawn = statement<Record<never, never>>()((db) =>
 );
 
 /** The lowest number that a writer of this database holds; null if there is none. For PostgreSQL. */
-export const lowestWriter = lowestWriterOf(writerLocks);
+export const lowestWriter = lowestWriterOf('feed_events');
 
 /**
  * The newest committed event up to a position, and when the oldest committed event after it was written. In the

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { lockOnAddress } from '../../platform/database/locks.ts';
+import { addressBucket, lockOnAddress } from '../../platform/database/locks.ts';
 import { statement } from '../../platform/database/statement.ts';
 
 /** Locks the address of an account and its former addresses, always in the same order, and returns their keys. */
@@ -8,16 +8,19 @@ export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =
     .selectFrom((e) =>
       e
         .selectFrom('users')
-        .select('email_key')
+        .select((f) => ['email_key', addressBucket(f.ref('email_key'), dialect).as('bucket')])
         .where('id', '=', p.user_id)
         .union(
           e
             .selectFrom('email_changes')
-            .select((f) => f.ref('old_email_key').$notNull().as('email_key'))
+            .select((f) => {
+              const key = f.ref('old_email_key').$notNull();
+              return [key.as('email_key'), addressBucket(key, dialect).as('bucket')];
+            })
             .where('user_id', '=', p.user_id)
             .where('old_email_key', 'is not', null),
         )
-        .orderBy('email_key')
+        .orderBy('bucket')
         // A limit keeps the planner from flattening the subquery, which would lose this order.
         .limit(sql.lit(1_000_000))
         .as('addresses'),

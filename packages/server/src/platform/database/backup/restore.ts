@@ -147,7 +147,7 @@ async function requireEmpty(tx: Executor, { schema }: BackupHeader): Promise<voi
   const applied = tables.includes('kysely_migration')
     ? await tx.run<{ name: string }>('SELECT name FROM kysely_migration ORDER BY name', [])
     : [];
-  for (const table of tables.filter((name) => !name.startsWith('kysely_'))) {
+  for (const table of tables.filter((name) => !/^(?:kysely_|address_locks$)/.test(name))) {
     const rows = await tx.run(`SELECT 1 FROM "${table}" LIMIT 1`, []);
     if (rows.length > 0) throw new BackupError('the database is not empty: restore into a new one');
   }

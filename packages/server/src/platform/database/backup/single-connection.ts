@@ -5,7 +5,6 @@ import {
   type CompiledQuery,
   type DatabaseConnection,
   type Dialect as KyselyDialect,
-  PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   SqliteAdapter,
@@ -14,6 +13,7 @@ import {
 } from 'kysely';
 import postgres from 'postgres';
 import type { Executor, Value } from '../executor.ts';
+import { MigrationAdapter } from '../migrate.ts';
 import { asStoreError as asPostgresError, int8AsNumber } from '../postgres.ts';
 import { findPrimary } from '../postgres-primary.ts';
 import { asStoreError as asSqliteError, connect, executorOn, whenFree } from '../sqlite.ts';
@@ -102,7 +102,7 @@ export function dialectOn(tx: Executor): KyselyDialect {
   const nothing = async (): Promise<void> => undefined;
   const isPostgres = tx.dialect === 'postgres';
   return {
-    createAdapter: () => (isPostgres ? new PostgresAdapter() : new SqliteAdapter()),
+    createAdapter: () => (isPostgres ? new MigrationAdapter() : new SqliteAdapter()),
     createDriver: () => ({
       init: nothing,
       acquireConnection: async () => connection,

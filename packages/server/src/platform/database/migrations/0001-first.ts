@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, PostgresAdapter, sql } from 'kysely';
 
 const tables = [
   // An account. `email_key` is the address with ASCII letters in lower case. `revision` counts changes of the
@@ -128,8 +128,32 @@ const tables = [
     created_at BIGINT NOT NULL
   )`,
   'CREATE INDEX events_by_user ON events (user_id, created_at)',
+
+  // What an address, which needs no account, locks on PostgreSQL: the row of its bucket. Empty on SQLite.
+  'CREATE TABLE address_locks (bucket INTEGER PRIMARY KEY)',
+];
+
+/** Locks of PostgreSQL that no other role can make us wait for. Advisory locks could be held by any role that may connect. */
+const locks = [
+  'INSERT INTO address_locks SELECT generate_series(0, 4095)',
+  `CREATE FUNCTION address_bucket(email_key TEXT) RETURNS INTEGER LANGUAGE sql IMMUTABLE
+    RETURN hashtext(email_key) & 4095`,
+  `CREATE FUNCTION lock_address(email_key TEXT) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM FROM address_locks WHERE bucket = address_bucket(email_key) FOR UPDATE;
+  END $$`,
+  // The number that a sequence drew last, as an advisory lock for readers to see (writer-locks.ts): 1 bit for the sequence, 22 random
+  // bits, 40 bits for the number. It never waits: a key that another role holds is replaced by another one.
+  `CREATE FUNCTION mark_writer(sequence BIGINT, drawn BIGINT) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+    FOR attempt IN 1..100 LOOP
+      IF pg_try_advisory_xact_lock_shared(
+        (sequence << 62) | (CAST(floor(random() * 4194304) AS bigint) << 40) | drawn
+      ) THEN RETURN; END IF;
+    END LOOP;
+    RAISE EXCEPTION 'too many advisory locks of other roles' USING ERRCODE = 'lock_not_available';
+  END $$`,
 ];
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const table of tables) await sql.raw(table).execute(db);
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
+  for (const statement of isPostgres ? [...tables, ...locks] : tables) await sql.raw(statement).execute(db);
 }

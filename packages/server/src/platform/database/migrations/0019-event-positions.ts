@@ -20,8 +20,8 @@ const sqlite = [
 ];
 
 /**
- * A writer locks the position drawn last before it draws its own, as the feed does: 26214 marks the locks of the security
- * log, in their upper 16 bits. One lock is enough for all events of a transaction, whose own setting ends with it, too. The first position is drawn here so that `last_value` always names one that was drawn.
+ * A writer marks the position drawn last before it draws its own, as the feed does. One mark is enough for all events of a
+ * transaction, whose own setting ends with it, too. The first position is drawn here so that `last_value` always names one that was drawn.
  */
 const postgres = [
   'CREATE SEQUENCE event_sequence',
@@ -34,7 +34,7 @@ const postgres = [
     SELECT nextval('event_sequence'), id FROM (SELECT id FROM events ORDER BY created_at, user_id, seq) AS ordered`,
   `CREATE FUNCTION position_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF coalesce(current_setting('latchkey.writes_events', true), '') = '' THEN
-      PERFORM pg_advisory_xact_lock_shared((CAST(26214 AS bigint) << 48) | last_value) FROM event_sequence;
+      PERFORM mark_writer(1, last_value) FROM event_sequence;
       PERFORM set_config('latchkey.writes_events', 'yes', true);
     END IF;
     INSERT INTO event_positions (position, event_id) VALUES (nextval('event_sequence'), NEW.id)
