@@ -3,7 +3,7 @@
 // scopes, limits, metrics or other endpoints.
 
 import { formatCode } from '@latchkey/contract/codes';
-import { randomCode } from '../../packages/server/src/platform/crypto/codes.ts';
+import { randomUserCode } from '../../packages/server/src/platform/crypto/codes.ts';
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
@@ -24,7 +24,7 @@ serve(async (request) => {
   const { client_name = null, device_name = null } = await json(request);
   const now = Date.now();
   const secret = systemRandom(subjectBytes);
-  const code = randomCode(systemRandom);
+  const code = randomUserCode(systemRandom);
   const expires_at = now + ttlSeconds * 1000;
   await insertAuthorization(db.single, {
     id: authorizationIdOf(secret),

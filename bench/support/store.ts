@@ -48,6 +48,7 @@ async function addUser(tx: Executor, index: number, now: number): Promise<void> 
     email,
     email_key: email,
     name: email.split('@')[0]!,
+    locale: null,
     webauthn_user_handle: userHandleAt(index),
     now,
   });

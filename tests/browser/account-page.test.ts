@@ -229,7 +229,7 @@ test('a change that needs a recent sign-in is confirmed by an emailed code on th
   expect(await page.getByLabel('New email address').inputValue()).toBe('fresh@example.com');
   await page.getByRole('button', { name: 'Send confirmation link' }).click();
   await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
-  await confirmation(page).getByLabel('Code from the email').fill('BBBB-BBBB');
+  await confirmation(page).getByLabel('Code from the email').fill('0000-0000');
   await confirmation(page).getByRole('button', { name: 'Confirm', exact: true }).click();
   await confirmation(page).getByRole('alert').getByText("That code didn't work").waitFor();
   await confirmation(page)

@@ -44,6 +44,6 @@ export function findMail(
   });
   const [text] = copies;
   if (text === undefined) return undefined;
-  const code = /^([A-Z]{4}-[A-Z]{4})\r?$/m.exec(text)?.[1] ?? '';
+  const code = /^(\d{4}-\d{4})\r?$/m.exec(text)?.[1] ?? '';
   return { id, token: linkTokenIn(text)!, code, copies: copies.length };
 }

@@ -174,7 +174,7 @@ class Run {
 
   async useLink(link: Link, by: string, times: number): Promise<void> {
     const byLink = by === 'token';
-    const code = by === 'code' ? link.code : link.code === 'BBBB-BBBB' ? 'CCCC-CCCC' : 'BBBB-BBBB';
+    const code = by === 'code' ? link.code : link.code === '0000-0000' ? '1111-1111' : '0000-0000';
     const expected: string[] = [];
     let signsIn = false;
     for (let i = 0; i < times; i++) {

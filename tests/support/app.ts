@@ -249,7 +249,7 @@ export async function openApp(
         return messages.map((mail) => ({
           ...mail,
           token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1] ?? '',
-          code: /^[A-Z]{4}-[A-Z]{4}$/m.exec(mail.text)?.[0] ?? '',
+          code: /^\d{4}-\d{4}$/m.exec(mail.text)?.[0] ?? '',
         }));
       }
       await Bun.sleep(5);

@@ -82,8 +82,7 @@ export const linkIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
   /^http\S+#token=\S+$/m.exec(text)?.[0] ?? '';
 
 /** The code in a sign-in mail, or `''`. */
-export const codeIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
-  /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0] ?? '';
+export const codeIn = ({ text }: Pick<MailboxMail, 'text'>): string => /^\d{4}-\d{4}$/m.exec(text)?.[0] ?? '';
 
 /** The token of the link in a sign-in mail, or `''`. */
 export const linkTokenIn = (mail: MailboxMail): string => /#token=(lk_ml_\S+)/.exec(mail.text)?.[1] ?? '';

@@ -1,30 +1,50 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { codeAlphabet, codeLength, formatCode, normalizeCode } from './codes.ts';
+import {
+  codeLength,
+  emailCodeAlphabet,
+  formatCode,
+  normalizeEmailCode,
+  normalizeUserCode,
+  userCodeAlphabet,
+} from './codes.ts';
 
-const letter = fc.constantFrom(...codeAlphabet);
-const code = fc
-  .array(letter, { minLength: codeLength, maxLength: codeLength })
-  .map((letters) => letters.join(''));
+const codeOf = (alphabet: string) =>
+  fc
+    .array(fc.constantFrom(...alphabet), { minLength: codeLength, maxLength: codeLength })
+    .map((characters) => characters.join(''));
 const separators = fc.array(fc.constantFrom(' ', '-', '\t', '\u00a0', '\u2011', '\u2013', '\u2014', '\n'), {
   maxLength: 3,
 });
 
-test('codes use the alphabet of RFC 8628, without vowels, digits or duplicates', () => {
-  expect(codeAlphabet).toBe('BCDFGHJKLMNPQRSTVWXZ');
+test('user codes use the alphabet of RFC 8628, without vowels, digits or duplicates', () => {
+  expect(userCodeAlphabet).toBe('BCDFGHJKLMNPQRSTVWXZ');
 });
 
-test('spaces, hyphens and case do not change a code', () => {
+test('no code of one kind is one of the other kind', () => {
+  fc.assert(
+    fc.property(codeOf(userCodeAlphabet), codeOf(emailCodeAlphabet), (userCode, emailCode) => {
+      expect([normalizeEmailCode(userCode), normalizeUserCode(emailCode)]).toEqual([undefined, undefined]);
+    }),
+  );
+});
+
+const kinds = [
+  { name: 'user code', alphabet: userCodeAlphabet, normalize: normalizeUserCode },
+  { name: 'email code', alphabet: emailCodeAlphabet, normalize: normalizeEmailCode },
+];
+
+test.each(kinds)('spaces, hyphens and case do not change a $name', ({ alphabet, normalize }) => {
   fc.assert(
     fc.property(
-      code,
+      codeOf(alphabet),
       fc.array(separators, { minLength: 9, maxLength: 9 }),
       fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
       (valid, gaps, lowerCase) => {
         const letters = [...valid].map((c, n) => (lowerCase[n] ? c.toLowerCase() : c));
         const typed = letters.map((c, n) => `${gaps[n]!.join('')}${c}`).join('') + gaps[8]!.join('');
-        expect(normalizeCode(typed)).toBe(valid);
-        expect(normalizeCode(formatCode(valid))).toBe(valid);
+        expect(normalize(typed)).toBe(valid);
+        expect(normalize(formatCode(valid))).toBe(valid);
       },
     ),
   );
@@ -41,8 +61,14 @@ test.each([
   'BCDF-GHJ\uff2b',
   'BCDF.GHJK',
   'BCDF-GH\u0000K',
-])('%p is not a code', (typed) => {
-  expect(normalizeCode(typed)).toBeUndefined();
+  '1234567',
+  '123456789',
+  '1234-567B',
+  '1234.5678',
+  '\uff11234-5678',
+  '\u0661234-5678',
+])('%p is neither kind of code', (typed) => {
+  expect([normalizeUserCode(typed), normalizeEmailCode(typed)]).toEqual([undefined, undefined]);
 });
 
 test('a code is formatted as two groups of four', () => {

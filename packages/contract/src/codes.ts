@@ -1,21 +1,33 @@
 /**
- * The alphabet of codes that people read and type: no vowels, to avoid words; no digits, to avoid 0/O and 1/I.
+ * The letters of user codes: no vowels, to avoid words; no digits, to avoid 0/O and 1/I.
  * @see RFC 8628 section 6.1
  */
-export const codeAlphabet = 'BCDFGHJKLMNPQRSTVWXZ';
+export const userCodeAlphabet = 'BCDFGHJKLMNPQRSTVWXZ';
+
+/** Codes from emails are digits, so that nobody takes the code of a device for one. */
+export const emailCodeAlphabet = '0123456789';
+
+/** Of both kinds of codes. */
 export const codeLength = 8;
 
-/** Formats a code as two groups of four: `BCDF-GHJK`. */
+/** Formats a code as two groups of four: `BCDF-GHJK`, `1234-5678`. */
 export const formatCode = (code: string): string => `${code.slice(0, 4)}-${code.slice(4)}`;
 
 /**
- * Normalizes a typed code: ignores case, spaces and hyphens, including the dashes that phones substitute. Undefined if
- * the result is not a well-formed code.
+ * Normalizes a typed user code: ignores case, spaces and hyphens, including the dashes that phones substitute.
+ * Undefined if the result is not a well-formed code.
  */
-export function normalizeCode(typed: string): string | undefined {
+export const normalizeUserCode = (typed: string): string | undefined =>
+  normalizeCode(typed, userCodeAlphabet);
+
+/** Normalizes a typed code from an email in the same way. */
+export const normalizeEmailCode = (typed: string): string | undefined =>
+  normalizeCode(typed, emailCodeAlphabet);
+
+function normalizeCode(typed: string, alphabet: string): string | undefined {
   const code = typed
     .replace(/[\s\p{Dash_Punctuation}]/gu, '')
     .replace(/[a-z]/g, (letter) => letter.toUpperCase());
-  const wellFormed = code.length === codeLength && [...code].every((letter) => codeAlphabet.includes(letter));
+  const wellFormed = code.length === codeLength && [...code].every((letter) => alphabet.includes(letter));
   return wellFormed ? code : undefined;
 }

@@ -58,8 +58,8 @@ export const magicLinkVerification = z.union([
         examples: [examples.linkRequest],
       }),
       code: opaque(fieldLimits.emailCode).meta({
-        description: 'The code from the email. Case, spaces and hyphens do not matter.',
-        examples: ['BCDF-GHJK'],
+        description: 'The code from the email. Spaces and hyphens do not matter.',
+        examples: ['1234-5678'],
       }),
       token: noToken,
     })

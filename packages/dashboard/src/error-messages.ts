@@ -1,3 +1,4 @@
+import { normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { Problem } from './api.ts';
 import { clock, dateTime, duration, inUnits } from './format.ts';
 import { fill, texts } from './texts.ts';
@@ -36,9 +37,18 @@ export const emailErrors = {
   invalid_request: errors.notAnAddress,
 } satisfies ErrorMessages;
 
-/** For entering the code from an email. */
+/**
+ * What is wrong with a typed email code, or `''`. What cannot be one is not sent, so that it costs no attempt: neither
+ * a slip nor the code of a device.
+ */
+export function emailCodeError(typed: string): string {
+  if (typed.trim() === '') return texts.common.enterEmailCode;
+  if (normalizeUserCode(typed) !== undefined) return errors.deviceCode;
+  return normalizeEmailCode(typed) === undefined ? errors.notAnEmailCode : '';
+}
+
+/** For sending the code from an email. */
 export const emailCodeErrors = {
-  invalid_request: errors.notACode,
   invalid_grant: errors.wrongEmailCode,
 } satisfies ErrorMessages;
 

@@ -29,13 +29,16 @@ export function duration(seconds: number): string {
 /** As the user whose data the page shows wants times; as the browser has them until it is known who that is. */
 const timeFormat = signal<TimeFormat>({ locale: undefined, timeZone: undefined });
 
+const browserLocale = new Intl.DateTimeFormat().resolvedOptions().locale;
+
+/** A profile that names a language without a region leaves the region to a browser in that language. */
 export function setTimePreferences(preferences: TimePreferences): void {
-  timeFormat.value = timeFormatOf(preferences);
+  const { locale, timeZone } = timeFormatOf(preferences);
+  timeFormat.value = { locale: browserLocale.startsWith(`${locale}-`) ? undefined : locale, timeZone };
 }
 
 /** Times are in the language of the page, in the form that this browser has for its own region where that fits. */
-const pageLocale =
-  languageOf(new Intl.DateTimeFormat().resolvedOptions().locale) === language ? undefined : language;
+const pageLocale = languageOf(browserLocale) === language ? undefined : language;
 
 /** Names the time zone where it is another one than the clock of this device shows. */
 function write(time: Date, styles: Parameters<typeof writeTime>[2]): string {

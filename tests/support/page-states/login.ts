@@ -105,9 +105,18 @@ export const loginStates = (url: string): PageState[] => [
     name: 'login-wrong-code',
     open: async (page) => {
       await requestEmail(page, url, 'wrong-code@example.com');
-      await page.getByLabel('Code from the email').fill('BBBB-BBBB');
+      await page.getByLabel('Code from the email').fill('0000-0000');
       await pressed(page, 'Sign in');
       await page.getByText("That code didn't work").waitFor();
+    },
+  },
+  {
+    name: 'login-device-code',
+    open: async (page) => {
+      await requestEmail(page, url, 'device-code@example.com');
+      await page.getByLabel('Code from the email').fill('bcdf ghjk');
+      await pressed(page, 'Sign in');
+      await page.getByText("That's the code of your device").waitFor();
     },
   },
   {

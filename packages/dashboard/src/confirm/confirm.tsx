@@ -1,7 +1,6 @@
 import type { Answer } from '@latchkey/client/operations';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
-import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import {
   api,
@@ -14,6 +13,7 @@ import {
   verifyMagicLink,
 } from '../api.ts';
 import {
+  emailCodeError,
   emailCodeErrors,
   emailErrors,
   explain,
@@ -26,7 +26,7 @@ import { forgetSentEmail, rememberSentEmail, sentEmailKey } from '../sign-in-ema
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { CodeField } from '../ui/field.tsx';
+import { EmailCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 
@@ -132,12 +132,9 @@ const enterCode = (person: Person, { request }: SentEmail) =>
   busy.run(async () => {
     error.value = '';
     isCodeError.value = true;
-    const entered = code.value.trim();
-    if (entered === '') {
-      error.value = texts.common.enterEmailCode;
-      return undefined;
-    }
-    const signIn = await verifyMagicLink({ request, code: entered });
+    error.value = emailCodeError(code.value);
+    if (error.value !== '') return undefined;
+    const signIn = await verifyMagicLink({ request, code: code.value });
     if (!signIn.ok) {
       error.value = explain(signIn.problem, { ...emailCodeErrors, unreachable });
       return undefined;
@@ -195,15 +192,12 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
         })}
       </p>
       <Form onSubmit={() => enterCode(person, email)}>
-        <CodeField
+        <EmailCodeField
           id="confirm-code"
-          label={texts.common.emailCode}
           value={code}
           error={isCodeError.value ? error.value : ''}
           errorId="confirm-error"
           takesFocus
-          autoComplete="one-time-code"
-          maxLength={fieldLimits.emailCode}
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.label('code', texts.confirm.confirm)}

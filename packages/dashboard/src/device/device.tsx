@@ -1,17 +1,17 @@
-import { formatCode, normalizeCode } from '@latchkey/contract/codes';
+import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
-import { emailCodeErrors, explain, unreachable } from '../error-messages.ts';
+import { explain, unreachable } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { loginPath, sessionsPath, switchAccountPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Countdown } from '../ui/countdown.tsx';
-import { CodeField } from '../ui/field.tsx';
+import { UserCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
@@ -49,7 +49,7 @@ const busy = busyState();
 let approvalInDoubt = false;
 
 const codeErrors = {
-  invalid_request: emailCodeErrors.invalid_request,
+  invalid_request: texts.errors.notACode,
   invalid_grant: texts.device.unknownCode,
   invalid_scope: texts.device.noLongerOffered,
   invalid_target: texts.device.noLongerOffered,
@@ -57,7 +57,7 @@ const codeErrors = {
 
 /** The path of this page with its code, to come back to. */
 const here = () => {
-  const entered = normalizeCode(code.value);
+  const entered = normalizeUserCode(code.value);
   return entered === undefined
     ? '/device'
     : `/device?${new URLSearchParams({ user_code: formatCode(entered) })}`;
@@ -73,7 +73,7 @@ function redirectedToSignIn({ code: problem }: Problem): boolean {
 /** Looks up the code, which changes nothing. On failure the field keeps what was typed. */
 async function lookUp(): Promise<'leaving' | undefined> {
   error.value = '';
-  const entered = normalizeCode(code.value);
+  const entered = normalizeUserCode(code.value);
   if (entered === undefined) {
     error.value = code.value.trim() === '' ? texts.device.enterCode : codeErrors.invalid_request;
     step.value = { at: 'code' };
@@ -204,15 +204,7 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
       </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>
-        <CodeField
-          id="user_code"
-          label={texts.device.code}
-          value={code}
-          error={error.value}
-          takesFocus
-          autoComplete="off"
-          maxLength={fieldLimits.userCode}
-        />
+        <UserCodeField id="user_code" label={texts.device.code} value={code} error={error.value} takesFocus />
         <button type="submit" class="primary" disabled={busy.now.value}>
           {busy.now.value ? texts.common.busy : texts.common.continue}
         </button>

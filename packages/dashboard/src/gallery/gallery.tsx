@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { Countdown } from '../ui/countdown.tsx';
 import { Details } from '../ui/details.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { CodeField, EmailField, NameField } from '../ui/field.tsx';
+import { EmailField, NameField, UserCodeField } from '../ui/field.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import * as icons from '../ui/icons.ts';
@@ -96,7 +96,7 @@ const Fields = () => (
       error=""
       maxLength={100}
     />
-    <CodeField id="code" label="Code" value={signal('')} error="" autoComplete="off" maxLength={20} />
+    <UserCodeField id="code" label="Code" value={signal('')} error="" />
     <fieldset>
       <legend>Options</legend>
       <label class="option">

@@ -81,6 +81,9 @@ export const de: Texts = {
       'Es wurden zu viele E‑Mails angefordert, daher können wir noch keine weitere senden. Frühere E‑Mails funktionieren weiterhin.',
     notAnAddress: 'Das sieht nicht wie eine E‑Mail-Adresse aus. Verwenden Sie die Form ada@example.com.',
     notACode: 'Das ist kein gültiger Code. Codes bestehen aus acht Buchstaben, wie BCDF-GHJK.',
+    notAnEmailCode: 'Das ist kein gültiger Code. Codes aus E‑Mails bestehen aus acht Ziffern, wie 1234-5678.',
+    deviceCode:
+      'Das ist der Code Ihres Geräts. Geben Sie zuerst die acht Ziffern aus der E‑Mail ein. Sobald Sie angemeldet sind, können Sie das Gerät zulassen.',
     wrongEmailCode:
       'Dieser Code hat nicht funktioniert. Prüfen Sie, ob er aus der neuesten E‑Mail stammt. Wenn ja, ist er vielleicht abgelaufen: Senden Sie eine neue E‑Mail.',
     passkeys: {

@@ -80,6 +80,9 @@ export const en = {
     tooManyEmails: "Too many emails requested, so we can't send another one yet. Earlier emails still work.",
     notAnAddress: "That doesn't look like an email address. Use the format ada@example.com.",
     notACode: "That isn't a valid code. Codes are eight letters, like BCDF-GHJK.",
+    notAnEmailCode: "That isn't a valid code. Codes from emails are eight digits, like 1234-5678.",
+    deviceCode:
+      "That's the code of your device. First enter the eight digits from the email. You can approve the device once you're signed in.",
     wrongEmailCode:
       "That code didn't work. Check that it's from the latest email. If it is, it may have expired: send a new email.",
     passkeys: {

@@ -77,6 +77,10 @@ export const es: Texts = {
       'Se han solicitado demasiados correos y todavía no podemos enviar otro. Los correos anteriores siguen funcionando.',
     notAnAddress: 'Eso no parece una dirección de correo. Usa el formato ada@example.com.',
     notACode: 'Ese código no es válido. Los códigos tienen ocho letras, como BCDF-GHJK.',
+    notAnEmailCode:
+      'Ese código no es válido. Los códigos de los correos tienen ocho dígitos, como 1234-5678.',
+    deviceCode:
+      'Ese es el código de tu dispositivo. Escribe primero los ocho dígitos del correo. Podrás aprobar el dispositivo cuando hayas iniciado sesión.',
     wrongEmailCode:
       'Ese código no ha funcionado. Comprueba que sea del último correo. Si lo es, puede que haya caducado: envía un correo nuevo.',
     passkeys: {

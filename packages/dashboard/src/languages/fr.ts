@@ -77,6 +77,10 @@ export const fr: Texts = {
       "Trop d'e‑mails demandés : nous ne pouvons pas encore en envoyer un autre. Les e‑mails précédents fonctionnent toujours.",
     notAnAddress: 'Cela ne ressemble pas à une adresse e‑mail. Utilisez le format ada@example.com.',
     notACode: "Ce code n'est pas valide. Les codes comportent huit lettres, comme BCDF-GHJK.",
+    notAnEmailCode:
+      "Ce code n'est pas valide. Les codes des e‑mails comportent huit chiffres, comme 1234-5678.",
+    deviceCode:
+      "C'est le code de votre appareil. Saisissez d'abord les huit chiffres de l'e‑mail. Vous pourrez approuver l'appareil une fois la connexion établie.",
     wrongEmailCode:
       "Ce code n'a pas fonctionné. Vérifiez qu'il provient du dernier e‑mail. Si c'est le cas, il a peut-être expiré : envoyez un nouvel e‑mail.",
     passkeys: {

@@ -77,6 +77,9 @@ export const ptBr: Texts = {
       'Muitos e‑mails solicitados, por isso ainda não podemos enviar outro. Os e‑mails anteriores continuam funcionando.',
     notAnAddress: 'Isso não parece um endereço de e‑mail. Use o formato ada@example.com.',
     notACode: 'Esse código não é válido. Os códigos têm oito letras, como BCDF-GHJK.',
+    notAnEmailCode: 'Esse código não é válido. Os códigos dos e‑mails têm oito dígitos, como 1234-5678.',
+    deviceCode:
+      'Esse é o código do seu dispositivo. Digite primeiro os oito dígitos do e‑mail. Você poderá aprovar o dispositivo depois de entrar.',
     wrongEmailCode:
       'Esse código não funcionou. Verifique se ele é do e‑mail mais recente. Se for, talvez tenha expirado: envie um novo e‑mail.',
     passkeys: {

@@ -1,7 +1,6 @@
 import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
-import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import {
@@ -12,7 +11,13 @@ import {
   requiringCookies,
   verifyMagicLink,
 } from '../api.ts';
-import { emailCodeErrors, emailErrors, explain, passkeySignInErrors } from '../error-messages.ts';
+import {
+  emailCodeError,
+  emailCodeErrors,
+  emailErrors,
+  explain,
+  passkeySignInErrors,
+} from '../error-messages.ts';
 import { isSwitchingAccount, safeNext } from '../next.ts';
 import { noteEmailSignIn } from '../passkey-offer.ts';
 import {
@@ -28,7 +33,7 @@ import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Countdown, useRemaining } from '../ui/countdown.tsx';
-import { CodeField, EmailField } from '../ui/field.tsx';
+import { EmailCodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -107,12 +112,9 @@ const enterCode = (request: string) =>
     error.value = '';
     isFieldError.value = true;
     status.value = '';
-    const entered = code.value.trim();
-    if (entered === '') {
-      error.value = texts.common.enterEmailCode;
-      return undefined;
-    }
-    const result = await verifyMagicLink({ request, code: entered });
+    error.value = emailCodeError(code.value);
+    if (error.value !== '') return undefined;
+    const result = await verifyMagicLink({ request, code: code.value });
     if (!result.ok) {
       error.value = explain(result.problem, emailCodeErrors);
       return undefined;
@@ -237,14 +239,7 @@ const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent })
     <OpenWebmail email={address} />
     <ErrorMessage text={error.value} />
     <Form onSubmit={() => enterCode(request)}>
-      <CodeField
-        id="code"
-        label={texts.common.emailCode}
-        value={code}
-        error={isFieldError.value ? error.value : ''}
-        autoComplete="one-time-code"
-        maxLength={fieldLimits.emailCode}
-      />
+      <EmailCodeField id="code" value={code} error={isFieldError.value ? error.value : ''} />
       <button type="submit" class="primary" disabled={busy.now.value}>
         {busy.label('code', texts.common.signIn)}
       </button>

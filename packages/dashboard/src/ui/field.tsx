@@ -1,6 +1,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { texts } from '../texts.ts';
 
 interface FieldProps {
   readonly id: string;
@@ -52,16 +53,33 @@ export const PlainField = ({ list = '', ...props }: FieldProps & { list?: string
   />
 );
 
-/** A code from an email or a device; case, spaces and hyphens don't matter. */
-export const CodeField = ({
-  autoComplete,
-  ...props
-}: FieldProps & { autoComplete: 'one-time-code' | 'off' }) => (
-  <Field {...props} inputMode="text" autoComplete={autoComplete} class="code" placeholder="BCDF-GHJK" />
+/** The code of a device; case, spaces and hyphens don't matter. */
+export const UserCodeField = (props: Omit<FieldProps, 'maxLength'>) => (
+  <Field
+    {...props}
+    inputMode="text"
+    autoComplete="off"
+    class="code"
+    placeholder="BCDF-GHJK"
+    maxLength={fieldLimits.userCode}
+  />
+);
+
+/** The code from an email; spaces and hyphens don't matter. */
+export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'>) => (
+  <Field
+    {...props}
+    label={texts.common.emailCode}
+    inputMode="numeric"
+    autoComplete="one-time-code"
+    class="code"
+    placeholder="1234-5678"
+    maxLength={fieldLimits.emailCode}
+  />
 );
 
 interface Kind {
-  readonly inputMode: 'email' | 'text';
+  readonly inputMode: 'email' | 'numeric' | 'text';
   readonly autoComplete: string;
   readonly class: string;
   readonly placeholder: string;

@@ -87,16 +87,16 @@ export async function lockAccountToSignIn(
 }
 
 /**
- * Creates the account of a proven address that has none. If another sign-up was first, it is that one's account, locked.
+ * Creates the account of a proven address that has none, in the language of the browser that asked for the email. If another sign-up was first, it is that one's account, locked.
  * @throws {AuthError} `signup_disabled` if the address is reserved for the account that had it before
  */
 export async function signUp(
   ctx: Context,
   tx: Executor,
-  email: string,
+  { email, language }: { email: string; language: string | null },
   client: ClientInfo,
 ): Promise<{ id: string; isNew: boolean }> {
-  const createdId = await createAccount(ctx, tx, { email }, { client });
+  const createdId = await createAccount(ctx, tx, { email, locale: language }, { client });
   if (createdId !== undefined) return { id: createdId, isNew: true };
   const [other] = await store.lockUserByAddress(tx, { email_key: emailKeyOf(email) });
   if (!other) throw signupDisabled();

@@ -34,6 +34,7 @@ export interface NewAccount {
   readonly email: string;
   /** Default: the part of the address before the @. */
   readonly name?: string | undefined;
+  readonly locale?: string | null | undefined;
   /** The WebAuthn user handle in base64url. Default: a random one. */
   readonly userHandle?: string | undefined;
 }
@@ -45,7 +46,7 @@ export interface NewAccount {
 export async function createAccount(
   ctx: Context,
   tx: Executor,
-  { email, name = email.slice(0, email.lastIndexOf('@')), userHandle }: NewAccount,
+  { email, name = email.slice(0, email.lastIndexOf('@')), locale = null, userHandle }: NewAccount,
   cause: Pick<NewEvent, 'client' | 'detail'>,
 ): Promise<string | undefined> {
   const [created] = await store.insertUser(tx, {
@@ -53,6 +54,7 @@ export async function createAccount(
     email,
     email_key: emailKeyOf(email),
     name,
+    locale,
     webauthn_user_handle: userHandle ?? ctx.random(userHandleBytes).toString('base64url'),
     now: ctx.clock(),
   });

@@ -114,6 +114,7 @@ export const insertUser = statement<{
   email: string;
   email_key: string;
   name: string;
+  locale: string | null;
   webauthn_user_handle: string;
   now: number;
 }>()((db, p) => {
@@ -124,6 +125,7 @@ export const insertUser = statement<{
     email_key: p.email_key,
     email_verified: e.lit(1),
     name: p.name,
+    locale: p.locale,
     webauthn_user_handle: p.webauthn_user_handle,
     revision: e.lit(1),
     session_epoch: e.lit(0),

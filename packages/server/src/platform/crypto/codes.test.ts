@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
-import { codeAlphabet } from '@latchkey/contract/codes';
-import { codeFromMac, randomCode, sameCode } from './codes.ts';
+import { userCodeAlphabet } from '@latchkey/contract/codes';
+import { emailCodeFromMac, randomUserCode, sameCode } from './codes.ts';
 import { systemRandom } from './random.ts';
 
 const shape = /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/;
 
 test('a random code is eight letters of the alphabet and different each time', () => {
-  const codes = Array.from({ length: 200 }, () => randomCode(systemRandom));
+  const codes = Array.from({ length: 200 }, () => randomUserCode(systemRandom));
   for (const code of codes) expect(code).toMatch(shape);
   expect(new Set(codes).size).toBe(200);
 });
@@ -16,24 +16,25 @@ test('all letters of a random code are equally likely, because biased bytes are 
   let next = 0;
   const countingBytes = (length: number) => Buffer.from(Array.from({ length }, () => next++ % 256));
   for (let i = 0; i < 16 * 30; i++) {
-    for (const letter of randomCode(countingBytes)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    for (const letter of randomUserCode(countingBytes)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
   }
-  expect([...counts.keys()].sort().join('')).toBe(codeAlphabet);
+  expect([...counts.keys()].sort().join('')).toBe(userCodeAlphabet);
 
   const tooHigh = Buffer.alloc(16, 255);
   const usable = Buffer.alloc(16, 0);
   const draws = [tooHigh, tooHigh, usable];
-  expect(randomCode(() => draws.shift()!)).toBe('BBBBBBBB');
+  expect(randomUserCode(() => draws.shift()!)).toBe('BBBBBBBB');
   expect(draws).toEqual([]);
 });
 
-test('the same MAC always gives the same well-formed code', () => {
+test('the same MAC always gives the same email code, with the zeros in front', () => {
+  expect(emailCodeFromMac(Buffer.from('00000000000004d2'.padEnd(64, '0'), 'hex'))).toBe('00001234');
   const macs = Array.from({ length: 200 }, () => systemRandom(32));
   for (const mac of macs) {
-    expect(codeFromMac(mac)).toMatch(shape);
-    expect(codeFromMac(Buffer.from(mac))).toBe(codeFromMac(mac));
+    expect(emailCodeFromMac(mac)).toMatch(/^\d{8}$/);
+    expect(emailCodeFromMac(Buffer.from(mac))).toBe(emailCodeFromMac(mac));
   }
-  expect(new Set(macs.map(codeFromMac)).size).toBe(200);
+  expect(new Set(macs.map(emailCodeFromMac)).size).toBe(200);
 });
 
 test('sameCode compares every letter and the length', () => {

@@ -1,30 +1,23 @@
 import { timingSafeEqual } from 'node:crypto';
-import { codeAlphabet, codeLength } from '@latchkey/contract/codes';
+import { codeLength, emailCodeAlphabet, userCodeAlphabet } from '@latchkey/contract/codes';
 import type { Random } from './random.ts';
 
-/** A uniformly random code. Bytes that would favour some letters are discarded. */
-export function randomCode(random: Random): string {
-  const unbiasedBelow = 256 - (256 % codeAlphabet.length);
+/** A uniformly random user code. Bytes that would favour some letters are discarded. */
+export function randomUserCode(random: Random): string {
+  const unbiasedBelow = 256 - (256 % userCodeAlphabet.length);
   let code = '';
   while (code.length < codeLength) {
     for (const byte of random(codeLength * 2)) {
-      if (byte < unbiasedBelow && code.length < codeLength) code += codeAlphabet[byte % codeAlphabet.length];
+      if (byte < unbiasedBelow && code.length < codeLength)
+        code += userCodeAlphabet[byte % userCodeAlphabet.length];
     }
   }
   return code;
 }
 
-/** The code that a 32-byte MAC determines: its first 64 bits modulo 20^8, which has a bias below 2^-29. */
-export function codeFromMac(mac: Buffer): string {
-  let remainder = mac.readBigUInt64BE(0);
-  const base = BigInt(codeAlphabet.length);
-  let code = '';
-  for (let i = 0; i < codeLength; i++) {
-    code += codeAlphabet[Number(remainder % base)];
-    remainder /= base;
-  }
-  return code;
-}
+/** The email code that a 32-byte MAC determines: its first 64 bits modulo 10^8, which has a bias below 2^-37. */
+export const emailCodeFromMac = (mac: Buffer): string =>
+  String(mac.readBigUInt64BE(0) % BigInt(emailCodeAlphabet.length ** codeLength)).padStart(codeLength, '0');
 
 /** Compares two codes in constant time. */
 export const sameCode = (a: string, b: string): boolean =>

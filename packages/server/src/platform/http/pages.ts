@@ -113,7 +113,9 @@ const languageHeaders = 'Accept-Language, Cookie';
 
 /** The language of the profile, as the account page stored it in this browser, or else one that the browser accepts. */
 const languageFor = (headers: Headers, transport: Transport): Language =>
-  readLanguageCookie(transport, headers.get('Cookie')) ?? preferredLanguage(headers.get('Accept-Language'));
+  readLanguageCookie(transport, headers.get('Cookie')) ??
+  preferredLanguage(headers.get('Accept-Language')) ??
+  'en';
 
 const inEachLanguage = <T>(make: (language: Language) => T): Readonly<Record<Language, T>> =>
   Object.fromEntries(languages.map((language) => [language, make(language)])) as Record<Language, T>;

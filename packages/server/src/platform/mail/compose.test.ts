@@ -37,6 +37,7 @@ test('times are shown to the minute, in English and UTC unless the profile says 
   const written = (locale: string | null, time_zone: string | null) =>
     timesFor({ locale, time_zone })(minute);
   expect(written(null, null)).toBe('2 Jan 2026, 03:04 UTC');
+  expect(written('en', null)).toBe('2 Jan 2026, 03:04 UTC');
   expect(written(null, 'Asia/Kolkata')).toBe('2 Jan 2026, 08:34 UTC+5:30');
   expect(written('de', null)).toBe('02.01.2026, 03:04 UTC');
   expect(written('en-US', 'America/New_York')).toBe('Jan 1, 2026, 10:04 PM UTC-5');
@@ -74,7 +75,7 @@ test('the name of the product is above the HTML, with a PNG logo and without an 
 
 test('the preheader is the first paragraph unless another is given, and only in the HTML', () => {
   const preheaderOf = (html: string) => /<div style="display: none[^>]*>([^<]*)</.exec(html)?.[1];
-  const parts = [{ code: 'BCDF-GHJK' }, 'one & two', 'three'];
+  const parts = [{ code: '1234-5678' }, 'one & two', 'three'];
   expect(preheaderOf(composeMessage(inEnglish(latchkey), 'A', parts).html)).toBe('one &#38; two');
   const given = composeMessage(inEnglish(latchkey), 'A', parts, 'At a glance');
   expect(preheaderOf(given.html)).toBe('At a glance');

@@ -112,7 +112,7 @@ export const composeMessage = (
   }),
 });
 
-/** Unambiguous, unlike the American one: the name of the month, and 24 hours. */
+/** For English without a region. Unambiguous, unlike American English: the name of the month, and 24 hours. */
 const defaultLocale = 'en-GB';
 const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
@@ -121,12 +121,14 @@ const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
  * or where the profile leaves it open: `2 Jan 2026, 03:04 UTC`.
  */
 export function timesFor(reader: TimePreferences | undefined): (time: number) => string {
-  const { locale = defaultLocale, timeZone = 'UTC' } = timeFormatOf(
-    reader ?? { locale: null, time_zone: null },
-  );
+  const { locale = 'en', timeZone = 'UTC' } = timeFormatOf(reader ?? { locale: null, time_zone: null });
   return (time) => {
     const moment = new Date(time);
-    const text = writeTime(moment, { locale, timeZone }, { dateStyle: 'medium', timeStyle: 'short' });
+    const text = writeTime(
+      moment,
+      { locale: locale === 'en' ? defaultLocale : locale, timeZone },
+      { dateStyle: 'medium', timeStyle: 'short' },
+    );
     // Narrow and no-break spaces look broken in plain text of some mail programs.
     const written = `${text.replace(/\p{Zs}/gu, ' ')} ${offsetName(moment, timeZone)}`;
     // Isolated, so that it does not reorder the sentence around it.

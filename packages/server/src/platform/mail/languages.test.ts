@@ -32,7 +32,7 @@ onBothDatabases('the language of mails', (open) => {
       expect(device.html).toContain(`>${notice.link.replaceAll("'", '&#39;')}</a>`);
       const invitation = mails.find(({ subject }) => subject === named(signIn.subject))!;
       expect(invitation.text).toMatch(/^http:\/\/\S+\/magic-link#token=lk_ml_\S+$/m);
-      expect(invitation.text).toMatch(/^[A-Z]{4}-[A-Z]{4}$/m);
+      expect(invitation.text).toMatch(/^\d{4}-\d{4}$/m);
       expect((await app.ask('DELETE', '/me', { token: tokens.access_token })).status).toBe(204);
       const [last] = (await app.mails()).filter(({ to }) => to === email);
       expect(last!.subject).toBe(named(mailTexts[language].accountDeleted.subject));
@@ -125,6 +125,30 @@ onBothDatabases('the language of mails', (open) => {
     expect(await subjectFor({ locale: 'de' }, 'fr-CA')).toBe(named(mailTexts.de.signIn.subject));
     expect(await subjectFor({ locale: 'en' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
     expect(await subjectFor({ locale: 'sv' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
+    await app.close();
+  });
+
+  test('the language of the browser that asked becomes the locale of a new account, and later sign-ins change nothing', async () => {
+    const app = await open();
+    const localeAfter = async (email: string, acceptLanguage: string) => {
+      await requested(app, email, acceptLanguage);
+      const { token } = (await app.mails()).find(({ to }) => to === email)!;
+      const headers = { 'Accept-Language': 'es' };
+      const { body } = await app.ask('POST', '/magic_link/verify', { json: { token }, headers });
+      return (await app.ask('GET', '/me', { token: body.access_token })).body.locale;
+    };
+    for (const [acceptLanguage, locale] of [
+      ['de-CH, fr;q=0.9', 'de'],
+      ['sv, ja;q=0.5', 'ja'],
+      ['pt', 'pt-BR'],
+      ['en-US,en;q=0.9', 'en'],
+      ['sv', null],
+      ['*', null],
+    ] as const) {
+      const email = `${Bun.hash(acceptLanguage)}@example.com`;
+      expect([acceptLanguage, await localeAfter(email, acceptLanguage)]).toEqual([acceptLanguage, locale]);
+      expect(await localeAfter(email, 'fr')).toBe(locale);
+    }
     await app.close();
   });
 

@@ -11,7 +11,7 @@ import {
   type Tokens,
 } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
-import { randomCode } from '../crypto/codes.ts';
+import { randomUserCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { maxKeysInMemory, memoryCounter } from './counter.ts';
 import { type RateLimitName, rateLimitRules } from './rules.ts';
@@ -30,7 +30,7 @@ const freshAddress = () => {
 };
 let people = 0;
 const freshEmail = () => `person${people++}@example.com`;
-const wrongCode = () => formatCode(randomCode(systemRandom));
+const wrongCode = () => formatCode(randomUserCode(systemRandom));
 
 function expectRefused(answer: Answer, limit: RateLimitName): void {
   const { quota, windowSeconds } = rateLimitRules[limit];
@@ -261,7 +261,7 @@ onBothDatabases('limits', (open, dialect) => {
     expect((await t.ask('POST', '/magic_link/verify', code)).status).toBe(200);
     await expectLimit('email_codes_by_client', (index) =>
       t.ask('POST', '/magic_link/verify', {
-        json: { request: requests[index % 9], code: 'BBBB-BBBB' },
+        json: { request: requests[index % 9], code: '0000-0000' },
         peer,
       }),
     );

@@ -1,10 +1,13 @@
-import { codeAlphabet } from '@latchkey/contract/codes';
+import { emailCodeAlphabet, userCodeAlphabet } from '@latchkey/contract/codes';
 
 /** Tokens, with or without their prefix, and email addresses anywhere in a text, such as a driver's error message. */
 const secrets = /lk_[a-z]{2}_[\w-]+|[\w-]{80,}|[^\s"<>()=@]+@[^\s"<>()=@]+/g;
 
 /** A user code or email code. It must be the whole text: within one, any two words would match. */
-const code = new RegExp(`^[${codeAlphabet}]{4}[-._]?[${codeAlphabet}]{4}$`, 'i');
+const code = new RegExp(
+  [userCodeAlphabet, emailCodeAlphabet].map((set) => `^[${set}]{4}[-._]?[${set}]{4}$`).join('|'),
+  'i',
+);
 
 /** Replaces the secrets and email addresses in a text. */
 export const redact = (text: string): string =>

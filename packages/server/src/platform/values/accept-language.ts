@@ -12,16 +12,16 @@ function qualityOf(parameters: readonly string[]): number {
 }
 
 /**
- * Of our languages, the one that an `Accept-Language` header prefers; English if it accepts none of them.
+ * Of our languages, the one that an `Accept-Language` header prefers; undefined if it accepts none of them.
  * @see RFC 9110 section 12.5.4
  */
-export function preferredLanguage(acceptLanguage: string | null): Language {
-  if (acceptLanguage === null || acceptLanguage.length > maxHeaderLength) return 'en';
+export function preferredLanguage(acceptLanguage: string | null): Language | undefined {
+  if (acceptLanguage === null || acceptLanguage.length > maxHeaderLength) return undefined;
   const accepted = acceptLanguage.split(',').flatMap((range) => {
     const [tag, ...parameters] = range.split(';').map((part) => part.trim());
     const language = languageOf(tag);
     const quality = qualityOf(parameters);
     return language === undefined || quality === 0 ? [] : [{ language, quality }];
   });
-  return accepted.toSorted((a, b) => b.quality - a.quality).at(0)?.language ?? 'en';
+  return accepted.toSorted((a, b) => b.quality - a.quality).at(0)?.language;
 }

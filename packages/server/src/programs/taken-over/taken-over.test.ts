@@ -189,7 +189,12 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
     const tokens = await Promise.all(
       Array.from({ length: 230 }, (_, n) =>
         app.ctx.db.transaction(async (tx) => {
-          const { id: userId } = await signUp(app.ctx, tx, `crowd-${n}@example.com`, client);
+          const { id: userId } = await signUp(
+            app.ctx,
+            tx,
+            { email: `crowd-${n}@example.com`, language: null },
+            client,
+          );
           return startSession(app.ctx, tx, {
             userId,
             kind: 'device',

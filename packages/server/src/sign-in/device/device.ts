@@ -1,9 +1,9 @@
-import { formatCode, normalizeCode } from '@latchkey/contract/codes';
+import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { DeviceAuthorizationRequest, PendingDevice } from '@latchkey/contract/device';
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
-import { randomCode } from '../../platform/crypto/codes.ts';
+import { randomUserCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
@@ -40,7 +40,7 @@ export async function startDeviceAuthorization(
   const expires_at = now + config.deviceCodeTtlSeconds * 1000;
   for (let attempt = 0; attempt < maxUserCodeAttempts; attempt++) {
     const secret = ctx.random(subjectBytes);
-    const code = randomCode(ctx.random);
+    const code = randomUserCode(ctx.random);
     const [inserted] = await store.insertAuthorization(ctx.db.single, {
       id: authorizationIdOf(secret),
       session_id: sessionIdFor(sessionSecretOf(secret)),
@@ -97,7 +97,7 @@ async function findByUserCode<Row>(
       byClient('user_codes_by_client', client),
     ),
   );
-  const code = normalizeCode(typed);
+  const code = normalizeUserCode(typed);
   if (code === undefined) throw unknownUserCode();
   try {
     for (const hash of userCodeHashes(ctx, code)) {

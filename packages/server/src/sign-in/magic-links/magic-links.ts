@@ -1,4 +1,4 @@
-import { normalizeCode } from '@latchkey/contract/codes';
+import { normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { Language } from '@latchkey/contract/languages';
 import { lockAccountToSignIn, signUp } from '../../identity/account/account.ts';
 import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
@@ -21,10 +21,6 @@ interface RequestOrigin {
   readonly language: Language | undefined;
   readonly knownBrowserCookie: string | undefined;
 }
-
-/** None for English, so that its times are written as in all mails to people without a locale. */
-const storedLanguage = (language: Language | undefined): string | null =>
-  language === undefined || language === 'en' ? null : language;
 
 /**
  * Sends a sign-in mail. The response and its timing do not depend on whether the account exists: an account is only
@@ -52,7 +48,7 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
         expires_at: expiresAt,
         ip_address: origin.client.ipAddress,
         user_agent: origin.client.userAgent,
-        language: storedLanguage(origin.language),
+        language: origin.language ?? null,
       });
       await enqueueMail(ctx, on, {
         template: signInTemplate,
@@ -126,7 +122,7 @@ export async function signInWithLink(
 
 /**
  * Signs a user in with the code of a mail, in the client that requested it. Every attempt is counted before its code is
- * compared, so that parallel guesses cannot exceed the maximum.
+ * compared, so that parallel guesses cannot exceed the maximum. The user code of a device, typed by mistake, is none.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
 export async function signInWithCode(
@@ -136,9 +132,9 @@ export async function signInWithCode(
   origin: SignInOrigin,
 ): Promise<StartedSession> {
   const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
-  if (!handle) throw refused('malformed');
+  if (!handle || normalizeUserCode(typed) !== undefined) throw refused('malformed');
   const attempt = await ctx.limiter.take(byClient('email_codes_by_client', origin.client));
-  const code = normalizeCode(typed) ?? '';
+  const code = normalizeEmailCode(typed) ?? '';
   const result = await ctx.db.transaction(async (tx) => {
     const [link] = await store.countCodeAttempt(tx, {
       id: handle.subject.toString('base64url'),
@@ -171,9 +167,7 @@ async function completeSignIn(
   const spent = await store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() });
   if (!spent.some((row) => row.id === link.id)) return undefined;
   const { id, isNew } =
-    existing === undefined
-      ? await signUp(ctx, tx, link.email, origin.client)
-      : { id: existing, isNew: false };
+    existing === undefined ? await signUp(ctx, tx, link, origin.client) : { id: existing, isNew: false };
   return startSession(ctx, tx, {
     userId: id,
     emailKey: link.email_key,

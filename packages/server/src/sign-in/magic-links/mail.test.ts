@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { codeAlphabet, formatCode } from '@latchkey/contract/codes';
+import { formatCode } from '@latchkey/contract/codes';
 import { type Mail, openApp } from '../../../../../tests/support/app.ts';
 import { readConfig } from '../../platform/config/config.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
@@ -15,7 +15,7 @@ async function signInMail(settings: Record<string, string> = {}): Promise<{ mail
   return { mail: mail!, keys: t.keys };
 }
 
-const codePattern = new RegExp(`^[${codeAlphabet}]{4}-[${codeAlphabet}]{4}$`);
+const codePattern = /^\d{4}-\d{4}$/;
 
 test('the plain text has the link and the code each on a line of their own', async () => {
   const { mail } = await signInMail({ LATCHKEY_BASE_URL: 'https://login.example.com' });
@@ -52,7 +52,7 @@ test('the code depends on the server key and cannot be derived from the link', a
   expect(mail.token).not.toContain(mail.code.replace('-', ''));
 });
 
-test('the codes of 2000 mails are well-formed and distinct', () => {
+test('the codes of 2000 mails are well-formed and spread over all codes', () => {
   const key = parseKeyRing(
     Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'),
   ).signing;
@@ -60,8 +60,9 @@ test('the codes of 2000 mails are well-formed and distinct', () => {
     emailCodeOf(key, Buffer.from(`link ${n}`).toString('base64url')),
   );
   for (const code of codes) expect(formatCode(code)).toMatch(codePattern);
-  expect(new Set(codes).size).toBe(2000);
-  expect(new Set(codes.map((code) => code[0])).size).toBe(codeAlphabet.length);
+  // Two of 2000 are the same in one of 50 runs.
+  expect(new Set(codes).size).toBeGreaterThan(1995);
+  for (let at = 0; at < 8; at++) expect(new Set(codes.map((code) => code[at])).size).toBe(10);
 });
 
 test.each([
@@ -73,7 +74,7 @@ test.each([
   const { text, html } = signInMessage(
     writerFor(readConfig({}).product, undefined),
     'https://a.example/x',
-    'BCDF-GHJK',
+    '1234-5678',
     seconds,
     {
       time: 0,

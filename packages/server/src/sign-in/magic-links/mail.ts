@@ -3,7 +3,7 @@ import { formatCode } from '@latchkey/contract/codes';
 import type { Language } from '@latchkey/contract/languages';
 import { writeUnits } from '@latchkey/contract/time-format';
 import { findReaderByEmail } from '../../identity/account/account.ts';
-import { codeFromMac } from '../../platform/crypto/codes.ts';
+import { emailCodeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import type { ServerKey } from '../../platform/crypto/key-ring.ts';
 import { composeMessage, type Fact } from '../../platform/mail/compose.ts';
@@ -15,7 +15,7 @@ export const signInTemplate = 'sign_in';
 
 /** The code of a sign-in mail. Only the server can compute it: the link does not reveal it. */
 export const emailCodeOf = (key: ServerKey, linkId: string): string =>
-  codeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
+  emailCodeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
 
 const inMinutes = (language: Language, seconds: number): string =>
   writeUnits(language, Math.max(1, Math.round(seconds / 60)), 'minute');
