@@ -78,6 +78,28 @@ describe('/login', () => {
     await page.context().close();
   });
 
+  test("explains a device's code and other slips in the place of the email's code, and sends neither", async () => {
+    const page = await newPage(phone);
+    const email = newAddress();
+    await requestEmail(page, service.url, email, '/login');
+    const changes = changesBy(page.context());
+    for (const [typed, message] of [
+      ['bcdf ghjk', "That's the code of your device."],
+      ['1234-567', "That isn't a valid code."],
+      [' ', 'Enter the code from the email.'],
+    ] as const) {
+      await page.getByLabel('Code from the email').fill(typed);
+      await button(page, 'Sign in').click();
+      await page.getByRole('alert').getByText(message).waitFor();
+      expect(await page.getByLabel('Code from the email').inputValue()).toBe(typed);
+    }
+    expect(changes).toEqual([]);
+    await page.getByLabel('Code from the email').fill(await codeFor(email));
+    await button(page, 'Sign in').click();
+    await page.waitForURL(`${service.url}/account`);
+    await page.context().close();
+  });
+
   test('after a reload waits for the code of the latest email, with the remaining time', async () => {
     const email = newAddress();
     const page = await newPage(phone);
