@@ -64,6 +64,13 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   write: (path: string, document) => fileStorage(path).write(document),
   lockStorage: (path: string, timeoutMilliseconds?: number) =>
     fileStorage(path).lock('document', async () => 'had', { timeoutMilliseconds }),
+  /** Holds the lock until the next line arrives. */
+  holdStorage: (path: string) =>
+    fileStorage(path).lock('document', async () => {
+      answer('held');
+      await lines.next();
+      return 'released';
+    }),
   check: (path: string) => fileStorage(path).check(),
   whyUnavailable: (...place: Parameters<typeof keychain>) => keychain(...place).whyUnavailable(),
   readKeychain: (...place: Parameters<typeof keychain>) => keychain(...place).read(),

@@ -19,12 +19,16 @@ export const runtimes: readonly Runtime[] = [
 /** Inside the checkout, two levels deep as the scripts themselves, so that the same packages resolve. */
 const bundles = join(import.meta.dir, '../../artifacts', `workers-${process.pid}`);
 
-/** The script for this runtime: Node 20 runs no TypeScript. */
+const built = new Set<string>();
+
+/** The script for this runtime: Node 20 runs no TypeScript. Built once, since workers that have started still read it. */
 function runnable(command: readonly string[], script: string): string {
   const source = join(import.meta.dir, script);
   if (!nodes.some(({ major, path }) => major < 22 && command.includes(path))) return source;
   removeAtExit(bundles);
   const bundle = join(bundles, script.replace(/\.ts$/, '.mjs'));
+  if (built.has(bundle)) return bundle;
+  built.add(bundle);
   spawnSync([process.execPath, 'build', '--target=node', `--outfile=${bundle}`, source]);
   return bundle;
 }

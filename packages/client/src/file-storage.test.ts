@@ -207,12 +207,12 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
     expect(await ask('read', real)).toEqual(document);
     expect(mode(real)).toBe(0o600);
 
-    const other = fileStorage(real);
-    await other.lock('document', async () => {
-      expect((await ask('lockStorage', path, 50)).code).toBe('lock_timeout');
-    });
+    const other = startWorker(command, 'store-worker.ts');
+    expect(await other.ask(['holdStorage', real])).toBe('held');
+    expect((await ask('lockStorage', path, 50)).code).toBe('lock_timeout');
+    expect(await other.ask([])).toBe('released');
     expect(await ask('lockStorage', path, 50)).toBe('had');
-    expect(await other.lock('another', () => ask('lockStorage', path, 50))).toBe('had');
+    expect(await fileStorage(real).lock('another', () => ask('lockStorage', path, 50))).toBe('had');
   });
 });
 

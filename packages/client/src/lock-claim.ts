@@ -1,13 +1,12 @@
-// The part of a lock that every runtime can take. Node 20 has no SQLite, so it takes only this part; the others take
-// both. Like SQLite's lock, the kernel releases it when its owner dies.
+// The lock of Node 20, which has no SQLite. Like SQLite's lock, the kernel releases it when its owner dies.
 
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { systemCode } from './store-failure.ts';
 
-/** A claim to a file, until it is released. */
-export interface Claim {
+/** A lock that is held until it is released. */
+export interface Held {
   release(): void;
 }
 
@@ -15,25 +14,20 @@ export interface Claim {
 const firstPort = 1024;
 const portCount = 31_000;
 
-/** `O_EXLOCK` of macOS and the BSDs, which Node does not name. */
+/** `O_EXLOCK` of macOS and the BSDs, which Node does not name. It also excludes SQLite's lock. */
 const exclusiveLock = 0x20;
 
-const unneeded: Claim = { release: () => {} };
-
 /**
- * Claims the file across all processes of this machine, or returns undefined if it is taken. Where the system cannot
- * do this, the claim is empty if `isOnlyLock` is false.
- * @throws the system's error if `isOnlyLock` is true
+ * Claims the file across all processes of this machine that have no SQLite, or returns undefined if it is taken.
+ * @throws the system's error
  */
-export async function claimFile(file: string, isOnlyLock: boolean): Promise<Claim | undefined> {
+export async function claimFile(file: string): Promise<Held | undefined> {
   try {
     if (process.platform === 'linux' || process.platform === 'win32') return await listenAt(addressOf(file));
-    // Both kinds of lock exclude each other there, so SQLite's alone is enough.
-    return isOnlyLock ? openExclusively(file) : unneeded;
+    return openExclusively(file);
   } catch (error) {
     if (isTaken(error)) return undefined;
-    if (isOnlyLock) throw error;
-    return unneeded;
+    throw error;
   }
 }
 
@@ -44,7 +38,7 @@ interface Address {
 
 /**
  * The same for every path to the file: one of 2^36 loopback addresses with a port. Only one process can listen there,
- * and it leaves nothing behind. Names of abstract sockets would be shorter, but Node 20 and Bun spell them differently.
+ * and it leaves nothing behind.
  */
 function addressOf(file: string): Address {
   const { dev, ino } = statSync(file, { bigint: true });
@@ -53,7 +47,7 @@ function addressOf(file: string): Address {
   return { host, port: firstPort + (hash.readUInt32BE(3) % portCount) };
 }
 
-function listenAt(address: Address): Promise<Claim> {
+function listenAt(address: Address): Promise<Held> {
   const server = createServer((connection) => connection.destroy());
   server.unref();
   return new Promise((resolve, reject) => {
@@ -62,7 +56,7 @@ function listenAt(address: Address): Promise<Claim> {
   });
 }
 
-function openExclusively(file: string): Claim {
+function openExclusively(file: string): Held {
   const descriptor = openSync(file, constants.O_RDWR | constants.O_NONBLOCK | exclusiveLock);
   return { release: () => closeSync(descriptor) };
 }

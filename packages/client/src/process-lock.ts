@@ -1,13 +1,13 @@
 // A lock across processes that the kernel releases when its owner dies, however it dies. It is the lock of an
 // SQLite database in which nothing is ever stored: SQLite can lock a file on every system, also between two parts
-// of one process, and comes with Bun and Node 22. Together with it, a name is claimed, which Node 20 can do as well.
+// of one process, and comes with Bun and Node 22. Node 20 claims an address instead, which only other processes on Node 20 see.
 
 import { accessSync, constants, lstatSync, truncateSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { aborted, systemClock } from './clock.ts';
 import type { LockOptions } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
-import { type Claim, claimFile } from './lock-claim.ts';
+import { claimFile, type Held } from './lock-claim.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
 /** Default for the wait for a lock. */
@@ -51,31 +51,16 @@ export async function withProcessLock<T>(
 }
 
 /** The lock, or undefined if it is taken. */
-async function tryLock(file: string): Promise<Claim | undefined> {
+async function tryLock(file: string): Promise<Held | undefined> {
   const sqlite = loadSqlite();
-  let claim: Claim | undefined;
   try {
     ensureLockFile(file);
-    claim = await claimFile(file, sqlite === undefined);
+    if (!sqlite) return await claimFile(file);
   } catch (error) {
     throw storageFailed(`The lock file ${file} cannot be used`, error);
   }
-  if (!claim || !sqlite) return claim;
-  let connection: DatabaseSync | undefined;
-  try {
-    connection = lockDatabase(sqlite, file);
-  } finally {
-    if (!connection) claim.release();
-  }
-  return connection && { release: () => releaseBoth(connection, claim) };
-}
-
-function releaseBoth(connection: DatabaseSync, claim: Claim): void {
-  try {
-    connection.close();
-  } finally {
-    claim.release();
-  }
+  const connection = lockDatabase(sqlite, file);
+  return connection && { release: () => connection.close() };
 }
 
 /** The connection that holds SQLite's lock until it is closed, or undefined if that is taken. */
