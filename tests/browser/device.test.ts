@@ -187,6 +187,15 @@ test('an approval can be withdrawn until the device signs in, and the page still
   await page.context().close();
 });
 
+test('the page says that the program was cancelled after the approval', async () => {
+  const { page, device } = await waitingPage('cancelled@example.com');
+  const body = new URLSearchParams({ token: device.device_code });
+  await fetch(`${service.url}/api/v1/auth/revoke`, { method: 'POST', body });
+  await says(page, "The sign-in was cancelled on your device. The device isn't signed in.");
+  expect(await page.getByRole('button', { name: 'Withdraw approval' }).count()).toBe(0);
+  await page.context().close();
+});
+
 test('signing out everywhere withdraws approvals of devices that have not signed in yet', async () => {
   const { page, device } = await waitingPage('everywhere@example.com');
   await page.getByRole('link', { name: 'View your sessions' }).click();

@@ -101,13 +101,14 @@ describe('Ctrl-C', () => {
    * A proxy to the service that interrupts the running command when the first successful response of `path` is due. It
    * holds that response and all later ones of the path.
    */
-  function interrupter(path: string, holdMilliseconds: number) {
+  function interrupter(path: string, holdMilliseconds: number, unanswered: readonly string[] = []) {
     let child: ReturnType<typeof spawn> | undefined;
     let isInterrupted = false;
     const proxy = listener(async (request) => {
       const { pathname, search } = new URL(request.url);
       const body = request.method === 'GET' ? null : await request.text();
       const { method, headers } = request;
+      if (unanswered.some((end) => pathname.endsWith(end))) await Bun.sleep(holdMilliseconds);
       const response = await fetch(service.url + pathname + search, { method, headers, body });
       if (child && response.ok && pathname.endsWith(path)) {
         if (!isInterrupted) child.kill('SIGINT');
@@ -145,30 +146,52 @@ describe('Ctrl-C', () => {
     return body.sessions.filter(({ kind }: { kind: string }) => kind === 'device');
   }
 
-  test('in a login whose tokens are on their way ends the new session', async () => {
-    const proxy = interrupter('/token', 300);
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    '%s leaves no code that can still be approved',
+    async (signal) => {
+      const home = newHome({ LATCHKEY_SERVER: service.url });
+      const { access_token: token } = await loginByMail(service.url, 'late@example.com');
+      const running = spawn([program, 'login'], { env: home.env, stdout: 'ignore', stderr: 'pipe' });
+      endAtExit(running.pid);
+      let stderr = '';
+      for await (const chunk of running.stderr) {
+        stderr += new TextDecoder().decode(chunk);
+        if (/Waiting for your approval/.test(stderr)) running.kill(signal);
+      }
+      expect(await running.exited).toBe(130);
+      hasEnded(running.pid);
+      expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
+      const json = { user_code: userCodeIn(stderr) };
+      const { status, body } = await request(service.url, 'POST', '/device/approve', { json, token });
+      expect([status, body.error]).toEqual([400, 'invalid_grant']);
+    },
+  );
+
+  test.each([
+    ['whose tokens are on their way', 300],
+    ['whose last poll gets no response', 8000],
+  ])('in a login %s ends the new session', async (name, holdMilliseconds) => {
+    const proxy = interrupter('/token', holdMilliseconds);
     const home = newHome({ LATCHKEY_SERVER: proxy.url });
-    const { code, stderr } = await proxy.run(home, ['login'], 'interrupted@example.com');
+    const email = `${name.replaceAll(' ', '-')}@example.com`;
+    const started = performance.now();
+    const { code, stderr } = await proxy.run(home, ['login'], email);
     expect(code).toBe(130);
-    expect(stderr).toEndWith(
-      'latchkey: Login cancelled. You had already approved it, and the new session has been ended.\n',
-    );
-    expect(await deviceSessions('interrupted@example.com')).toEqual([]);
+    expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
+    expect(performance.now() - started).toBeLessThan(8000);
+    expect(await deviceSessions(email)).toEqual([]);
     expect(await storeOf(home, proxy.url).read()).toBeNull();
     await proxy.stop();
   });
 
-  test('in a login whose last poll gets no response says that a session may exist', async () => {
-    const proxy = interrupter('/token', 8000);
+  test('in a login whose server does not respond to that either says what may be left', async () => {
+    const proxy = interrupter('/token', 8000, ['/revoke']);
     const home = newHome({ LATCHKEY_SERVER: proxy.url });
-    const started = performance.now();
     const { code, stderr } = await proxy.run(home, ['login'], 'unanswered@example.com');
     expect(code).toBe(130);
     expect(stderr).toEndWith(
-      'latchkey: Login cancelled. If you had already approved it, the new session may exist: see `latchkey sessions`.\n',
+      'latchkey: Login cancelled, but the server does not respond. Do not approve the code; if you already have, look for the new session with `latchkey sessions`.\n',
     );
-    expect(performance.now() - started).toBeLessThan(8000);
-    expect(await deviceSessions('unanswered@example.com')).toHaveLength(1);
     await proxy.stop();
   });
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
-import { addCommand, type Home, latchkey, newHome, program, storeLogin } from '../support/cli.ts';
+import { addCommand, type Home, latchkey, listener, newHome, program, storeLogin } from '../support/cli.ts';
 import { mailTo } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
@@ -50,19 +50,101 @@ test('a login in a terminal is approved in a browser that shows the same code', 
   expect(JSON.parse(whoami.stdout).email).toBe('ada@example.com');
 }, 60_000);
 
+const drawing = /^[█▀▄ ]+$/;
+
 test('the link, the code and the QR code come in this order, each on lines of its own', async () => {
-  const terminal = inTerminal(newHome(), ['login']);
+  const verification_uri = 'https://login.example/device';
+  const started = {
+    device_code: 'lk_dc_1',
+    user_code: 'BCDF-GHJK',
+    verification_uri,
+    verification_uri_complete: `${verification_uri}?user_code=BCDF-GHJK`,
+    expires_in: 600,
+    interval: 5,
+  };
+  const elsewhere = listener((request) =>
+    request.url.endsWith('/device')
+      ? Response.json(started, { headers: { 'X-Request-Id': 'one' } })
+      : new Promise(() => {}),
+  );
+  const terminal = inTerminal(newHome(), ['login'], { LATCHKEY_SERVER: elsewhere.url });
   await terminal.shows(/Waiting for your/);
   terminal.type(interrupt);
   await terminal.exited;
+  await elsewhere.stop();
   const lines = Bun.stripANSI(terminal.screen()).split('\r\n');
   const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
   expect(at(/^http\S+user_code=\S+$/)).toBeGreaterThan(0);
   expect(at(/^[A-Z]{4}-[A-Z]{4}$/)).toBeGreaterThan(at(/^http/));
-  expect(at(/^[█▀▄ ]+$/)).toBeGreaterThan(at(/^[A-Z]{4}-[A-Z]{4}$/));
-  const drawn = lines.filter((line) => /^[█▀▄ ]+$/.test(line));
+  expect(at(drawing)).toBeGreaterThan(at(/^[A-Z]{4}-[A-Z]{4}$/));
+  const drawn = lines.filter((line) => drawing.test(line));
   expect(drawn.length).toBeGreaterThan(10);
   expect(new Set(drawn.map((line) => line.length)).size).toBe(1);
+});
+
+test('an address of this machine, which no phone can open, has no QR code', async () => {
+  const terminal = inTerminal(newHome(), ['login']);
+  await terminal.shows(/Waiting for your/);
+  terminal.type(interrupt);
+  await terminal.exited;
+  expect(
+    terminal
+      .screen()
+      .split('\r\n')
+      .filter((line) => drawing.test(line)),
+  ).toEqual([]);
+});
+
+test('a login asks first if one is stored, unless --yes is given', async () => {
+  const home = newHome();
+  await storeLogin(home, service.url, 'here@example.com');
+  const question = `You are already signed in to ${service.url} as here@example.com. Sign in again? [y/N] `;
+  for (const answer of ['\n', 'n\n', 'maybe\n', '\u0004']) {
+    const asked = inTerminal(home, ['login']);
+    await asked.shows(/Sign in again/);
+    asked.type(answer);
+    expect(await asked.exited).toBe(130);
+    expect(asked.screen()).toStartWith(question);
+    expect(asked.screen()).toEndWith('\r\nlatchkey: Your existing login is unchanged.\r\n');
+  }
+  const agreed = inTerminal(home, ['login']);
+  await agreed.shows(/Sign in again/);
+  agreed.type('y\n');
+  await agreed.shows(/Waiting for your/);
+  agreed.type(interrupt);
+  expect(await agreed.exited).toBe(130);
+  for (const args of [['--yes'], ['--account', 'another']]) {
+    const unasked = inTerminal(home, ['login', ...args]);
+    await unasked.shows(/Waiting for your/);
+    unasked.type(interrupt);
+    await unasked.exited;
+    expect(unasked.screen()).not.toContain('Sign in again');
+  }
+});
+
+test('logout --all asks first, unless --yes is given', async () => {
+  const home = newHome();
+  await storeLogin(home, service.url, 'all@example.com');
+  const declined = inTerminal(home, ['logout', '--all']);
+  await declined.shows(/\[y\/N\] $/);
+  declined.type('no\n');
+  expect(await declined.exited).toBe(130);
+  expect(declined.screen()).toBe(
+    `End every session and key of all@example.com on ${service.url}, on every device? [y/N] no\r\nlatchkey: You are still signed in. Nothing was changed.\r\n`,
+  );
+  const cancelled = inTerminal(home, ['logout', '--all']);
+  await cancelled.shows(/\[y\/N\] $/);
+  cancelled.type(interrupt);
+  expect(await cancelled.exited).toBe(130);
+  expect((await latchkey(home, 'whoami', '--server', service.url)).code).toBe(0);
+  const agreed = inTerminal(home, ['logout', '--all']);
+  await agreed.shows(/\[y\/N\] $/);
+  agreed.type('Yes\n');
+  expect(await agreed.exited).toBe(0);
+  await storeLogin(home, service.url, 'all@example.com');
+  const unasked = inTerminal(home, ['logout', '--all', '--yes']);
+  expect(await unasked.exited).toBe(0);
+  expect(unasked.screen()).not.toContain('[y/N]');
 });
 
 test('Ctrl-C ends a login with status 130, removes its progress line and restores the terminal', async () => {
@@ -82,7 +164,7 @@ test('a login that is cancelled leaves the existing login, and says so', async (
   const home = newHome();
   await storeLogin(home, service.url, 'kept@example.com');
   const before = await Bun.file(home.credentialsFile).text();
-  const terminal = inTerminal(home, ['login']);
+  const terminal = inTerminal(home, ['login', '--yes']);
   await terminal.shows(/Waiting for your/);
   terminal.type(interrupt);
   expect(await terminal.exited).toBe(130);

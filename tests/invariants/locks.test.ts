@@ -295,6 +295,11 @@ const others: Record<string, Operation> = {
     status: 200,
     leaves: event('session_revoked', '%token%'),
   },
+  'cancellation of an approved device code': {
+    run: post('/revoke', ({ approvedCode }) => ({ form: { token: approvedCode } })),
+    status: 200,
+    leaves: event('session_revoked', '%cancelled%'),
+  },
   'revoke by key': {
     run: post('/revoke', ({ key }) => ({ form: { token: key.key } })),
     status: 200,

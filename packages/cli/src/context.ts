@@ -2,6 +2,7 @@ import type { CredentialStore } from '@latchkey/client/credentials';
 import type { Config } from './config.ts';
 import type { CredentialKind } from './exit.ts';
 import type { Output } from './output.ts';
+import type { Prompt } from './prompt.ts';
 import type { TextSource } from './text-input.ts';
 
 /** What a command talks to, and with what. */
@@ -20,7 +21,8 @@ export interface Context {
   readonly output: Output;
   /** Loads standard input. */
   readonly stdin: () => TextSource;
-  /** Aborted by Ctrl-C. */
+  readonly prompt: Prompt;
+  /** Aborted by Ctrl-C, and when the terminal or the system ends the command. */
   readonly signal: AbortSignal;
   /** `--server` */
   readonly server: string | undefined;

@@ -4,10 +4,12 @@ import { run } from './program.ts';
 import { closedStream, isStdoutClosed, standardStream } from './standard-streams.ts';
 
 const controller = new AbortController();
-process.on('SIGINT', () => {
-  if (controller.signal.aborted) process.exit(exitStatus.interrupted);
-  controller.abort();
-});
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => {
+    if (controller.signal.aborted) process.exit(exitStatus.interrupted);
+    controller.abort();
+  });
+}
 
 const status = await run({
   args: process.argv.slice(2),

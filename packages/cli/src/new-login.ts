@@ -7,7 +7,7 @@ import {
   tokenMembers,
 } from '@latchkey/client/credentials';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
-import { operations } from '@latchkey/client/operations';
+import { revokeToken } from '@latchkey/client/internal/revoke-token';
 import type { Profile, ProfileView } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Connection, StoredConnection } from './connection.ts';
@@ -40,7 +40,7 @@ export async function keepSession(
     added = await afterRefresh(connection, () => addLogin(storage, next, account));
   } catch (error) {
     // A session whose tokens are lost should not stay active.
-    await endSession(connection, next.refresh_token).catch(() => {});
+    await revokeToken(api, next.refresh_token).catch(() => {});
     throw error;
   }
   const profile = await api
@@ -76,20 +76,6 @@ export async function afterRefresh<T>({ stored }: StoredConnection, work: () => 
   }
 }
 
-/** Ends the session that a refresh token belongs to, whether or not it is spent. @see RFC 7009 */
-export async function endSession(
-  { api }: Connection,
-  refreshToken: string,
-  timeoutMilliseconds?: number,
-): Promise<void> {
-  const init = {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ token: refreshToken }).toString(),
-  };
-  await api.send(operations.revoke.path, init, timeoutMilliseconds);
-}
-
 /** Ends a session whose login has been replaced. A key is only forgotten: other programs may use it. */
 export async function endReplaced(
   { output }: Context,
@@ -98,7 +84,7 @@ export async function endReplaced(
 ): Promise<void> {
   if (!replaced || replaced.kind === 'key') return;
   try {
-    await endSession(connection, replaced.refresh_token);
+    await revokeToken(connection.api, replaced.refresh_token);
   } catch (error) {
     const description = 'Your former session on this machine could not be ended.';
     const reason = error instanceof Error ? visible(error.message) : '';

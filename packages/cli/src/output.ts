@@ -18,6 +18,8 @@ type Line = string | { readonly bold: string };
 
 export interface Output {
   readonly json: boolean;
+  /** Standard error is a terminal. False with --json. */
+  readonly isTerminal: boolean;
   /** Standard error is a terminal that can rewrite a line. */
   readonly interactive: boolean;
   /** The width of the terminal on standard error. */
@@ -26,6 +28,8 @@ export interface Output {
   result(value: unknown, lines: (columns: number) => readonly Line[]): void;
   /** Anything other than a result. */
   message(value: object, lines: () => readonly Line[]): void;
+  /** Text without the end of a line, for terminals only. */
+  question(text: string): void;
   /** Trusted lines, for terminals only. */
   drawing(lines: readonly string[]): void;
   /** A line that the next one replaces, written when it changes; without a line it is removed. */
@@ -50,7 +54,8 @@ const rewriteLine = '\r\u001b[2K';
 
 export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: OutputOptions): Output {
   // Read only when it matters, since asking may load the stream.
-  const isInteractive = () => !json && !dumbTerminal && stderr.isTTY === true;
+  const isTerminal = () => !json && stderr.isTTY === true;
+  const isInteractive = () => !dumbTerminal && isTerminal();
   // Read each time, since the window may be resized.
   const columns = () => stderr.columns || defaultColumns;
   const { write, flush } = createWriter(stdout);
@@ -67,6 +72,9 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
 
   return {
     json,
+    get isTerminal() {
+      return isTerminal();
+    },
     get interactive() {
       return isInteractive();
     },
@@ -85,6 +93,10 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
     message: (value, lines) => {
       progress();
       write(stderr, json ? `${visibleJson(value)}\n` : render(stderr, lines()));
+    },
+    question: (text) => {
+      progress();
+      if (isTerminal()) write(stderr, text === '\n' ? text : visible(text));
     },
     drawing: (lines) => {
       if (isInteractive()) write(stderr, lines.map((line) => `${line}\n`).join(''));

@@ -18,6 +18,7 @@ import {
 } from './exit.ts';
 import { formatHelp, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
+import { createPrompt } from './prompt.ts';
 import type { TextSource } from './text-input.ts';
 import { noticeNewerVersion } from './update-notice.ts';
 
@@ -46,6 +47,7 @@ export async function run({ args, config, stdin, stdout, stderr, signal }: Envir
   // Also applies to errors in the other arguments.
   const json = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const output = createOutput({ stdout, stderr, json, ...config });
+  const prompt = createPrompt(stdin, output, signal);
   let command: Command | undefined;
   let connected: Connected | undefined;
   let serverVersion: string | undefined;
@@ -58,7 +60,18 @@ export async function run({ args, config, stdin, stdout, stderr, signal }: Envir
     const onServerVersion = (version: string) => {
       serverVersion = version;
     };
-    const ctx = { config, output, stdin, signal, server, account, insecureHttp, onServerVersion, onConnect };
+    const ctx = {
+      config,
+      output,
+      stdin,
+      prompt,
+      signal,
+      server,
+      account,
+      insecureHttp,
+      onServerVersion,
+      onConnect,
+    };
     await work(ctx);
   });
   reportParseErrors(program, (failing) => {
@@ -134,6 +147,7 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
     .description('sign in, with a browser on this or any other machine')
     .option('--no-browser', 'only print the link and the code: open no browser, copy nothing')
     .option('--device-name <name>', 'a name for this machine (default: its host name)')
+    .option('--yes', 'do not ask, although you are already signed in')
     .addOption(
       new Option('--with-token', 'store a key that is read from standard input').conflicts('deviceName'),
     )
@@ -153,6 +167,7 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
     .command('logout')
     .description('end this session, or every session with --all')
     .option('--all', 'end every session and key of yours, on every device')
+    .option('--yes', 'do not ask before that')
     .action((options, command) =>
       runCommand(command, async (ctx) => (await import('./commands/logout.ts')).logout(ctx, options)),
     );
@@ -318,9 +333,9 @@ function addKeyCommands(program: Command, runCommand: RunCommand): void {
   const create = keys
     .command('create')
     .description('open the account page with the key filled in, or create it with LATCHKEY_TOKEN')
-    .requiredOption('--name <name>', 'what you will know the key by')
-    .requiredOption('--scope <scope...>', 'what it allows; * for everything you can do')
-    .requiredOption('--expires <duration>', 'when it expires, from now: seconds, or 15m, 2h, 30d')
+    .option('--name <name>', 'what you will know the key by (required)')
+    .option('--scope <scope...>', 'what it allows; * for everything you can do (required)')
+    .option('--expires <duration>', 'when it expires, from now: seconds, or 15m, 2h, 30d (required)')
     .option('--resource <uri>', 'the only service that accepts it')
     .option('--no-browser', 'only print the address, do not open a browser')
     .action((options, command) =>

@@ -98,6 +98,23 @@ onBothDatabases('device login by the SDK', (open) => {
     await service.close();
   });
 
+  test('a cancelled login cannot be approved any more, and a session that it started ends', async () => {
+    const service = await open();
+    const { access_token: token } = await service.login();
+    const decision = (userCode: string) =>
+      service.ask('POST', '/device/approve', { json: { user_code: userCode }, token });
+    const pending = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+    await pending.cancel();
+    expect((await decision(pending.userCode)).status).toBe(400);
+    expect(await codeOf(pending.tokens())).toBe('invalid_grant');
+    const started = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+    expect((await decision(started.userCode)).status).toBe(204);
+    const tokens = await started.tokens();
+    await started.cancel();
+    expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(401);
+    await service.close();
+  });
+
   test('a denied and an expired login end with their own error codes', async () => {
     const service = await open();
     const denied = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });

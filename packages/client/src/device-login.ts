@@ -2,8 +2,9 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { checkedTokens, newIdempotencyKey } from './credentials.ts';
-import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Answer } from './operations.ts';
+import { revokeToken } from './revoke-token.ts';
 
 /** How to start a device login. */
 export interface DeviceLoginOptions {
@@ -28,11 +29,6 @@ export interface Wait {
 export interface PollOptions {
   readonly signal?: AbortSignal;
   /**
-   * Ends the poll in progress after `signal`, which then ends only the wait: the service is asked once more, without
-   * waiting, whether the login has started a session. A program can give that a moment longer. Default: `signal`.
-   */
-  readonly pollSignal?: AbortSignal;
-  /**
    * How long the service may hold a poll, so that its response comes as soon as the person has decided. 0 polls at
    * intervals only. Default and maximum: 25.
    */
@@ -55,6 +51,11 @@ export interface DeviceLogin {
    * @throws {LatchkeyError} `access_denied`, `expired_token`, `account_disabled`, `invalid_grant`, `aborted`
    */
   tokens(options?: PollOptions): Promise<TokenSet>;
+  /**
+   * Cancels the login: its code can no longer be approved, and a session that it has already started ends. Call it when
+   * `tokens` was aborted.
+   */
+  cancel(timeoutMilliseconds?: number): Promise<void>;
 }
 
 /** Intervals to wait: clocks in virtual machines run fast, and the server's clock decides. */
@@ -101,6 +102,7 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     expiresInSeconds: started.expires_in,
     intervalSeconds,
     tokens: (pollOptions = {}) => pollForTokens(polling, pollOptions),
+    cancel: (timeoutMilliseconds) => revokeToken(api, started.device_code, timeoutMilliseconds),
   };
 }
 
@@ -143,7 +145,7 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
       await clock.sleep(seconds * 1000, signal);
       waited += seconds;
     }
-    const answer = await pollOnce(polling, options, holdSeconds);
+    const answer = await pollOnce(polling, signal, holdSeconds);
     if (!(answer instanceof LatchkeyError)) return answer;
     last = answer;
     if (isCutOff(last)) holdSeconds = 0;
@@ -158,16 +160,11 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
 /** One poll: the tokens, or the error after which to poll again. @throws {LatchkeyError} any other error */
 async function pollOnce(
   polling: Polling,
-  { signal, pollSignal = signal }: PollOptions,
+  signal: AbortSignal | undefined,
   holdSeconds: number,
 ): Promise<TokenSet | LatchkeyError> {
   try {
-    if (holdSeconds === 0) return await requestTokens(polling, pollSignal);
-    return await requestTokens(polling, signal, holdSeconds).catch((error: unknown) => {
-      if (!hasCode(error, 'aborted') || pollSignal === signal) throw error;
-      // The held poll may just have been answered. The same request gets the same tokens.
-      return requestTokens(polling, pollSignal);
-    });
+    return await requestTokens(polling, signal, holdSeconds);
   } catch (error) {
     if (!(error instanceof LatchkeyError) || !canPollAgain(error)) throw error;
     return error;
@@ -177,7 +174,7 @@ async function pollOnce(
 async function requestTokens(
   { api, deviceCode, idempotencyKey }: Polling,
   signal: AbortSignal | undefined,
-  holdSeconds = 0,
+  holdSeconds: number,
 ): Promise<TokenSet> {
   const tokens = await api.call('redeemDeviceCode', {
     body: { device_code: deviceCode },
@@ -198,8 +195,8 @@ const isCutOff = ({ code, requestId }: LatchkeyError): boolean =>
   (code === 'temporarily_unavailable' && requestId === undefined);
 
 /** Includes `not_latchkey`: the server has already proved to be one, so this is a captive portal or the like. */
-const canPollAgain = (error: LatchkeyError): boolean =>
-  error.retryable || hasCode(error, 'authorization_pending', 'slow_down', 'not_latchkey');
+const canPollAgain = ({ retryable, code }: LatchkeyError): boolean =>
+  retryable || ['authorization_pending', 'slow_down', 'not_latchkey'].includes(code);
 
 function secondsToWait(usual: number, last: LatchkeyError | undefined): number {
   if (!last) return usual;

@@ -137,31 +137,6 @@ test('after a held poll was cut off, no further one is held', async () => {
   expect((await polled([busy, approved], started, 25)).preferences).toEqual(['wait=25', 'wait=25']);
 });
 
-test('an abort ends a held poll at once, and with a pollSignal the service is asked once more', async () => {
-  for (const [last, expected] of [
-    [approved, tokens],
-    [answer(error('slow_down', { interval: 10 })), 'aborted'],
-  ] as const) {
-    const stop = new AbortController();
-    const preferences: (string | null)[] = [];
-    const fetch = (url: string, { headers, signal }: RequestInit) => {
-      if (url.endsWith('/device')) return Promise.resolve(Response.json(started, { headers: id }));
-      const prefer = new Headers(headers).get('Prefer');
-      preferences.push(prefer);
-      if (prefer === null) return Promise.resolve(last());
-      return new Promise<Response>((_, reject) => {
-        signal?.addEventListener('abort', () => reject(signal.reason));
-        stop.abort();
-      });
-    };
-    const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }));
-    const pollSignal = new AbortController().signal;
-    const outcome = login.tokens({ signal: stop.signal, pollSignal }).catch(({ code }) => code);
-    expect(await outcome).toEqual(expected);
-    expect(preferences).toEqual(['wait=25', null]);
-  }
-});
-
 test('polling stops after twice the lifetime of the code', async () => {
   const {
     result: { outcome, polls },
@@ -199,17 +174,4 @@ test('an abort ends polling at once, between polls and during one', async () => 
   }
   const api = createApi({ server: 'https://login.example' });
   expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
-});
-
-test('with a pollSignal of its own, a poll in progress outlives the abort and still brings its tokens', async () => {
-  const stop = new AbortController();
-  const clock: Clock = { now: () => 0, sleep: async () => {} };
-  const fetch = async (url: string) => {
-    if (url.endsWith('/device')) return Response.json(started, { headers: id });
-    stop.abort();
-    return approved();
-  };
-  const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }), { clock });
-  const pollSignal = new AbortController().signal;
-  expect(await login.tokens({ signal: stop.signal, pollSignal })).toEqual(tokens);
 });

@@ -217,7 +217,8 @@ export const tokenTypeHint = text(100)
 /** The form body of `POST /revoke`. @see RFC 7009 section 2.1 */
 export const revokeForm = z.object({
   token: opaque(fieldLimits.bodyBytes).meta({
-    description: 'An access or refresh token. Its session ends; an unknown token changes nothing.',
+    description:
+      'An access or refresh token, whose session ends, or a device code, whose sign-in is cancelled. Any other string changes nothing.',
     examples: [examples.refreshToken],
   }),
   token_type_hint: tokenTypeHint,

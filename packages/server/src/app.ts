@@ -58,7 +58,7 @@ import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
 import { sweepSessions } from './sessions/store.ts';
-import { withdrawApproval } from './sign-in/device/device.ts';
+import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/device.ts';
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
@@ -166,7 +166,11 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   deviceRoutes(api, ctx, heldPolls);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
-  sessionRoutes(api, ctx, { revokeAllSessions, withdrawApproval });
+  sessionRoutes(api, ctx, {
+    revokeAllSessions,
+    withdrawApproval,
+    cancelDeviceCode: (code, client) => cancelDeviceAuthorization(ctx, heldPolls, code, client),
+  });
   accountRoutes(api, ctx);
   emailChangeRoutes(api, ctx);
   disowningRoutes(api, ctx);

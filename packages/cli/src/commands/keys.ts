@@ -11,10 +11,10 @@ import { listing, localTime } from '../text.ts';
 import { parseDuration, requireText } from '../text-input.ts';
 
 export interface NewKeyOptions {
-  readonly name: string;
-  readonly scope: readonly string[];
+  readonly name?: string;
+  readonly scope?: readonly string[];
   readonly resource?: string;
-  readonly expires: string;
+  readonly expires?: string;
   /** False with `--no-browser`. */
   readonly browser: boolean;
 }
@@ -68,6 +68,10 @@ export async function createKey(ctx: Context, options: NewKeyOptions): Promise<v
 
 /** @throws {UsageError} */
 function checkedKey({ name, scope, resource, expires }: NewKeyOptions): NewKey {
+  if (name === undefined || scope === undefined || expires === undefined) {
+    const missing = Object.entries({ name, scope, expires }).filter(([, value]) => value === undefined);
+    throw new UsageError(`Missing: ${missing.map(([option]) => `--${option}`).join(', ')}.`);
+  }
   requireText('A name', name, fieldLimits.keyName);
   const access = requestedAccess(scope, resource);
   const expires_in = parseDuration('--expires', expires);

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { isLoopbackHost } from '@latchkey/client/api';
 import { loginNamed } from '@latchkey/client/credentials';
 import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
 import { hasCode } from '@latchkey/client/errors';
@@ -10,7 +11,8 @@ import { copyToClipboard } from '../clipboard.ts';
 import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { Cancelled } from '../exit.ts';
-import { endSession, keepSession } from '../new-login.ts';
+import { keepSession } from '../new-login.ts';
+import { confirm } from '../prompt.ts';
 import { countdown } from '../text.ts';
 import { requireText } from '../text-input.ts';
 
@@ -18,11 +20,13 @@ export interface LoginOptions {
   /** False with `--no-browser`. */
   readonly browser: boolean;
   readonly deviceName?: string;
+  /** Signs in again without asking. */
+  readonly yes?: boolean;
 }
 
 const clientName = 'Latchkey CLI';
 const progressMilliseconds = 1_000;
-/** After Ctrl-C: for the poll in progress to finish, and then to end a session that it brought. */
+/** For the server to confirm after Ctrl-C that the code can no longer be approved. */
 const cancelMilliseconds = 2_000;
 
 /** `latchkey login`: signs in by device flow. Ends the session that it replaces once the new one is stored. */
@@ -30,29 +34,36 @@ export async function login(ctx: Context, options: LoginOptions): Promise<void> 
   requireText('A device name', options.deviceName, fieldLimits.clientText);
   const account = newAccountName(ctx);
   const connection = await connectStored(ctx);
+  if (!options.yes) await confirmAnotherLogin(ctx, connection);
+  await requireWritable(connection, ctx.signal);
   const tokens = await obtainTokens(ctx, connection, options);
   await keepSession(ctx, connection, tokens, account);
 }
 
-/** @throws {Cancelled} on Ctrl-C, after ending a session that was already started */
+async function confirmAnotherLogin(
+  { prompt }: Context,
+  { server, stored: { held, store } }: StoredConnection,
+): Promise<void> {
+  if (!loginNamed(held, store.account)) return;
+  const question = `You are already signed in to ${server} as ${store.account}. Sign in again?`;
+  await confirm(prompt, question, 'Your existing login is unchanged.');
+}
+
+/** @throws {Cancelled} on Ctrl-C, after cancelling the login at the server */
 async function obtainTokens(
   ctx: Context,
   connection: StoredConnection,
   options: LoginOptions,
 ): Promise<TokenSet> {
-  const progress: LoginProgress = { mayHaveStarted: false };
-  let tokens: TokenSet;
+  const started = await startLogin(ctx, connection, options);
   try {
-    await requireWritable(connection, ctx.signal);
-    const started = await startLogin(ctx, connection, options);
     await showCode(ctx, started, options);
-    tokens = await waitForApproval(ctx, started, progress);
+    const tokens = await waitForApproval(ctx, started);
+    if (!ctx.signal.aborted) return tokens;
   } catch (error) {
     if (!hasCode(error, 'aborted')) throw error;
-    throw await cancelled(connection, progress.mayHaveStarted);
   }
-  if (ctx.signal.aborted) throw await cancelledAfterApproval(connection, tokens);
-  return tokens;
+  throw await cancelled(connection, started);
 }
 
 /** Fails before a person approves a session that could not be stored. */
@@ -94,7 +105,8 @@ async function showCode({ output, config }: Context, started: DeviceLogin, { bro
     { bold: userCode },
     '',
   ]);
-  if (output.interactive) {
+  // A phone cannot open an address of this machine.
+  if (output.interactive && !isLoopbackHost(new URL(verificationUriComplete).hostname)) {
     const { qrCode } = await import('../qr-code.ts');
     output.drawing(qrCode(verificationUriComplete, output.columns));
   }
@@ -107,17 +119,8 @@ async function showCode({ output, config }: Context, started: DeviceLogin, { bro
   }
 }
 
-interface LoginProgress {
-  /** The response to a poll was lost, and it may have been the one with the tokens. */
-  mayHaveStarted: boolean;
-}
-
 /** Polls until the person has decided, and shows the time left on a terminal. */
-async function waitForApproval(
-  { output, signal }: Context,
-  started: DeviceLogin,
-  progress: LoginProgress,
-): Promise<TokenSet> {
+async function waitForApproval({ output, signal }: Context, started: DeviceLogin): Promise<TokenSet> {
   const beganAt = performance.now();
   let note = '';
   const show = () => {
@@ -127,51 +130,29 @@ async function waitForApproval(
   if (!output.interactive) output.message({ waiting: 'approval' }, () => ['Waiting for your approval.']);
   show();
   const timer = setInterval(show, progressMilliseconds);
-  const grace = abortedLater(signal, cancelMilliseconds);
   try {
     return await started.tokens({
       signal,
-      pollSignal: grace.signal,
       onWait: ({ because }) => {
-        progress.mayHaveStarted = isOutcomeUnknown(because);
-        note = progress.mayHaveStarted ? ' The server does not respond; still trying.' : '';
+        note = isWithoutResponse(because) ? ' The server does not respond; still trying.' : '';
       },
     });
-  } catch (error) {
-    progress.mayHaveStarted ||= grace.signal.aborted;
-    throw error;
   } finally {
-    grace.dispose();
     clearInterval(timer);
     output.progress();
   }
 }
 
-/** Whether the last poll may have redeemed the code without its response arriving. */
-const isOutcomeUnknown = (because: Wait['because']): boolean =>
+const isWithoutResponse = (because: Wait['because']): boolean =>
   because !== undefined && !['authorization_pending', 'slow_down', 'rate_limited'].includes(because);
 
-/** A signal that is aborted some time after another one. */
-function abortedLater(signal: AbortSignal, milliseconds: number) {
-  const controller = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const start = () => {
-    timer = setTimeout(() => controller.abort(), milliseconds);
-  };
-  signal.addEventListener('abort', start, { once: true });
-  return {
-    signal: controller.signal,
-    dispose: () => {
-      signal.removeEventListener('abort', start);
-      clearTimeout(timer);
-    },
-  };
-}
-
-async function cancelled({ stored }: StoredConnection, mayHaveStarted: boolean): Promise<Cancelled> {
-  if (mayHaveStarted) {
+/** Cancels the login, and a session that it has already started. */
+async function cancelled({ stored }: StoredConnection, started: DeviceLogin): Promise<Cancelled> {
+  try {
+    await started.cancel(cancelMilliseconds);
+  } catch {
     return new Cancelled(
-      'Login cancelled. If you had already approved it, the new session may exist: see `latchkey sessions`.',
+      'Login cancelled, but the server does not respond. Do not approve the code; if you already have, look for the new session with `latchkey sessions`.',
     );
   }
   const isSignedIn = loginNamed(stored.held, stored.held.current ?? undefined) !== null;
@@ -180,13 +161,4 @@ async function cancelled({ stored }: StoredConnection, mayHaveStarted: boolean):
       ? 'Login cancelled. Your existing login is unchanged.'
       : 'Login cancelled. Nothing was changed.',
   );
-}
-
-async function cancelledAfterApproval(connection: StoredConnection, tokens: TokenSet): Promise<Cancelled> {
-  const ended = await endSession(connection, tokens.refresh_token, cancelMilliseconds).then(
-    () => true,
-    () => false,
-  );
-  if (!ended) return cancelled(connection, true);
-  return new Cancelled('Login cancelled. You had already approved it, and the new session has been ended.');
 }

@@ -4,19 +4,23 @@ import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable } from '../exit.ts';
 import { nextLogin, nextLoginLines } from '../next-login.ts';
+import { confirm } from '../prompt.ts';
 
 export interface LogoutOptions {
   /** End every session of the user, on every device. */
   readonly all?: boolean;
+  /** Does that without asking. */
+  readonly yes?: boolean;
 }
 
 /**
  * `latchkey logout`: removes the credentials once the server has ended the session or no longer knows it, with `all` those
  * of the user's other logins here too. Without it, a key is only forgotten here, since other programs may use it.
  */
-export async function logout(ctx: Context, { all = false }: LogoutOptions): Promise<void> {
+export async function logout(ctx: Context, { all = false, yes = false }: LogoutOptions): Promise<void> {
   const connection = await connectStored(ctx);
   const { session, server, stored } = connection;
+  if (all && !yes) await confirmAll(ctx, connection);
   await cancellable('Logout cancelled, but the server may already have ended the session.', () =>
     session.logout({ everywhere: all, signal: ctx.signal }),
   );
@@ -27,6 +31,13 @@ export async function logout(ctx: Context, { all = false }: LogoutOptions): Prom
     signedOut(connection, all),
     ...nextLoginLines(left, next),
   ]);
+}
+
+/** Asks, unless nobody is signed in: then there is nothing to end. */
+async function confirmAll({ prompt }: Context, { server, stored: { held, store } }: StoredConnection) {
+  if (!loginNamed(held, store.account)) return;
+  const question = `End every session and key of ${store.account} on ${server}, on every device?`;
+  await confirm(prompt, question, 'You are still signed in. Nothing was changed.');
 }
 
 /** Removes the user's other logins on this server, which have ended too. Returns the connection without them. */

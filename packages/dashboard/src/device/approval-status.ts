@@ -28,6 +28,7 @@ export type ApprovalStatus =
   | 'deviceSignedIn'
   | 'sessionEnded'
   | 'withdrawn'
+  | 'cancelled'
   | 'expired'
   | 'signedOut'
   | 'differentUser'
@@ -62,7 +63,7 @@ export async function watchApproval(
 }
 
 const isFinal = (status: ApprovalStatus) =>
-  ['deviceSignedIn', 'sessionEnded', 'withdrawn', 'unknown'].includes(status);
+  ['deviceSignedIn', 'sessionEnded', 'withdrawn', 'cancelled', 'unknown'].includes(status);
 
 interface Poll {
   readonly status: ApprovalStatus;
@@ -77,6 +78,7 @@ async function poll({ requestedAt }: Approval, sessionId: string): Promise<Poll>
   if (!log.ok) return failedPoll(log.problem);
   const events = log.value.events.filter(({ session_id }) => session_id === sessionId);
   if (events.some(({ detail }) => detail['reason'] === 'withdrawn')) return { status: 'withdrawn' };
+  if (events.some(({ detail }) => detail['reason'] === 'cancelled')) return { status: 'cancelled' };
   if (events.some(({ type }) => endings.has(type))) return { status: 'sessionEnded' };
   if (events.length > 0) return { status: 'deviceSignedIn' };
   return { status: log.value.isComplete ? 'waiting' : 'unknown' };

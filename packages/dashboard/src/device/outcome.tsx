@@ -28,6 +28,7 @@ const looks: Record<ApprovalStatus, Look> = {
   deviceSignedIn: { tone: 'success', icon: approvedIcon },
   sessionEnded: isUnclear,
   withdrawn: { tone: 'neutral', icon: withdrawnIcon },
+  cancelled: { tone: 'neutral', icon: deniedIcon },
   expired: { tone: 'caution', icon: clockIcon },
   signedOut: isUnclear,
   differentUser: isUnclear,

@@ -243,6 +243,7 @@ export const accountDe: AccountTexts = {
       other_session: 'Sitzung von einer anderen Sitzung aus beendet',
       token: 'Sitzung durch das Programm beendet, das sie verwendet',
       withdrawn: 'Erlaubnis für das Gerät zurückgezogen',
+      cancelled: 'Anmeldung auf dem Gerät abgebrochen',
       replaced: 'Sitzung durch eine neue Anmeldung im selben Browser ersetzt',
       taken_over: 'Sitzung beendet, weil ein anderer Dienst jetzt das anbietet, worauf sie Zugriff hatte',
     },

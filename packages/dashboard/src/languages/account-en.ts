@@ -231,6 +231,7 @@ export const accountEn = {
       other_session: 'Session ended from another session',
       token: 'Session ended by the program using it',
       withdrawn: 'Device approval withdrawn',
+      cancelled: 'Sign-in cancelled on the device',
       replaced: 'Session replaced by a new sign-in in the same browser',
       taken_over: 'Session ended, because another service now provides what it had access to',
     },

@@ -249,6 +249,7 @@ export const accountEs: AccountTexts = {
       other_session: 'Sesión finalizada desde otra sesión',
       token: 'Sesión finalizada por el programa que la usa',
       withdrawn: 'Aprobación del dispositivo retirada',
+      cancelled: 'Inicio de sesión cancelado en el dispositivo',
       replaced: 'Sesión sustituida por un nuevo inicio de sesión en el mismo navegador',
       taken_over: 'Sesión finalizada, porque otro servicio ofrece ahora aquello a lo que daba acceso',
     },

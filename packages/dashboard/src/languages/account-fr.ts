@@ -250,6 +250,7 @@ export const accountFr: AccountTexts = {
       other_session: 'Session terminée depuis une autre session',
       token: "Session terminée par le programme qui l'utilise",
       withdrawn: "Approbation de l'appareil retirée",
+      cancelled: "Connexion annulée sur l'appareil",
       replaced: 'Session remplacée par une nouvelle connexion dans le même navigateur',
       taken_over: 'Session terminée, car un autre service fournit désormais ce à quoi elle donnait accès',
     },

@@ -232,6 +232,7 @@ export const accountJa: AccountTexts = {
       other_session: '別のセッションからの操作でセッションを終了',
       token: '使用中のプログラムがセッションを終了',
       withdrawn: 'デバイスの承認を取り消し',
+      cancelled: 'デバイス側でログインをキャンセル',
       replaced: 'セッションを同じブラウザでの新しいログインに置き換え',
       taken_over: 'アクセス先の提供元が別のサービスに変わったため、セッションを終了',
     },

@@ -244,6 +244,7 @@ export const accountPtBr: AccountTexts = {
       other_session: 'Sessão encerrada a partir de outra sessão',
       token: 'Sessão encerrada pelo programa que a usa',
       withdrawn: 'Aprovação do dispositivo revogada',
+      cancelled: 'Acesso cancelado no dispositivo',
       replaced: 'Sessão substituída por um novo acesso no mesmo navegador',
       taken_over: 'Sessão encerrada, porque outro serviço agora oferece aquilo a que ela dava acesso',
     },

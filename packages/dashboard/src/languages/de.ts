@@ -251,7 +251,7 @@ export const de: Texts = {
       'Ein Dienst bietet etwas nicht mehr an, das das Gerät angefragt hat. Beginnen Sie auf Ihrem Gerät von vorn.',
     codeExpired: 'Dieser Code ist abgelaufen. Beginnen Sie auf Ihrem Gerät von vorn.',
     approvalInDoubt:
-      'Dieser Code wartet nicht mehr auf Ihre Erlaubnis. Sehen Sie auf Ihrem Gerät nach: Vielleicht ist es schon angemeldet.',
+      'Dieser Code wartet nicht mehr auf Ihre Erlaubnis. Sehen Sie auf Ihrem Gerät nach: Vielleicht ist es schon angemeldet, oder die Anmeldung wurde dort abgebrochen.',
     otherAccount: 'Anderes Konto verwenden',
     sessions: 'Ihre Sitzungen ansehen',
     question: 'Darf sich dieses Gerät in Ihrem Konto anmelden?',
@@ -289,6 +289,7 @@ export const de: Texts = {
       deviceSignedIn: 'Ihr Gerät ist angemeldet. Sie können dieses Fenster schließen.',
       sessionEnded: 'Ihr Gerät war angemeldet, wurde aber inzwischen abgemeldet.',
       withdrawn: 'Ihr Gerät ist nicht angemeldet.',
+      cancelled: 'Die Anmeldung wurde auf Ihrem Gerät abgebrochen. Es ist nicht angemeldet.',
       expired:
         'Ihr Gerät hat die Anmeldung nicht abgeschlossen, bevor der Code abgelaufen ist. Beginnen Sie auf Ihrem Gerät von vorn.',
       signedOut:

@@ -237,7 +237,7 @@ export const en = {
       'A service no longer offers something that the device asked for. Start again on your device.',
     codeExpired: 'This code has expired. Start again on your device.',
     approvalInDoubt:
-      'This code is no longer waiting for approval. Check your device: it may already be signed in.',
+      'This code is no longer waiting for approval. Check your device: it may already be signed in, or the sign-in was cancelled there.',
     otherAccount: 'Use a different account',
     sessions: 'View your sessions',
     question: 'Let this device sign in as you?',
@@ -274,6 +274,7 @@ export const en = {
       deviceSignedIn: 'Your device is signed in. You can close this window.',
       sessionEnded: 'Your device signed in, but has since been signed out.',
       withdrawn: "Your device isn't signed in.",
+      cancelled: "The sign-in was cancelled on your device. The device isn't signed in.",
       expired: "Your device didn't finish signing in before the code expired. Start again on your device.",
       signedOut:
         "You've been signed out in this browser, so this page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",

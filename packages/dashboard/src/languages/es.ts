@@ -255,7 +255,7 @@ export const es: Texts = {
       'Un servicio ya no ofrece algo que el dispositivo ha solicitado. Empieza de nuevo en tu dispositivo.',
     codeExpired: 'Este código ha caducado. Empieza de nuevo en tu dispositivo.',
     approvalInDoubt:
-      'Este código ya no espera aprobación. Revisa tu dispositivo: puede que ya tenga la sesión iniciada.',
+      'Este código ya no espera aprobación. Revisa tu dispositivo: puede que ya tenga la sesión iniciada o que el inicio de sesión se haya cancelado allí.',
     otherAccount: 'Usar otra cuenta',
     sessions: 'Ver tus sesiones',
     question: '¿Permitir que este dispositivo inicie sesión en tu cuenta?',
@@ -294,6 +294,7 @@ export const es: Texts = {
       deviceSignedIn: 'Tu dispositivo ha iniciado sesión. Puedes cerrar esta ventana.',
       sessionEnded: 'Tu dispositivo inició sesión, pero su sesión se ha cerrado después.',
       withdrawn: 'Tu dispositivo no tiene la sesión iniciada.',
+      cancelled: 'El inicio de sesión se canceló en tu dispositivo, que no tiene la sesión iniciada.',
       expired:
         'Tu dispositivo no terminó de iniciar sesión antes de que caducara el código. Empieza de nuevo en tu dispositivo.',
       signedOut:

@@ -257,7 +257,7 @@ export const fr: Texts = {
       "Un service ne propose plus quelque chose que l'appareil a demandé. Recommencez sur votre appareil.",
     codeExpired: 'Ce code a expiré. Recommencez sur votre appareil.',
     approvalInDoubt:
-      "Ce code n'attend plus d'approbation. Vérifiez votre appareil : il est peut-être déjà connecté.",
+      "Ce code n'attend plus d'approbation. Vérifiez votre appareil : il est peut-être déjà connecté, ou la connexion y a été annulée.",
     otherAccount: 'Utiliser un autre compte',
     sessions: 'Voir vos sessions',
     question: 'Connecter cet appareil à votre compte ?',
@@ -296,6 +296,7 @@ export const fr: Texts = {
       deviceSignedIn: 'Votre appareil est connecté. Vous pouvez fermer cette fenêtre.',
       sessionEnded: "Votre appareil s'est connecté, mais a été déconnecté depuis.",
       withdrawn: "Votre appareil n'est pas connecté.",
+      cancelled: "La connexion a été annulée sur votre appareil. Il n'est pas connecté.",
       expired:
         "Votre appareil n'a pas terminé la connexion avant l'expiration du code. Recommencez sur votre appareil.",
       signedOut:

@@ -251,7 +251,7 @@ export const ptBr: Texts = {
       'Um serviço não oferece mais algo que o dispositivo pediu. Comece novamente no seu dispositivo.',
     codeExpired: 'Este código expirou. Comece novamente no seu dispositivo.',
     approvalInDoubt:
-      'Este código não está mais aguardando aprovação. Confira seu dispositivo: talvez ele já esteja conectado.',
+      'Este código não está mais aguardando aprovação. Confira seu dispositivo: talvez ele já esteja conectado ou o acesso tenha sido cancelado lá.',
     otherAccount: 'Usar outra conta',
     sessions: 'Ver suas sessões',
     question: 'Permitir que este dispositivo acesse sua conta?',
@@ -289,6 +289,7 @@ export const ptBr: Texts = {
       deviceSignedIn: 'Seu dispositivo está conectado. Você pode fechar esta janela.',
       sessionEnded: 'Seu dispositivo foi conectado, mas já foi desconectado.',
       withdrawn: 'Seu dispositivo não foi conectado.',
+      cancelled: 'O acesso foi cancelado no seu dispositivo, que não foi conectado.',
       expired:
         'Seu dispositivo não concluiu a conexão antes que o código expirasse. Comece novamente no seu dispositivo.',
       signedOut:

@@ -58,18 +58,26 @@ export async function revokeOwnSession(ctx: Context, caller: Caller, client: Cli
   await endSession(ctx, caller, caller.sessionId, client);
 }
 
+/** Cancels the authorization of a device code, and returns the id of its session; undefined for any other string. */
+export type CancelDeviceCode = (deviceCode: string, client: ClientInfo) => Promise<string | undefined>;
+
 /**
- * Revokes the session of a refresh token, access token or key, or the token of a service that acts for no user; ignores
- * any other string.
+ * Revokes the session of a refresh token, access token, key or device code, or the token of a service that acts for no
+ * user; ignores any other string.
  * @see RFC 7009 section 2.2
  */
-export async function revokeByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
+export async function revokeByToken(
+  ctx: Context,
+  token: string,
+  client: ClientInfo,
+  cancelDeviceCode: CancelDeviceCode,
+): Promise<void> {
   const read = readToken(ctx, token);
-  if (!read) return;
-  const id = read.sessionId;
+  const id = read?.sessionId ?? (await cancelDeviceCode(token, client));
+  if (id === undefined) return;
   const [session] = await store.findSession(ctx.db.read, { id });
   if (session) await endSession(ctx, { userId: session.user_id }, id, client);
-  else await endServiceToken(ctx, read.handle.subject);
+  else if (read) await endServiceToken(ctx, read.handle.subject);
 }
 
 /**

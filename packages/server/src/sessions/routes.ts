@@ -11,6 +11,7 @@ import {
 import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
 import {
+  type CancelDeviceCode,
   type RevokedAllBy,
   revokeByToken,
   revokeOwnSession,
@@ -32,12 +33,13 @@ export const refreshGrant: Grant<TokenSet> = {
 interface Transitions {
   readonly revokeAllSessions: (ctx: Context, userId: string, by: RevokedAllBy) => Promise<void>;
   readonly withdrawApproval: WithdrawApproval;
+  readonly cancelDeviceCode: CancelDeviceCode;
 }
 
 export function sessionRoutes(
   api: Api,
   ctx: Context,
-  { revokeAllSessions, withdrawApproval }: Transitions,
+  { revokeAllSessions, withdrawApproval, cancelDeviceCode }: Transitions,
 ): void {
   /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */
   const signOut = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
@@ -47,7 +49,7 @@ export function sessionRoutes(
     return { cookie: 'clear' as const };
   };
   api.on(endpoints.revoke, signOut, async ({ body, client }) => {
-    await revokeByToken(ctx, body.token, client);
+    await revokeByToken(ctx, body.token, client, cancelDeviceCode);
     return {};
   });
   api.on(endpoints.logout, signOut);

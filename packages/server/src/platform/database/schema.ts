@@ -61,7 +61,7 @@ export interface Tables {
   device_authorizations: {
     id: string;
     user_code_hash: string;
-    status: 'pending' | 'approved' | 'denied' | 'redeemed';
+    status: 'pending' | 'approved' | 'denied' | 'redeemed' | 'cancelled';
     client_id: string | null;
     client_name: string | null;
     device_name: string | null;

@@ -4,7 +4,7 @@ import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { randomUserCode } from '../../platform/crypto/codes.ts';
-import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
+import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
@@ -175,6 +175,41 @@ export async function decideDevice(
   );
   heldPolls.announce(decided.id);
 }
+
+/**
+ * Cancels the device authorization of a device code, pending or approved. Returns the id of the session that it starts,
+ * for the caller to end in case it has already started; undefined for any other string.
+ * @see RFC 7009 section 2.1
+ */
+export async function cancelDeviceAuthorization(
+  ctx: Context,
+  heldPolls: HeldPolls,
+  deviceCode: string,
+  client: ClientInfo,
+): Promise<string | undefined> {
+  const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
+  if (!handle) return undefined;
+  const id = authorizationIdOf(handle.subject);
+  // In the order in which the states follow each other, so that an approval or a poll in between is noticed.
+  const [pending] = await store.cancelPending(ctx.db.single, { id });
+  const isCancelled = pending !== undefined || (await cancelApproved(ctx, id, client));
+  if (isCancelled) heldPolls.announce(id);
+  return sessionIdFor(sessionSecretOf(handle.subject));
+}
+
+const cancelApproved = (ctx: Context, id: string, client: ClientInfo): Promise<boolean> =>
+  ctx.db.transaction(async (tx) => {
+    const [approved] = await store.cancelApproved(tx, { id });
+    if (!approved) return false;
+    await recordEvent(ctx, tx, {
+      type: 'session_revoked',
+      userId: approved.user_id!,
+      sessionId: approved.session_id!,
+      client,
+      detail: { reason: 'cancelled' },
+    });
+    return true;
+  });
 
 const withoutNulls = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
   Object.fromEntries(Object.entries(device).filter((entry): entry is [string, string] => entry[1] !== null));

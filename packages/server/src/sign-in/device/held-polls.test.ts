@@ -88,6 +88,16 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     ]);
   });
 
+  test('is answered as soon as the device cancels, on whichever node', async () => {
+    const { device_code } = await start();
+    const poll = held(app, device_code, 20);
+    await Bun.sleep(300);
+    await other.ask('POST', '/revoke', { form: { token: device_code } });
+    const { answer, seconds } = await poll;
+    expect(outcome(answer)).toBe('400 invalid_grant');
+    expect(seconds).toBeLessThan(2);
+  });
+
   test('is answered after the time that it asked for', async () => {
     const { device_code } = await start();
     const { answer, seconds } = await held(app, device_code, 1);

@@ -1,6 +1,6 @@
 /** The columns of a device authorization that decide a poll. */
 export interface PolledAuthorization {
-  readonly status: 'pending' | 'approved' | 'denied' | 'redeemed';
+  readonly status: 'pending' | 'approved' | 'denied' | 'redeemed' | 'cancelled';
   readonly expires_at: number;
   readonly interval_seconds: number;
   readonly last_poll_at: number;
@@ -43,6 +43,7 @@ export function decidePoll(
     return isSameRequest && isInWindow ? 'repeat' : 'spent';
   }
   if (status === 'denied') return 'denied';
+  if (status === 'cancelled') return 'spent';
   if (authorization.expires_at <= now) return 'expired';
   if (status === 'approved') return 'redeem';
   const earliest = authorization.last_poll_at + authorization.interval_seconds * 1000 - earlyPollToleranceMs;

@@ -294,4 +294,6 @@ const pendingAuthorization = (detail?: ErrorDetail) =>
   );
 
 const unknownDeviceCode = (detail: ErrorDetail) =>
-  new AuthError('invalid_grant', 'The device code is unknown or has already been redeemed.', { detail });
+  new AuthError('invalid_grant', 'The device code is unknown, was cancelled, or has already been redeemed.', {
+    detail,
+  });

@@ -13,6 +13,8 @@ const states = [
   'pending',
   'approved',
   'denied',
+  'cancelled',
+  'approved, then cancelled',
   'redeemed',
   'expired',
   'expired approved',
@@ -26,6 +28,8 @@ const pollOutcomes: Record<string, string> = {
   pending: '400 authorization_pending',
   approved: '200',
   denied: '400 access_denied',
+  cancelled: '400 invalid_grant',
+  'approved, then cancelled': '400 invalid_grant',
   redeemed: '400 invalid_grant',
   expired: '400 expired_token',
   'expired approved': '400 expired_token',
@@ -52,12 +56,16 @@ onBothDatabases('device authorization', (open) => {
       ? app.ask('POST', '/token', { json: { device_code } })
       : app.ask('POST', `/device/${action}`, { json: { user_code }, token });
 
+  const cancel = async ({ device_code: token }: Codes) =>
+    expect(outcome(await app.ask('POST', '/revoke', { form: { token } }))).toBe('200');
+
   /** The codes of a new authorization in this state. */
   const inState = async (state: string): Promise<Codes> => {
     const codes = await start();
     const owner = await app.login(newEmail());
     if (/approved|redeemed/.test(state)) expect((await call('approve', codes, owner)).status).toBe(204);
     if (state === 'denied') expect((await call('deny', codes, owner)).status).toBe(204);
+    if (/cancelled/.test(state)) await cancel(codes);
     if (state === 'redeemed') expect((await call('poll', codes, owner)).status).toBe(200);
     if (/expired/.test(state)) app.pass(600);
     if (state === 'swept') app.pass(3 * 3600);
@@ -86,6 +94,47 @@ onBothDatabases('device authorization', (open) => {
         expect(outcome(await call('poll', codes, viewer))).toBe(then!);
       },
     );
+  });
+
+  test('cancelling an approval that was not redeemed stands in the log of the approver', async () => {
+    const codes = await start();
+    const owner = await app.login(newEmail());
+    const { session_id } = (await call('verify', codes, owner)).body;
+    await call('approve', codes, owner);
+    await cancel(codes);
+    await cancel(codes);
+    const { events } = (await app.ask('GET', '/events', { token: owner.access_token })).body;
+    expect(events.filter((event: { session_id: string }) => event.session_id === session_id)).toMatchObject([
+      { type: 'session_revoked', detail: { reason: 'cancelled' } },
+    ]);
+  });
+
+  test('cancelling a redeemed code ends its session, and repeats no tokens', async () => {
+    const codes = await start();
+    await call('approve', codes, await app.login(newEmail()));
+    const headers = { 'Idempotency-Key': 'one' };
+    const poll = () => app.ask('POST', '/token', { json: { device_code: codes.device_code }, headers });
+    const { access_token: token } = (await poll()).body;
+    expect(outcome(await app.ask('GET', '/me', { token }))).toBe('200');
+    await cancel(codes);
+    expect(outcome(await app.ask('GET', '/me', { token }))).toBe('401 invalid_token');
+    expect(outcome(await poll())).toBe('400 invalid_grant');
+  });
+
+  test('of approvals, polls and cancellations that race, none leaves a session', async () => {
+    for (let round = 0; round < 10; round++) {
+      const codes = await start();
+      const owner = await app.login(newEmail());
+      const poll = () => app.ask('POST', '/token', { json: { device_code: codes.device_code } });
+      const approval = call('approve', codes, owner);
+      const cancelled = Bun.sleep(round % 3).then(() => cancel(codes));
+      const answers = await Promise.all([approval, poll(), poll(), poll()]);
+      await cancelled;
+      expect(answers.map(({ status }) => status).every((status) => status < 500)).toBe(true);
+      expect(outcome(await poll())).toBe('400 invalid_grant');
+      const { sessions } = (await app.ask('GET', '/sessions', { token: owner.access_token })).body;
+      expect(sessions.map(({ kind }: { kind: string }) => kind)).toEqual(['browser']);
+    }
   });
 
   test('starting a device authorization returns every member of RFC 8628 section 3.2', async () => {

@@ -190,6 +190,27 @@ export const redeem = statement<{ id: string; now: number; idempotency_hash: str
       ]),
 );
 
+/** Pending becomes cancelled, unless a decision came first. */
+export const cancelPending = statement<{ id: string }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'cancelled' })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .returning('id'),
+);
+
+/** Locks the account that approved and turns approved into cancelled, unless a poll has redeemed it first. */
+export const cancelApproved = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'cancelled' })
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
+    .where('status', '=', 'approved')
+    .returning(['user_id', 'session_id']),
+);
+
 /** Approved becomes denied before a device has redeemed it, by the id of the session it would start. */
 export const withdrawApproval = statement<{ session_id: string; user_id: string }>()((db, p) =>
   db

@@ -1,0 +1,62 @@
+import { unlessAborted } from '@latchkey/client/internal/clock';
+import { Cancelled } from './exit.ts';
+import type { Output } from './output.ts';
+import type { TextSource } from './text-input.ts';
+
+/** Asks the person at the terminal. */
+export interface Prompt {
+  /** Whether there is somebody to ask: standard input and standard error are terminals. */
+  readonly isPossible: boolean;
+  /**
+   * The line that the person types, without surrounding spaces. Empty at the end of the input.
+   * @throws {LatchkeyError} `aborted`
+   */
+  ask(question: string): Promise<string>;
+}
+
+export function createPrompt(stdin: () => TextSource, output: Output, signal: AbortSignal): Prompt {
+  // One for all questions, since a stream that was left in the middle of a loop is closed.
+  let chunks: AsyncIterator<Uint8Array | string> | undefined;
+  let typed = '';
+  const decoder = new TextDecoder();
+
+  /** Reads until a line is complete; false at the end of the input. */
+  const readLine = async (): Promise<boolean> => {
+    chunks ??= stdin()[Symbol.asyncIterator]();
+    while (!typed.includes('\n')) {
+      const { value, done } = await unlessAborted(chunks.next(), signal);
+      if (done) return false;
+      typed += typeof value === 'string' ? value : decoder.decode(value, { stream: true });
+    }
+    return true;
+  };
+
+  return {
+    get isPossible() {
+      return output.isTerminal && stdin().isTTY === true;
+    },
+    ask: async (question) => {
+      output.question(`${question} `);
+      let isComplete = false;
+      try {
+        isComplete = await readLine();
+      } finally {
+        // Otherwise the terminal has echoed the end of the line.
+        if (!isComplete) output.question('\n');
+      }
+      const [line = '', ...rest] = typed.split('\n');
+      typed = rest.join('\n');
+      return line.trim();
+    },
+  };
+}
+
+/**
+ * Asks whether to go on. Without a terminal nobody is asked, and the command goes on.
+ * @param declined what the command reports if the answer is anything but yes
+ * @throws {Cancelled}
+ */
+export async function confirm(prompt: Prompt, question: string, declined: string): Promise<void> {
+  if (!prompt.isPossible) return;
+  if (!/^y(es)?$/i.test(await prompt.ask(`${question} [y/N]`))) throw new Cancelled(declined);
+}

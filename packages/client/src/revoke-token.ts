@@ -1,0 +1,15 @@
+import type { Api } from './api.ts';
+import { operations } from './operations.ts';
+
+/**
+ * Ends what a refresh token, access token or code belongs to. Succeeds for any other string, too.
+ * @see RFC 7009
+ */
+export async function revokeToken(api: Api, token: string, timeoutMilliseconds?: number): Promise<void> {
+  const init = {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token }).toString(),
+  };
+  await api.send(operations.revoke.path, init, timeoutMilliseconds);
+}
