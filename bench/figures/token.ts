@@ -129,6 +129,6 @@ export const token: Figure = {
       othersShare: busy,
       details: [line(program, done.get(program)!), line(floor, done.get(floor)!)],
     });
-    return [finding(npm, node, 60), finding(file, empty, 15)];
+    return [finding(npm, node, 60), finding(file, empty, 20)];
   },
 };

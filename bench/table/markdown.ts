@@ -26,8 +26,6 @@ interface Run {
   readonly minutes: number;
 }
 
-/** The smallest ratio to the floor that is promised. */
-const floorTarget = 0.8;
 /** If other programs take more, a ratio of rates proves nothing. */
 const maxOthersShare = 0.1;
 
@@ -105,8 +103,7 @@ function targetOf(row: Row, other: string, name: string, atLeast: number | undef
 }
 
 const targetsOf = (row: Row): Target[] => [
-  ...targetOf(row, 'floor', 'its floor', floorTarget),
-  ...targetOf(row, 'bare', 'an empty server', row.kind.targets.bare),
+  ...targetOf(row, 'floor', 'its floor', row.kind.targets.floor),
   ...targetOf(row, 'better-auth', 'Better Auth', row.kind.targets['better-auth']?.[row.dialect]),
 ];
 
