@@ -6,6 +6,7 @@ import {
 } from '@latchkey/contract/tokens';
 import manifest from '../package.json' with { type: 'json' };
 import { revokeAllSessions } from './identity/account/account.ts';
+import { startCensus } from './identity/account/census.ts';
 import { accountRoutes } from './identity/account/routes.ts';
 import { formerAddressTtlSeconds } from './identity/email-change/former-addresses.ts';
 import {
@@ -20,7 +21,7 @@ import { emailChangeRoutes } from './identity/email-change/routes.ts';
 import { sweepEmailChanges } from './identity/email-change/store.ts';
 import { organizationRoutes } from './identity/organizations/routes.ts';
 import type { Context } from './platform/context.ts';
-import { type Sweeps, sweepAfter } from './platform/database/sweep.ts';
+import { type Sweeps, startSweeper, sweepAfter } from './platform/database/sweep.ts';
 import { documentationRoutes } from './platform/http/documentation.ts';
 import { healthRoutes } from './platform/http/health.ts';
 import { metricsRoute } from './platform/http/metrics-route.ts';
@@ -138,6 +139,16 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
     sweepEvents(ctx, before, limit),
   ),
 });
+
+/** Deletes rows that are no longer needed, and counts for the metrics, until it is stopped. */
+export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
+  const jobs = [startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, ctx.log), startCensus(ctx)];
+  return {
+    stop: async () => {
+      await Promise.all(jobs.map((job) => job.stop()));
+    },
+  };
+}
 
 /** Connects all capabilities to their routes. The only place that knows all of them. */
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {

@@ -1,9 +1,8 @@
 import type { Server } from 'bun';
-import { createApp, loadRest, sweepsOf, templates } from '../app.ts';
+import { createApp, loadRest, startUpkeep, templates } from '../app.ts';
 import type { Config } from '../platform/config/config.ts';
 import { isRunBySystemd } from '../platform/config/environment.ts';
 import type { Context } from '../platform/context.ts';
-import { startSweeper } from '../platform/database/sweep.ts';
 import type { Lifecycle } from '../platform/http/server.ts';
 import { mailboxTransport, smtpTransport, type Transport } from '../platform/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../platform/mail/worker.ts';
@@ -49,7 +48,7 @@ export async function serve(
   const server = listen(config, app, { shared: supervisor !== undefined });
   const transport = mailTransport(config);
   if (transport) mailWorker = startMailWorker(ctx, templates, transport);
-  const sweeper = startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, log);
+  const upkeep = startUpkeep(ctx);
   if (supervisor) supervisor.ready(() => ctx.metrics.registry.getMetricsAsJSON());
   else announce(ctx);
   void loadRest(ctx);
@@ -60,11 +59,11 @@ export async function serve(
   else lifecycle.draining = true;
   const deadline = Bun.sleep(drainDeadlineMs);
   stop.abort();
-  const swept = sweeper.stop();
+  const finished = upkeep.stop();
   await drain(lifecycle, server);
   // A mail that is still being sent at the deadline is sent again by the worker that finds its lease expired.
   await Promise.race([mailWorker?.stop(), deadline]);
-  await Promise.race([swept, deadline]);
+  await Promise.race([finished, deadline]);
   await ctx.db.close();
   await supervisor?.leave(await ctx.metrics.registry.getMetricsAsJSON());
   log.info('stopped');

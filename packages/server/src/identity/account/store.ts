@@ -206,6 +206,37 @@ export const listUserIds = statement<{ after: string; limit: number }>()((db, p)
   db.selectFrom('users').select('id').where('id', '>', p.after).orderBy('id').limit(p.limit),
 );
 
+/**
+ * How many accounts are in a page of accounts by ascending id, the id of the last one, and how many active sign-ins they have in
+ * browsers and on devices. The id is null behind the last page.
+ */
+export const countPage = statement<{ after: string; now: number; limit: number }>()((db, p) => {
+  const page = db
+    .selectFrom('users')
+    .select(['id', 'session_epoch', 'disabled_at'])
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit)
+    .as('page');
+  return db.selectFrom(page).select((e) => [
+    e.fn.max('page.id').as('last_id'),
+    e.fn.countAll<number>().as('accounts'),
+    e.fn
+      .sum<number | null>(
+        e
+          .selectFrom('sessions')
+          .select((f) => f.fn.countAll<number>().as('count'))
+          .whereRef('sessions.user_id', '=', 'page.id')
+          .whereRef('sessions.session_epoch', '=', 'page.session_epoch')
+          .where('page.disabled_at', 'is', null)
+          .where('sessions.kind', 'in', ['browser', 'device'])
+          .where('sessions.revoked_at', 'is', null)
+          .where('sessions.idle_expires_at', '>', p.now),
+      )
+      .as('sessions'),
+  ]);
+});
+
 /** Replaces the address of a locked account; no row if another account has the new one. */
 export const replaceEmail = statement<{ id: string; email: string; email_key: string; now: number }>()(
   (db, p) =>

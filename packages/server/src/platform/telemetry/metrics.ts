@@ -39,6 +39,49 @@ function counterBy<Label extends string>(
   return counter;
 }
 
+/** Why sign-ins are refused, by method. A code of a device is one that a signed-in user types. */
+export const signInFailureReasons = {
+  magic_link: ['malformed', 'over', 'account_disabled', 'signup_disabled'],
+  email_code: ['malformed', 'wrong_code', 'over', 'account_disabled', 'signup_disabled'],
+  device_code: ['wrong_code'],
+  passkey: [
+    'client_data',
+    'foreign_challenge',
+    'expired_challenge',
+    'replay',
+    'type',
+    'origin',
+    'cross_origin',
+    'unknown_credential',
+    'credential_id',
+    'user_handle',
+    'rp_id',
+    'user_presence',
+    'user_verification',
+    'backup_state',
+    'backup_eligibility',
+    'signature',
+    'clone',
+    'account_disabled',
+    'other',
+  ],
+} as const satisfies Record<string, readonly string[]>;
+export type SignInFailureMethod = keyof typeof signInFailureReasons;
+
+/** Every reason starts at 0, too. */
+function signInFailures(registry: Registry): Counter<'method' | 'reason'> {
+  const counter = new Counter({
+    name: 'latchkey_sign_in_failures_total',
+    help: 'Refused sign-ins by method and reason, whether or not the account exists. Rate limits count separately.',
+    labelNames: ['method', 'reason'],
+    registers: [registry],
+  });
+  for (const [method, reasons] of Object.entries(signInFailureReasons)) {
+    for (const reason of reasons) counter.labels(method, reason).inc(0);
+  }
+  return counter;
+}
+
 /** Requests and their durations, counted in batches. */
 function requestMetrics(registry: Registry) {
   const registers = [registry];
@@ -91,6 +134,7 @@ const sessionMetrics = (registry: Registry) => ({
     'method',
     loginMethods,
   ),
+  signInFailures: signInFailures(registry),
   refreshes: counterBy(
     registry,
     ['latchkey_refreshes_total', `Token refreshes by outcome: ${refreshOutcomes.join(', ')}`],
@@ -135,6 +179,26 @@ const mailMetrics = (registry: Registry) => ({
   }),
 });
 
+/** A number that a census finds, the same in all processes. */
+function counted(registry: Registry, name: string, help: string): Gauge {
+  const gauge = new Gauge({ name, help, aggregator: 'first', registers: [registry] });
+  gauge.set(Number.NaN);
+  return gauge;
+}
+
+const censusMetrics = (registry: Registry) => ({
+  accounts: counted(
+    registry,
+    'latchkey_accounts',
+    'Accounts, counted every minute or, if there are many, less often',
+  ),
+  activeSessions: counted(
+    registry,
+    'latchkey_active_sessions',
+    'Active sign-ins in browsers and on devices, counted together with the accounts',
+  ),
+});
+
 const feedMetrics = (registry: Registry) => ({
   feedEvents: new Counter({
     name: 'latchkey_feed_events_total',
@@ -177,6 +241,7 @@ export function createMetrics(rateLimitNames: readonly string[]) {
     ...sessionMetrics(registry),
     ...rateLimitMetrics(registry, rateLimitNames),
     ...mailMetrics(registry),
+    ...censusMetrics(registry),
     ...feedMetrics(registry),
     ...deploymentMetrics(registry),
   };
