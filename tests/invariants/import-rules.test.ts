@@ -54,7 +54,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   services: [['service-keys'], ['scopes', 'service-tokens']],
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
-  'sign-in': [['device', 'magic-links', 'passkeys']],
+  'sign-in': [['failures'], ['device', 'magic-links', 'passkeys']],
   programs: [['access-keys', 'runs', 'taken-over']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],

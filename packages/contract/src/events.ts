@@ -6,6 +6,7 @@ import { ipAddress, nextCursor, time, userAgent } from './fields.ts';
 export const eventTypes = [
   'account_created',
   'login',
+  'sign_in_failed',
   'device_approved',
   'device_denied',
   'passkey_added',

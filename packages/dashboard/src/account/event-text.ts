@@ -10,6 +10,7 @@ const words = texts.account.events;
 // A later release of the service may send values that this page doesn't know.
 const methods: Detail = texts.account.methods;
 const elsewhere: Detail = words.elsewhere;
+const signInFailures: Detail = words.signInFailures;
 const sessionEndings: Detail = words.sessionEndings;
 const profileFields: Detail = words.profileFields;
 const joined: Detail = words.organizationJoined;
@@ -45,6 +46,10 @@ const detailedTexts: Partial<Record<Event['type'], (detail: Detail) => string>> 
     kind === 'device'
       ? loginText(words.deviceLogin, words.deviceLoginBy, methods[method])
       : loginText(words.login, words.loginBy, methods[method]),
+  sign_in_failed: ({ method = '', count = '1' }) => {
+    const text = signInFailures[method] ?? words.sign_in_failed;
+    return count === '1' ? text : fill(words.repeated, { text, count });
+  },
   passkey_removed: ({ name, reason }) =>
     named(reason === 'disowned' ? words.passkeyDisowned : words.passkey_removed, name),
   passkey_renamed: ({ name }) =>
@@ -59,7 +64,7 @@ const detailedTexts: Partial<Record<Event['type'], (detail: Detail) => string>> 
   refresh_retry_elsewhere: ({ changed = '' }) => elsewhere[changed] ?? words.refresh_retry_elsewhere,
   session_revoked: ({ reason = '' }) => sessionEndings[reason] ?? words.session_revoked,
   all_sessions_revoked: ({ by }) =>
-    by === 'operator' ? words.signedOutByAdministrator : words.all_sessions_revoked,
+    by === undefined ? words.all_sessions_revoked : words.signedOutByAdministrator,
   profile_changed: ({ fields = '' }) => {
     const known = fields.split(' ').flatMap((field) => profileFields[field] ?? []);
     return known.length === 0

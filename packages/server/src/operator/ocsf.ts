@@ -65,6 +65,7 @@ const other = (of: Mapping['class'], activity_name: string, rest: Rest = {}): Ma
 const mappings: Readonly<Record<EventType, Mapping>> = {
   account_created: account('Create'),
   login: signIn('Logon'),
+  sign_in_failed: signIn('Logon', { severity: 'Low', status: 'Failure' }),
   device_approved: other('authentication', 'Device Approved'),
   device_denied: other('authentication', 'Device Denied', { status: 'Failure' }),
   passkey_added: account('MFA Factor Enable'),

@@ -248,9 +248,14 @@ export async function signInResponse(
  * @throws {AuthError} `not_found`
  */
 export async function findAccountByEmail(ctx: Context, email: string): Promise<string> {
-  const [user] = await store.findUserByEmail(ctx.db.read, { email_key: emailKeyOf(email) });
-  if (!user) throw new AuthError('not_found', 'There is no account with this address.');
-  return user.id;
+  const id = await findAccountOf(ctx.db.read, emailKeyOf(email));
+  if (id === undefined) throw new AuthError('not_found', 'There is no account with this address.');
+  return id;
+}
+
+/** The id of the account that an address belongs to now; undefined without one. */
+export async function findAccountOf(on: Executor, emailKey: string): Promise<string | undefined> {
+  return (await store.findUserByEmail(on, { email_key: emailKey })).at(0)?.id;
 }
 
 /** The locale and time zone of the owner of an address; undefined without an account. */

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../../../tests/support/app.ts';
 import { rateLimitNames } from '../rate-limits/rules.ts';
+import { signInFailureReasons } from '../telemetry/metrics.ts';
 
 const local = { peer: '127.0.0.1' };
 
@@ -64,6 +65,11 @@ test('every counter starts at 0 for every value of its labels', async () => {
     expect(found.sort()).toEqual(values.map((value) => `${name}{${label}="${value}"} 0`).sort());
   }
   expect(lines).toContain('latchkey_untrusted_forwards_total 0');
+  for (const [method, reasons] of Object.entries(signInFailureReasons)) {
+    for (const reason of reasons) {
+      expect(lines).toContain(`latchkey_sign_in_failures_total{method="${method}",reason="${reason}"} 0`);
+    }
+  }
 
   const requests = lines.filter((line) => line.startsWith('latchkey_http_requests_total{'));
   expect(requests.filter((line) => !line.endsWith(' 0'))).toEqual([]);

@@ -17,11 +17,13 @@ import {
   sealChain,
   sealEvent,
 } from './chain.ts';
+import { detailOf, type EventDetail } from './detail.ts';
+import { type FailedSignIn, failureType, findEntry } from './failures.ts';
 import * as store from './store.ts';
 
-export type EventType = (typeof eventTypes)[number];
+export type { EventDetail };
 
-export type EventDetail = Readonly<Record<string, string>>;
+export type EventType = (typeof eventTypes)[number];
 
 export interface NewEvent {
   readonly type: EventType;
@@ -76,13 +78,53 @@ export async function recordChange(
   if (!earlier) return append(ctx, tx, chain, change, null);
   const detail = JSON.stringify(merge(detailOf(earlier), change.detail));
   if (detail === earlier.detail) return;
-  const macBefore = await macBeforeEvent(tx, chain, earlier);
-  const amended = amendEvent(ctx.keys, chain, macBefore, events, detail);
-  if (!amended) return append(ctx, tx, chain, change, null);
+  if (!(await amend(ctx, tx, chain, events, detail))) await append(ctx, tx, chain, change, null);
+}
+
+/**
+ * Replaces the detail of the first of these events, which reach to the head of a locked chain. False if their seals do not all verify;
+ * then nothing changes.
+ */
+async function amend(
+  ctx: Context,
+  tx: Executor,
+  chain: ChainRow,
+  events: readonly EventRow[],
+  detail: string,
+): Promise<boolean> {
+  const [first] = events;
+  if (!first) return false;
+  const amended = amendEvent(ctx.keys, chain, await macBeforeEvent(tx, chain, first), events, detail);
+  if (!amended) return false;
   await Promise.all([
     ...amended.events.map(({ id, detail, mac }) => store.updateEvent(tx, { id, detail, mac })),
     store.updateChain(tx, { ...amended.chain, seal: sealChain(ctx.keys, amended.chain) }),
   ]);
+  return true;
+}
+
+/**
+ * Records a refused attempt to sign in to an account. The first one of a method and network is an event, whose count grows for an
+ * hour. Strangers can cause it at will: what exceeds the maximum of events or the maximum count costs one query and writes nothing.
+ * Does nothing when the account is gone. Locks the log until the transaction ends, so call it last.
+ */
+export async function recordFailedSignIn(ctx: Context, tx: Executor, failure: FailedSignIn): Promise<void> {
+  const { userId, client } = failure;
+  if (!(await findEntry(ctx, tx, failure))) return;
+  const chain = await lockChain(tx, userId);
+  const entry = chain && (await findEntry(ctx, tx, failure));
+  if (!entry) return;
+  const { counted, detail, freeSlot } = entry;
+  const events = counted ? await eventsFrom(tx, chain, counted) : [];
+  if (await amend(ctx, tx, chain, events, JSON.stringify(detail))) return;
+  if (freeSlot === undefined) return;
+  await append(ctx, tx, chain, { type: failureType, userId, client, detail: entry.firstDetail }, freeSlot);
+}
+
+/** An event of a locked chain and all events after it, oldest first; none if there are more than one amendment seals again. */
+async function eventsFrom(tx: Executor, chain: ChainRow, { user_id, seq }: EventRow): Promise<EventRow[]> {
+  if (chain.head_seq - seq > maxEventsAfterChange) return [];
+  return store.listEventsAfter(tx, { user_id, after_seq: seq - 1, limit: maxEventsAfterChange + 1 });
 }
 
 /** The event that a change belongs to and all events after it, oldest first; none if the change is the first. */
@@ -269,9 +311,6 @@ export async function listEvents(
   }));
   return { events, next_cursor };
 }
-
-const detailOf = (row: { detail: string | null }): Record<string, string> =>
-  row.detail === null ? {} : (JSON.parse(row.detail) as Record<string, string>);
 
 /**
  * Deletes about `limit` events from before a moment, the oldest of each log first, and moves the base of each log

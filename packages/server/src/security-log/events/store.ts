@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
+import { textsOf } from '../../platform/database/texts.ts';
+
 import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
 
 type EventRow = Tables['events'];
@@ -25,6 +27,17 @@ export const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((
 /** The account's event with this `once` value, which is unique within its log. */
 export const findOnce = statement<{ user_id: string; once: string }>()((db, p) =>
   db.selectFrom('events').select('id').where('user_id', '=', p.user_id).where('once', '=', p.once),
+);
+
+/** The account's events whose `once` is one of the strings of a JSON array, in any order: sorting would lead SQLite to another index. */
+export const listOnce = statement<{ user_id: string; slots: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('events')
+    .selectAll()
+    .where('user_id', '=', p.user_id)
+    // For the partial index.
+    .where('once', 'is not', null)
+    .where('once', 'in', textsOf(p.slots, dialect)),
 );
 
 export const findChain = statement<{ user_id: string }>()((db, p) =>

@@ -14,6 +14,7 @@ import { recordEvent, recordingRateLimits } from '../../security-log/events/even
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { sessionIdFor } from '../../sessions/sessions.ts';
+import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls } from './held-polls.ts';
 import * as store from './store.ts';
@@ -71,7 +72,13 @@ export async function startDeviceAuthorization(
 }
 
 const unknownUserCode = () =>
-  new AuthError('invalid_grant', 'The user code is unknown, has expired, or was already approved or denied.');
+  new AuthError(
+    'invalid_grant',
+    'The user code is unknown, has expired, or was already approved or denied.',
+    {
+      detail: 'wrong_code',
+    },
+  );
 
 /** The signed-in user who enters a user code, and the browser they use. */
 interface Approver {
@@ -98,19 +105,22 @@ async function findByUserCode<Row>(
     ),
   );
   const code = normalizeUserCode(typed);
-  if (code === undefined) throw unknownUserCode();
   try {
-    for (const hash of userCodeHashes(ctx, code)) {
+    for (const hash of code === undefined ? [] : userCodeHashes(ctx, code)) {
       const [row] = await find(hash);
       if (!row) continue;
       await attempt.refund();
-      return { code, row };
+      return { code: code!, row };
     }
   } catch (error) {
     await attempt.refund();
     throw error;
   }
-  throw unknownUserCode();
+  return countingFailures(ctx, 'device_code', async () => {
+    const failed = { userId: caller.userId, client };
+    await ctx.db.transaction((tx) => recordFailure(ctx, tx, 'device_code', failed));
+    throw unknownUserCode();
+  });
 }
 
 /**

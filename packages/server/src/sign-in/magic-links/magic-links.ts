@@ -1,6 +1,6 @@
 import { normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { Language } from '@latchkey/contract/languages';
-import { lockAccountToSignIn, signUp } from '../../identity/account/account.ts';
+import { findAccountOf, lockAccountToSignIn, signUp } from '../../identity/account/account.ts';
 import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
 import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
@@ -12,8 +12,15 @@ import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-li
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
+import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import * as store from './store.ts';
+
+/**
+ * When a refused code is answered, at the earliest. Recording it takes time only if the address has an account, and the time of the
+ * response must not tell.
+ */
+const codeRefusalMs = 50;
 
 /** Where a request for a mail comes from, the language it prefers, and the cookie by which its browser may be known. */
 interface RequestOrigin {
@@ -106,23 +113,27 @@ export async function signInWithLink(
   email: string | undefined,
   origin: SignInOrigin,
 ): Promise<StartedSession> {
-  const handle = readHandle(ctx.keys, 'magicLink', token);
-  if (!handle) throw refused('malformed');
-  await ctx.limiter.take(byClient('link_logins', origin.client));
-  const session = await ctx.db.transaction(async (tx) => {
-    const [link] = await store.lockMagicLink(tx, { id: handle.subject.toString('base64url') });
-    if (!link || !isUsable(link, ctx.clock())) return undefined;
-    if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
-    return completeSignIn(ctx, tx, link, 'magic_link', origin);
+  const session = await countingFailures(ctx, 'magic_link', async () => {
+    const handle = readHandle(ctx.keys, 'magicLink', token);
+    if (!handle) throw refused('malformed');
+    await ctx.limiter.take(byClient('link_logins', origin.client));
+    const started = await ctx.db.transaction(async (tx) => {
+      const [link] = await store.lockMagicLink(tx, { id: handle.subject.toString('base64url') });
+      if (!link || !isUsable(link, ctx.clock())) return undefined;
+      if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
+      return completeSignIn(ctx, tx, link, 'magic_link', origin);
+    });
+    if (!started) throw refused('ended');
+    return started;
   });
-  if (!session) throw refused('ended');
   ctx.metrics.logins.inc({ method: 'magic_link' });
   return session;
 }
 
 /**
  * Signs a user in with the code of a mail, in the client that requested it. Every attempt is counted before its code is
- * compared, so that parallel guesses cannot exceed the maximum. The user code of a device, typed by mistake, is none.
+ * compared, so that parallel guesses cannot exceed the maximum. The user code of a device, typed by mistake, is none. A refused
+ * code of an existing account is recorded in its log.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
 export async function signInWithCode(
@@ -131,24 +142,56 @@ export async function signInWithCode(
   typed: string,
   origin: SignInOrigin,
 ): Promise<StartedSession> {
-  const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
-  if (!handle || normalizeUserCode(typed) !== undefined) throw refused('malformed');
-  const attempt = await ctx.limiter.take(byClient('email_codes_by_client', origin.client));
-  const code = normalizeEmailCode(typed) ?? '';
-  const result = await ctx.db.transaction(async (tx) => {
-    const [link] = await store.countCodeAttempt(tx, {
-      id: handle.subject.toString('base64url'),
-      max_attempts: ctx.config.emailCodeTries,
-      now: ctx.clock(),
+  const session = await countingFailures(ctx, 'email_code', async () => {
+    const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
+    if (!handle || normalizeUserCode(typed) !== undefined) throw refused('malformed');
+    const refusalTime = Bun.sleep(codeRefusalMs);
+    const attempt = await ctx.limiter.take(byClient('email_codes_by_client', origin.client));
+    const id = handle.subject.toString('base64url');
+    const result = await ctx.db.transaction(async (tx) => {
+      const verified = await verifyCode(ctx, tx, id, normalizeEmailCode(typed) ?? '');
+      if ('link' in verified) {
+        return (await completeSignIn(ctx, tx, verified.link, 'email_code', origin)) ?? 'ended';
+      }
+      await recordRefusedCode(ctx, tx, verified.refused, origin.client);
+      return verified.refused === undefined ? 'ended' : 'wrong_code';
     });
-    if (!link) return 'ended';
-    if (!isCodeOf(ctx, link, code)) return 'wrong_code';
-    return (await completeSignIn(ctx, tx, link, 'email_code', origin)) ?? 'ended';
+    if (typeof result === 'string') {
+      await refusalTime;
+      throw refused(result);
+    }
+    await attempt.refund();
+    return result;
   });
-  if (typeof result === 'string') throw refused(result);
-  await attempt.refund();
   ctx.metrics.logins.inc({ method: 'email_code' });
-  return result;
+  return session;
+}
+
+/**
+ * Counts an attempt and compares the code. `refused` is the link of a code that was not accepted, undefined if the link can no longer
+ * be used either. Its code may have no attempts left.
+ */
+async function verifyCode(
+  ctx: Context,
+  tx: Executor,
+  id: string,
+  code: string,
+): Promise<{ link: MagicLink } | { refused: MagicLink | undefined }> {
+  const now = ctx.clock();
+  const [link] = await store.countCodeAttempt(tx, { id, max_attempts: ctx.config.emailCodeTries, now });
+  if (link) return isCodeOf(ctx, link, code) ? { link } : { refused: link };
+  const [spent] = await store.findMagicLink(tx, { id });
+  return { refused: spent && isUsable(spent, now) ? spent : undefined };
+}
+
+async function recordRefusedCode(
+  ctx: Context,
+  tx: Executor,
+  link: MagicLink | undefined,
+  client: ClientInfo,
+): Promise<void> {
+  const userId = link && (await findAccountOf(tx, link.email_key));
+  if (userId !== undefined) await recordFailure(ctx, tx, 'email_code', { userId, client });
 }
 
 /** Compares with the code under every key of the ring: the mail may be older than the newest key. */

@@ -5,6 +5,7 @@ import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
+import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
   type Challenge,
   ceremonyRefused,
@@ -48,17 +49,43 @@ export async function signInWithPasskey(
   authentication: AuthenticationResponse,
   origin: SignInOrigin,
 ): Promise<StartedSession> {
-  const clientData = parseClientData(authentication.response.clientDataJSON);
-  const challenge = verifyChallenge(ctx, 'passkeyLogin', clientData.challenge);
-  const result = await spendingOnRefusal(ctx, challenge, async () => {
-    verifyClientData(ctx.config, clientData, 'webauthn.get');
-    const assertion = await verifyAssertion(ctx, authentication);
-    return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
+  const session = await countingFailures(ctx, 'passkey', async () => {
+    const clientData = parseClientData(authentication.response.clientDataJSON);
+    const challenge = verifyChallenge(ctx, 'passkeyLogin', clientData.challenge);
+    return recordingRefusals(ctx, authentication.id, origin.client, async () => {
+      const result = await spendingOnRefusal(ctx, challenge, async () => {
+        verifyClientData(ctx.config, clientData, 'webauthn.get');
+        const assertion = await verifyAssertion(ctx, authentication);
+        return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
+      });
+      if (result === 'removed') throw unknownCredential();
+      if (result === 'replay' || result === 'clone') throw ceremonyRefused(result);
+      return result;
+    });
   });
-  if (result === 'removed') throw unknownCredential();
-  if (result === 'replay' || result === 'clone') throw ceremonyRefused(result);
   ctx.metrics.logins.inc({ method: 'passkey' });
-  return result;
+  return session;
+}
+
+/** Runs a ceremony for a passkey. If it is refused and the passkey is registered, records that in the log of its account. */
+async function recordingRefusals<Result>(
+  ctx: Context,
+  credentialId: string,
+  client: ClientInfo,
+  ceremony: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await ceremony();
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'invalid_grant') {
+      const [passkey] = await store.findCredential(ctx.db.read, { credential_id: credentialId });
+      if (passkey) {
+        const failed = { userId: passkey.user_id, client };
+        await ctx.db.transaction((tx) => recordFailure(ctx, tx, 'passkey', failed));
+      }
+    }
+    throw error;
+  }
 }
 
 /** Finds the passkey that a response names and verifies the response with its public key. */

@@ -1,0 +1,196 @@
+// Failed sign-ins leave a trace in the log of the account, which strangers can neither flood nor learn anything from.
+
+import { expect, test } from 'bun:test';
+import {
+  type Answer,
+  onBothDatabases,
+  openApp,
+  type TestApp,
+  type Tokens,
+} from '../../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { auditLogs } from '../../security-log/events/events.ts';
+import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/failures.ts';
+
+interface Listed {
+  readonly type: string;
+  readonly ip_address: string;
+  readonly detail: Record<string, string>;
+}
+
+async function failuresOf(t: TestApp, { access_token: token }: Tokens): Promise<Listed[]> {
+  const { body } = await t.ask('GET', '/events?limit=100', { token });
+  return body.events.filter(({ type }: Listed) => type === 'sign_in_failed');
+}
+
+const detailsOf = async (t: TestApp, tokens: Tokens) =>
+  (await failuresOf(t, tokens)).map(({ detail }) => detail);
+
+async function expectIntact(t: TestApp): Promise<void> {
+  for await (const { audit } of auditLogs(t.ctx, undefined)) expect(audit.findings).toEqual([]);
+}
+
+const requestCode = async (t: TestApp, email: string): Promise<string> =>
+  (await t.ask('POST', '/magic_link', { json: { email } })).body.request;
+
+const enterCode = (t: TestApp, request: string, peer = '192.0.2.7'): Promise<Answer> =>
+  t.ask('POST', '/magic_link/verify', { json: { request, code: '0000-0000' }, peer });
+
+const enterUserCode = (t: TestApp, { access_token: token }: Tokens, peer: string): Promise<Answer> =>
+  t.ask('POST', '/device/verify', { token, json: { user_code: 'BBBB-BBBB' }, peer });
+
+async function counted(t: TestApp): Promise<string[]> {
+  const { text } = await t.ask('GET', 'metrics', { headers: { Host: 'localhost:8787' }, peer: '127.0.0.1' });
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('latchkey_sign_in_failures_total{') && !line.endsWith(' 0'))
+    .map((line) => line.replace('latchkey_sign_in_failures_total', ''));
+}
+
+onBothDatabases('failed sign-ins', (open) => {
+  test('wrong email codes are one event by network, which grows for an hour', async () => {
+    const t = await open();
+    const ada = await t.login();
+    const request = await requestCode(t, 'ada@example.com');
+    for (const peer of ['192.0.2.7', '192.0.2.200', '198.51.100.1', '2001:db8::1']) {
+      expect((await enterCode(t, request, peer)).status).toBe(400);
+    }
+    const entry = (network: string, count: string) => ({ method: 'email_code', network, count });
+    expect(await detailsOf(t, ada)).toEqual([
+      entry('2001:db8::/64', '1'),
+      entry('198.51.100.0/24', '1'),
+      entry('192.0.2.0/24', '2'),
+    ]);
+    // Also when the code has no attempts left.
+    for (let n = 0; n < 3; n++) await enterCode(t, request);
+    expect((await detailsOf(t, ada)).at(-1)).toEqual(entry('192.0.2.0/24', '5'));
+    // No notice: one mail for each request of a code.
+    expect(await t.mails()).toHaveLength(2);
+    t.pass(3601);
+    await enterCode(t, await requestCode(t, 'ada@example.com'));
+    expect((await detailsOf(t, ada))[0]).toEqual(entry('192.0.2.0/24', '1'));
+    expect((await failuresOf(t, ada)).at(-1)!.ip_address).toBe('192.0.2.7');
+    await expectIntact(t);
+    await t.close();
+  });
+
+  test('a refused user code is an event of the signed-in user, whichever endpoint refused it', async () => {
+    const t = await open();
+    const ada = await t.login();
+    for (const step of ['verify', 'approve', 'deny']) {
+      const json = { user_code: step === 'deny' ? 'not a code' : 'BBBB-BBBB' };
+      const answer = await t.ask('POST', `/device/${step}`, { token: ada.access_token, json });
+      expect(answer.body.error).toBe('invalid_grant');
+    }
+    expect(await detailsOf(t, ada)).toEqual([{ method: 'device_code', network: '192.0.2.0/24', count: '3' }]);
+    expect(await counted(t)).toEqual(['{method="device_code",reason="wrong_code"} 3']);
+    await t.close();
+  });
+
+  test('a refused passkey is an event of its account; an unknown one is only counted', async () => {
+    const t = await open();
+    const ada = await t.login();
+    const eve = await t.login('eve@example.com');
+    const authenticator = createAuthenticator({ origin: t.ctx.config.baseUrl });
+    const { body: options } = await t.ask('POST', '/passkey/register/challenge', { token: ada.access_token });
+    await t.ask('POST', '/passkey/register', {
+      token: ada.access_token,
+      json: authenticator.create(options),
+    });
+    const assertion = async () => {
+      const { body: challenge } = await t.ask('POST', '/passkey/login/challenge');
+      return authenticator.get(challenge);
+    };
+    const present = (json: object) => t.ask('POST', '/passkey/login', { json });
+
+    const forged = await assertion();
+    const signature = forged.response.signature.replace(/^..../, 'AAAA');
+    expect((await present({ ...forged, response: { ...forged.response, signature } })).status).toBe(400);
+    const good = await assertion();
+    expect((await present(good)).status).toBe(200);
+    expect((await present(good)).body.error).toBe('invalid_grant');
+    const unknown = { ...(await assertion()), id: 'AAAA', rawId: 'AAAA' };
+    expect((await present(unknown)).body.error).toBe('unknown_credential');
+
+    expect(await detailsOf(t, ada)).toEqual([{ method: 'passkey', network: '192.0.2.0/24', count: '2' }]);
+    expect(await failuresOf(t, eve)).toEqual([]);
+    expect(await counted(t)).toEqual(
+      ['replay', 'unknown_credential', 'signature'].map(
+        (reason) => `{method="passkey",reason="${reason}"} 1`,
+      ),
+    );
+    await t.close();
+  });
+
+  test('a wrong code for an address without an account is answered alike, counted, and leaves nothing behind', async () => {
+    const t = await open();
+    const ada = await t.login();
+    const answers = [];
+    for (const email of ['ada@example.com', 'nobody@example.com']) {
+      const started = performance.now();
+      const { status, body } = await enterCode(t, await requestCode(t, email));
+      expect(performance.now() - started).toBeGreaterThan(49);
+      const { request_id, ...rest } = body;
+      answers.push({ status, rest });
+    }
+    expect(answers[0]).toEqual(answers[1]!);
+    expect(await failuresOf(t, ada)).toHaveLength(1);
+    expect(await counted(t)).toEqual(['{method="email_code",reason="wrong_code"} 2']);
+    const rows = await t.ctx.db.read.run<{ n: number }>('SELECT COUNT(*) AS n FROM users', []);
+    expect(Number(rows[0]!.n)).toBe(1);
+    await t.close();
+  });
+
+  test('parallel failures are all counted, on any node', async () => {
+    const t = await open();
+    const other = await open({ beside: t });
+    const ada = await t.login();
+    const networks = ['192.0.2.7', '198.51.100.7'];
+    await Promise.all(
+      Array.from({ length: 8 }, (_, n) => enterUserCode(n % 2 ? t : other, ada, networks[(n >> 1) % 2]!)),
+    );
+    expect((await detailsOf(t, ada)).map(({ count }) => count)).toEqual(['4', '4']);
+    await expectIntact(t);
+    await other.close();
+    await t.close();
+  });
+
+  test('an account gets 20 events a day, and what is not recorded takes no lock on its log', async () => {
+    const t = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    // The events of one attack then stay within a day (UTC).
+    t.pass(86_400 - ((t.ctx.clock() / 1000) % 86_400) + 1);
+    const ada = await t.login();
+    for (let n = 0; n <= maxFailureEventsPerDay; n++) await enterUserCode(t, ada, `10.0.${n}.1`);
+    expect(await failuresOf(t, ada)).toHaveLength(maxFailureEventsPerDay);
+    const before = t.statements.length;
+    await enterUserCode(t, ada, '10.1.0.1');
+    const statements = t.statements.slice(before).join('\n');
+    expect(statements).toContain('"once" in');
+    expect(statements).not.toMatch(/event_chains|insert into "events"/);
+    await enterUserCode(t, ada, '10.0.19.1');
+    expect((await detailsOf(t, ada))[0]).toMatchObject({ count: '2' });
+    t.pass(86_400);
+    await enterUserCode(t, await t.login(), '10.1.0.1');
+    expect(await failuresOf(t, await t.login())).toHaveLength(maxFailureEventsPerDay + 1);
+    await expectIntact(t);
+    await t.close();
+  });
+});
+
+test('the events of failures are found without reading the others of the account', async () => {
+  const t = await openApp('sqlite');
+  const ada = await t.login();
+  await enterUserCode(t, ada, '192.0.2.1');
+  const text = t.statements.find((statement) => statement.includes('"once" in'))!;
+  const plan = await t.ctx.db.read.run<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ['usr_a', '[]']);
+  expect(plan[0]!.detail).toMatch(/^SEARCH events USING INDEX events_once \(user_id=\? AND once=\?\)/);
+  await t.close();
+});
+
+test('an event stops growing at its maximum count', async () => {
+  const t = await openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+  const ada = await t.login();
+  for (let n = 0; n <= maxFailuresCounted; n++) await enterUserCode(t, ada, '10.0.0.1');
+  expect(await detailsOf(t, ada)).toMatchObject([{ count: String(maxFailuresCounted) }]);
+  await t.close();
+});

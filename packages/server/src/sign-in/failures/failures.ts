@@ -1,0 +1,39 @@
+import type { Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { type SignInFailureMethod, signInFailureReasons } from '../../platform/telemetry/metrics.ts';
+import { networkKey } from '../../platform/values/client-address.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordFailedSignIn } from '../../security-log/events/events.ts';
+
+/** Records a refused attempt in the log of the account it was for. Call it last in its transaction. */
+export const recordFailure = (
+  ctx: Context,
+  tx: Executor,
+  method: SignInFailureMethod,
+  { userId, client }: { readonly userId: string; readonly client: ClientInfo },
+): Promise<void> =>
+  recordFailedSignIn(ctx, tx, { userId, method, network: networkKey(client.ipAddress), client });
+
+/** Whether a sign-in was refused for what it presented, not by a rate limit or a failure of the service. */
+export const isRefusal = (error: unknown): error is AuthError =>
+  error instanceof AuthError && error.code !== 'rate_limited' && error.status < 500;
+
+/** Runs an attempt to sign in and counts it in the metrics if it is refused. */
+export async function countingFailures<Result>(
+  ctx: Context,
+  method: SignInFailureMethod,
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (isRefusal(error)) ctx.metrics.signInFailures.inc({ method, reason: reasonOf(method, error) });
+    throw error;
+  }
+}
+
+function reasonOf(method: SignInFailureMethod, { code, detail }: AuthError): string {
+  const reasons: readonly string[] = signInFailureReasons[method];
+  return [detail, code].find((reason) => reason !== undefined && reasons.includes(reason)) ?? 'other';
+}
