@@ -1,6 +1,8 @@
 // What the command line sends and to whom, and that hostile servers and directories do no harm.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   expireAccessToken,
   latchkey,
@@ -128,7 +130,7 @@ describe('a hostile server', () => {
   });
 });
 
-test('no .env, bunfig.toml or tsconfig.json in the current directory has any effect', async () => {
+test('neither .env nor any code in the current directory has any effect', async () => {
   const home = newHome();
   const counting = listener(() => new Response());
   makeHostile(home, counting.url);
@@ -136,6 +138,7 @@ test('no .env, bunfig.toml or tsconfig.json in the current directory has any eff
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).not.toContain(counting.url);
   expect(counting.received).toEqual([]);
+  expect(existsSync(join(home.path, 'ran'))).toBe(false);
   await counting.stop();
 });
 

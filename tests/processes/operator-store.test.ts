@@ -7,8 +7,10 @@ import { spawn } from 'bun';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { migrationNames } from '../../packages/server/src/platform/database/migrate.ts';
+import { plantCode } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
 import { loginByMail } from '../support/http.ts';
+import { newDatabase } from '../support/new-database.ts';
 import { databaseAt } from '../support/old-database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
@@ -175,4 +177,28 @@ test('--env-file replaces .env, before or after the command; the environment ove
   expect(missing.stderr).toBe('latchkey-server: --env-file none.env cannot be read: ENOENT.\n');
   expect(readdirSync(elsewhere)).toEqual(['.env']);
   await service.stop();
+});
+
+test('the program runs no code of its working directory, and takes settings only from .env there', async () => {
+  const directory = temporaryDirectory();
+  plantCode(directory);
+  expect(await run(directory, ['--version'])).toMatchObject({ code: 0, stderr: '' });
+  const port = freePort();
+  writeFileSync(join(directory, '.env'), `PORT=${port}\nLATCHKEY_WORKERS=2\n`);
+  const env = { DATABASE_URL: await newDatabase('postgres'), LATCHKEY_KEYS: generateKey() };
+  const service = spawn([program, 'serve'], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'], ...env },
+    stdout: 'ignore',
+    stderr: 'inherit',
+  });
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await isReady()) && service.exitCode === null) await Bun.sleep(50);
+  service.kill('SIGTERM');
+  expect(await service.exited).toBe(0);
+  expect(existsSync(join(directory, 'ran'))).toBe(false);
 });

@@ -1,7 +1,7 @@
 // Runs the command line program in a home directory of its own, against a real service.
 
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { startDeviceLogin } from '@latchkey/client/device-login';
 import { fileStorage } from '@latchkey/client/file-storage';
@@ -179,8 +179,30 @@ export function listener(respond: (request: Request) => Response | Promise<Respo
 /** Fills the current directory of commands with files that Bun would load. */
 export function makeHostile(home: Home, server: string): void {
   writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${server}\n`);
-  writeFileSync(join(home.path, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
-  const compilerOptions = { paths: { '*': [join(home.path, 'evil.ts')] } };
-  writeFileSync(join(home.path, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-  writeFileSync(join(home.path, 'evil.ts'), 'console.log("evil");\n');
+  plantCode(home.path);
+}
+
+/** Fills a directory with code that Bun would run in it, each of which leaves a file `ran`, and settings in other files than `.env`. */
+export function plantCode(directory: string): void {
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text);
+  };
+  write('evil.ts', `require('node:fs').writeFileSync(${JSON.stringify(join(directory, 'ran'))}, '');\n`);
+  write('bunfig.toml', 'preload = ["./evil.ts"]\n[run]\nbun = true\n');
+  const paths = { '*': [join(directory, 'evil.ts')] };
+  for (const name of ['tsconfig.json', 'jsconfig.json'])
+    write(name, JSON.stringify({ compilerOptions: { baseUrl: '.', paths } }));
+  write('package.json', JSON.stringify({ imports: { '#*': './evil.ts' }, workspaces: ['node_modules/*'] }));
+  for (const name of [
+    'commander',
+    'zod',
+    'hono',
+    'kysely',
+    'postgres',
+    'reflect-metadata',
+    '@latchkey/client',
+  ])
+    write(`node_modules/${name}/index.ts`, "import '../../evil.ts'; import '../../../evil.ts';\n");
+  for (const name of ['.env.local', '.env.production', '.env.development']) write(name, 'PORT=nonsense\n');
 }
