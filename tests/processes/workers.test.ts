@@ -283,7 +283,7 @@ test('of two parents that start at the same time on one port, one ends with the 
   const second = await runOperator({ ...settings, LATCHKEY_WORKERS: '2' }, 'serve');
   expect(second).toMatchObject({
     code: 1,
-    stderr: `latchkey-server: PORT ${port} is already in use.\n`,
+    stderr: `latchkey-server: PORT ${port} is already in use. Set PORT to a free one, or end the program that uses it.\n`,
   });
   await lock.release();
   await until(() => first.lines().some((line) => line.includes('Latchkey is ready')));

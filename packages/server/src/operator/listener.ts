@@ -4,7 +4,8 @@ import { ConfigError } from '../platform/config/config-error.ts';
 import type { ConnectionInfo } from '../platform/http/exchange.ts';
 import type { App } from '../platform/http/server.ts';
 
-const idleTimeoutSeconds = 30;
+/** Longer than proxies keep idle connections to a node: otherwise one sends a request just when the node closes, and answers 502. */
+const idleTimeoutSeconds = 180;
 
 /** Far above every endpoint's own limit, so that the API itself refuses large bodies, with its own error. */
 const maxRequestBytes = 256 * 1024 * 1024;
@@ -57,7 +58,8 @@ function claimName(config: Config): void {
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined;
 
-const portInUse = ({ port }: Config): ConfigError => new ConfigError(`PORT ${port} is already in use.`);
+const portInUse = ({ port }: Config): ConfigError =>
+  new ConfigError(`PORT ${port} is already in use. Set PORT to a free one, or end the program that uses it.`);
 
 /**
  * The peer address reported by the socket. It is read at once for a request that may change something, because its
