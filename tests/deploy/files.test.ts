@@ -52,6 +52,7 @@ test('every Kubernetes object has only members that its API knows, of the right 
     'ConfigMap',
     'Deployment',
     'Service',
+    'NetworkPolicy',
     'PodDisruptionBudget',
     'Ingress',
   ]);
@@ -145,7 +146,9 @@ test('the settings in the compose file and in the ConfigMap are valid together',
   expect(composed).toMatchObject({ baseUrl: 'https://localhost', devMailbox: false });
   expect(composed.trustedProxies).toHaveLength(1);
   const { data } = find<KubernetesObject & { data: Record<string, string> }>('ConfigMap');
-  expect(readConfig(data)).toMatchObject({ https: true, mailFrom: data['LATCHKEY_MAIL_FROM'] });
+  expect(() => readConfig(data)).toThrow('LATCHKEY_TRUSTED_PROXIES');
+  const changed = { ...data, LATCHKEY_TRUSTED_PROXIES: '10.1.2.3' };
+  expect(readConfig(changed)).toMatchObject({ https: true, mailFrom: data['LATCHKEY_MAIL_FROM'] });
 });
 
 test('the compose file refers only to what it declares, and trusts the address of its proxy', () => {
@@ -172,4 +175,26 @@ test('the compose file refers only to what it declares, and trusts the address o
 
 test('systemd can reload the service, which the guide says', async () => {
   expect(await read('latchkey-server.service')).toContain('\nExecReload=/bin/kill -HUP $MAINPID\n');
+});
+
+test('workflows pin actions by commit, and what may publish runs nothing that the repository or a dependency brings', async () => {
+  const workflows = join(import.meta.dir, '../../.github/workflows');
+  for (const name of ['ci.yml', 'release.yml']) {
+    const uses = [...(await Bun.file(join(workflows, name)).text()).matchAll(/uses: (.*)/g)].map(
+      ([, use]) => use,
+    );
+    expect(uses.filter((use) => !/^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(use ?? ''))).toEqual([]);
+  }
+  interface Job {
+    readonly permissions: Readonly<Record<string, string>>;
+    readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
+  }
+  const { jobs } = Bun.YAML.parse(await Bun.file(join(workflows, 'release.yml')).text()) as {
+    jobs: Record<string, Job>;
+  };
+  for (const { permissions, steps } of Object.values(jobs)) {
+    if (!Object.values(permissions).includes('write')) continue;
+    const commands = steps.map(({ uses = '', run = '' }) => `${uses} ${run}`).join('\n');
+    expect(commands).not.toMatch(/checkout|npm (?:run|ci|install|exec)|npx/);
+  }
 });
