@@ -1,11 +1,11 @@
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { createApi } from '@latchkey/client/api';
-import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
-import { startDeviceLogin } from '@latchkey/client/device-login';
+import { credentialStore } from '@latchkey/client/credentials';
 import { LatchkeyError } from '@latchkey/client/errors';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { openSession } from '@latchkey/client/session';
+import { signIn } from '@latchkey/client/sign-in';
 
 const { LATCHKEY_SERVER = 'http://localhost:8787', PROJECTS = 'http://localhost:3000' } = process.env;
 const api = createApi({ server: LATCHKEY_SERVER, userAgent: 'projects/1.0' });
@@ -14,18 +14,15 @@ const store = credentialStore(file, api.server);
 const session = openSession({ api, store, origins: [PROJECTS] });
 
 async function login() {
-  const login = await startDeviceLogin(api, { clientName: 'Projects', deviceName: hostname() });
-  console.error(`Open ${login.verificationUriComplete} and compare the code:\n${login.userCode}`);
-  const tokens = await login.tokens();
-  const { id, email = '' } = await api.call('getProfile', { accessToken: tokens.access_token });
-  const logged_in_at = new Date().toISOString();
-  await store.put({
-    server: api.server,
-    user: { id, email },
-    logged_in_at,
-    ...tokenMembers(tokens, Date.now()),
+  const { user } = await signIn({
+    api,
+    store,
+    clientName: 'Projects',
+    deviceName: hostname(),
+    onStart: ({ verificationUriComplete, userCode }) =>
+      console.error(`Open ${verificationUriComplete} and compare the code:\n${userCode}`),
   });
-  console.log(`Signed in as ${email}`);
+  console.log(`Signed in as ${user.email}`);
 }
 
 async function list() {
@@ -35,9 +32,13 @@ async function list() {
 
 const commands = { login, list, logout: () => session.logout() };
 const command = commands[process.argv[2] as keyof typeof commands];
-if (!command) throw new Error(`Usage: projects ${Object.keys(commands).join('|')}`);
-await command().catch((error) => {
-  if (!(error instanceof LatchkeyError)) throw error;
-  console.error(error.code === 'not_logged_in' ? 'Sign in first: projects login' : error.message);
-  process.exitCode = error.retryable ? 4 : 1;
-});
+if (command) {
+  await command().catch((error) => {
+    if (!(error instanceof LatchkeyError)) throw error;
+    console.error(error.code === 'not_logged_in' ? 'Sign in first: projects login' : error.message);
+    process.exitCode = error.retryable ? 4 : 1;
+  });
+} else {
+  console.error(`Usage: projects ${Object.keys(commands).join('|')}`);
+  process.exitCode = 2;
+}

@@ -66,6 +66,22 @@ test('every test named in a decision record or the threat model exists', async (
   }
 });
 
+test('every exported function and class of the SDK has an example, unless it is internal', async () => {
+  const { exports } = (await Bun.file(join(root, 'packages/client/package.json')).json()) as {
+    exports: Record<string, string>;
+  };
+  const without: string[] = [];
+  for (const [name, file] of Object.entries(exports).filter(([name]) => !name.startsWith('./internal/'))) {
+    const text = await read(join('packages/client', file));
+    const exported =
+      /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:async )?(?:function|class|const (?=\w+ =\s*(?:async )?[(<])) *(\w+)/g;
+    for (const [, comment = '', what] of text.matchAll(exported)) {
+      if (!/@example|@internal/.test(comment)) without.push(`${name} ${what}`);
+    }
+  }
+  expect(without).toEqual([]);
+});
+
 test(`ARCHITECTURE.md is a map of at most ${maxMapBytes} bytes, and its folders exist`, async () => {
   const text = await read('ARCHITECTURE.md');
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxMapBytes);

@@ -178,7 +178,7 @@ describe('a command line of your own', () => {
     async () => {
       const [program = '', narrow = '', ...more] = await codeBlocks(document, 'ts');
       expect([program, more]).toEqual([await exampleText('command-line.ts'), []]);
-      const changed = program.replace(/^ *const login = await startDeviceLogin.*\n/m, narrow);
+      const changed = program.replace(/^ *deviceName: .*\n/m, narrow);
       expect(changed).not.toBe(program);
       await Bun.write(join(reader.home.path, 'narrow.ts'), changed);
       const result = await signIn(reader, 'node_modules/.bin/bun narrow.ts login');

@@ -48,6 +48,7 @@ async function compile(directory: string, dist: string): Promise<void> {
       compilerOptions: {
         noEmit: false,
         declaration: true,
+        stripInternal: true,
         rewriteRelativeImportExtensions: true,
         target: 'ES2022',
         rootDir: join(root, 'packages'),

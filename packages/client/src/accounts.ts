@@ -17,6 +17,8 @@ import {
 /**
  * Stores a new login before it is known whose it is, so that its tokens cannot get lost. It gets the chosen name, or a
  * temporary one, and is only put in use if there is no other. `settleLogin` completes it.
+ * @example
+ * const { name } = await addLogin(storage, login);
  */
 export async function addLogin(storage: Storage, login: StoredLogin, account?: string): Promise<PlacedLogin> {
   const name = account ?? `login-${crypto.randomUUID().slice(0, 8)}`;
@@ -35,6 +37,8 @@ export async function addLogin(storage: Storage, login: StoredLogin, account?: s
  * and replaces what that would have replaced.
  * @param added its temporary or chosen name
  * @param user undefined if the service did not say
+ * @example
+ * const { replaced } = await settleLogin(storage, login, name, { id: me.id, email: me.email });
  */
 export async function settleLogin(
   storage: Storage,
@@ -57,7 +61,11 @@ export async function settleLogin(
   return placed;
 }
 
-/** Puts a stored login in use. False if there is none of this name. */
+/**
+ * Puts a stored login in use. False if there is none of this name.
+ * @example
+ * await useLogin(storage, 'https://login.example', 'work');
+ */
 export async function useLogin(storage: Storage, server: string, name: string): Promise<boolean> {
   let found = false;
   await updateDocument(storage, (document) => {
@@ -71,6 +79,7 @@ export async function useLogin(storage: Storage, server: string, name: string): 
 /**
  * After a person has signed out: puts the only other login in use. With several others, none is in use until one is
  * chosen. Returns the name of the login in use.
+ * @internal
  */
 export async function leaveLogin(storage: Storage, server: string, name: string): Promise<string | null> {
   let current: string | null = null;
@@ -88,6 +97,7 @@ export async function leaveLogin(storage: Storage, server: string, name: string)
 /**
  * Removes logins that have ended, by name. One that has been replaced or refreshed since it was read stays. If the login
  * in use is removed, none is in use.
+ * @internal
  */
 export const forgetLogins = (
   storage: Storage,

@@ -73,7 +73,12 @@ const userHeader: typeof contractUserHeader = 'Latchkey-User';
 
 export const requestTimeoutMilliseconds = 20_000;
 
-/** A typed client for one service. @throws {TypeError} for plain http to another machine without `insecureHttp` */
+/**
+ * A typed client for one service.
+ * @throws {TypeError} for plain http to another machine without `insecureHttp`
+ * @example
+ * const api = createApi({ server: 'https://login.example', userAgent: 'projects/1.0' });
+ */
 export function createApi({
   server,
   fetch = (url, init) => globalThis.fetch(url, init),
@@ -139,11 +144,11 @@ const fillPath = (path: string, params: unknown = {}): string =>
     encodeURIComponent((params as Record<string, string>)[name] ?? ''),
   );
 
-/** Whether a `URL` hostname is this machine, so that nothing crosses the network. */
+/** Whether a `URL` hostname is this machine, so that nothing crosses the network. @internal */
 export const isLoopbackHost = (hostname: string): boolean =>
   /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** @throws {TypeError} for plain http to another machine */
+/** @throws {TypeError} for plain http to another machine @internal */
 export function requireEncrypted(origin: string): void {
   const { protocol, hostname } = new URL(origin);
   if (protocol !== 'http:' || isLoopbackHost(hostname) || origin === globalThis.location?.origin) return;
@@ -155,6 +160,8 @@ export function requireEncrypted(origin: string): void {
 /**
  * The origin of an address, in the form used throughout this package.
  * @throws {TypeError} for anything but the http or https address of a host
+ * @example
+ * serverOrigin('https://LOGIN.example:443/'); // 'https://login.example'
  */
 export function serverOrigin(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;

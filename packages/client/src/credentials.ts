@@ -116,7 +116,11 @@ export const documentLockMilliseconds = 10_000;
 /** Longer than one refresh with all its retries, so that waiting processes find its result. */
 export const refreshLockMilliseconds = 60_000;
 
-/** @param account the name of the login. Default: the one in use */
+/**
+ * @param account the name of the login. Default: the one in use
+ * @example
+ * const store = credentialStore(memoryStorage(), api.server);
+ */
 export function credentialStore(storage: Storage, server: string, account?: string): CredentialStore {
   const nameIn = ({ current }: ServerLogins) => account ?? current ?? undefined;
   const loginIn = (held: ServerLogins): StoredLogin | null => loginNamed(held, nameIn(held));
@@ -153,7 +157,7 @@ export function credentialStore(storage: Storage, server: string, account?: stri
   };
 }
 
-/** Changes the document under its lock. Nothing is written if the change returns undefined. */
+/** Changes the document under its lock. Nothing is written if the change returns undefined. @internal */
 export const updateDocument = (
   storage: Storage,
   change: (document: CredentialDocument) => CredentialDocument | undefined,
@@ -169,13 +173,18 @@ export const updateDocument = (
 
 const noLogins: ServerLogins = { current: null, logins: {} };
 
+/**
+ * @example
+ * const { current, logins } = loginsAt(await storage.read(), 'https://login.example');
+ */
 export const loginsAt = ({ servers }: CredentialDocument, server: string): ServerLogins =>
   (Object.hasOwn(servers, server) ? servers[server] : undefined) ?? noLogins;
 
+/** @internal */
 export const loginNamed = ({ logins }: ServerLogins, name: string | undefined): StoredLogin | null =>
   (name !== undefined && Object.hasOwn(logins, name) ? logins[name] : undefined) ?? null;
 
-/** A server without logins is forgotten. */
+/** A server without logins is forgotten. @internal */
 export function withServer(
   document: CredentialDocument,
   server: string,
@@ -186,14 +195,17 @@ export function withServer(
   return { ...document, servers: isEmpty ? others : { ...others, [server]: next } };
 }
 
-/** The first login of a server is put in use. */
+/** The first login of a server is put in use. @internal */
 export const withLogin = (held: ServerLogins, name: string, login: StoredLogin): ServerLogins => ({
   ...held,
   current: Object.keys(held.logins).length === 0 ? name : held.current,
   logins: { ...held.logins, [name]: login },
 });
 
-/** Does not put another one in use: a command must not act for another account because a session has ended. */
+/**
+ * Does not put another one in use: a command must not act for another account because a session has ended.
+ * @internal
+ */
 export function withoutLogin(held: ServerLogins, name: string | undefined): ServerLogins {
   if (name === undefined) return held;
   const { [name]: _, ...logins } = held.logins;
@@ -204,6 +216,7 @@ type StoredUser = StoredLogin['user'];
 
 /**
  * Stores a login and puts it in use. It replaces the login of the chosen name; without one, a login of the same user.
+ * @internal
  */
 export function placeLogin(held: ServerLogins, login: StoredLogin, account?: string) {
   const formerName = account ?? ownLogin(held, login.user);
@@ -222,6 +235,7 @@ function ownLogin(held: ServerLogins, user: StoredUser): string | undefined {
 /**
  * The name of a new login for which none was chosen: that of the login it replaces, if that was chosen, or else the
  * user's address.
+ * @internal
  */
 export function nameFor(held: ServerLogins, user: StoredUser): string {
   const former = ownLogin(held, user);
@@ -246,13 +260,14 @@ function isDerived(name: string, login: StoredLogin | null): boolean {
 /**
  * Whether two logins would send the same refresh request. Without a working lock, two processes may store the same
  * token with different keys, of which the service accepts only one.
+ * @internal
  */
 export const hasSameRefreshRequest = (one: StoredLogin | null, other: StoredLogin | null): boolean =>
   one?.kind === 'key' || other?.kind === 'key'
     ? one?.kind === other?.kind && one?.access_token === other?.access_token
     : one?.refresh_token === other?.refresh_token && one?.idempotency_key === other?.idempotency_key;
 
-/** An unguessable key for one request and its retries. */
+/** An unguessable key for one request and its retries. @internal */
 export const newIdempotencyKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
@@ -267,6 +282,7 @@ const isToken = (value: unknown): value is string =>
 /**
  * A token response with every member that is needed later.
  * @throws {LatchkeyError} `not_latchkey`
+ * @internal
  */
 export function checkedTokens(answer: unknown): TokenSet {
   const { access_token, refresh_token, expires_in } = Object(answer) as Partial<TokenSet>;
@@ -284,6 +300,8 @@ export function checkedTokens(answer: unknown): TokenSet {
  * The members of a stored login that a token response brings, with a new idempotency key. Store them in one write,
  * and discard them if another process has already stored the same token.
  * @param requestedAt this machine's clock when the request was sent
+ * @example
+ * await store.put({ server: api.server, user, logged_in_at, ...tokenMembers(tokens, Date.now()) });
  */
 export const tokenMembers = (tokens: TokenSet, requestedAt: number) => ({
   access_token: tokens.access_token,

@@ -73,7 +73,14 @@ const maxHoldSeconds = 25;
 /** Lifetimes of the code to wait, so that a clock at twice the right speed does not give up early. */
 const lifetimesToWait = 2;
 
-/** Starts a device login: show its code and link, then wait for its tokens. @see RFC 8628 */
+/**
+ * Starts a device login: show its code and link, then wait for its tokens.
+ * @see RFC 8628
+ * @example
+ * const login = await startDeviceLogin(api, { clientName: 'Projects' });
+ * console.error(login.verificationUriComplete, login.userCode);
+ * const tokens = await login.tokens();
+ */
 export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {}): Promise<DeviceLogin> {
   const { clientName, deviceName, scope, resource, clock = systemClock, signal } = options;
   const response = await api.call('startDeviceAuthorization', {

@@ -9,6 +9,8 @@ export type EnvironmentSessionOptions = Partial<ApiOptions> & Omit<CallOptions, 
  * A session for the token in `LATCHKEY_TOKEN`, an access token or a key, which takes the place of a stored login.
  * Undefined if the variable is not set or is empty. Nothing stored is read or written.
  * @throws {TypeError} if no server is named: a token is only sent to the server it is meant for
+ * @example
+ * const session = sessionFromEnvironment() ?? openSession({ api, store });
  */
 export function sessionFromEnvironment({
   server = process.env['LATCHKEY_SERVER'] || undefined,

@@ -61,7 +61,7 @@ const clientCodes: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>> = 
   passkey_failed: true,
 };
 
-/** Whether a service may send this code: the client's own codes are reserved. */
+/** Whether a service may send this code: the client's own codes are reserved. @internal */
 export const isServerError = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && !Object.hasOwn(clientCodes, code);
 
@@ -83,7 +83,11 @@ const retryableCodes: ReadonlySet<LatchkeyErrorCode> = new Set([
   'temporarily_unavailable',
 ]);
 
-/** The only error class of this package. Its message is for developers and contains no secrets. */
+/**
+ * The only error class of this package. Its message is for developers and contains no secrets.
+ * @example
+ * if (error instanceof LatchkeyError && error.retryable) retryLater();
+ */
 export class LatchkeyError extends Error {
   readonly code: LatchkeyErrorCode;
   /** The HTTP status, if there was a response. */
@@ -114,6 +118,10 @@ export class LatchkeyError extends Error {
   }
 }
 
-/** Whether this is a `LatchkeyError` with one of these codes. */
+/**
+ * Whether this is a `LatchkeyError` with one of these codes.
+ * @example
+ * if (hasCode(error, 'not_logged_in', 'login_over')) console.error('Sign in first.');
+ */
 export const hasCode = (error: unknown, ...codes: LatchkeyErrorCode[]): error is LatchkeyError =>
   error instanceof LatchkeyError && codes.includes(error.code);

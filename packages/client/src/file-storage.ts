@@ -48,6 +48,8 @@ const stickyBit = 0o1000;
  * Keeps the credentials in a file of mode 0600. The directory of `path` is reserved for it and kept at 0700. Files
  * and directories of other users are refused. A symbolic link is kept, and its target is written. Lock files are
  * created next to the real file, so every path to it shares them.
+ * @example
+ * const storage = fileStorage(join(homedir(), '.config', 'projects', 'credentials.json'));
  */
 export function fileStorage(path: string): FileStorage {
   const ownDirectory = dirname(resolve(path));

@@ -42,6 +42,8 @@ const defaultRetryAfterSeconds = 5;
  * A guard for the requests to a service that accepts Latchkey's access tokens and keys. A token bound to a resource is
  * only active for the service that declared the resource, so the audience needs no check here.
  * @throws {RangeError} for requirements that no token can meet
+ * @example
+ * const guard = createGuard({ verifier, scopes: ['projects:read'] });
  */
 export function createGuard(options: GuardOptions): Guard {
   const { verifier, onUnavailable = () => {}, clock = systemClock, ...requirements } = options;

@@ -51,6 +51,8 @@ const probeAccount = 'probe';
 /**
  * Keeps the credentials in the operating system's keychain, all logins in one entry. On Linux that is the Secret
  * Service only: the kernel's keyring would lose them at the next restart.
+ * @example
+ * const storage = keychainStorage({ load: () => import('@napi-rs/keyring') });
  */
 export function keychainStorage({
   load,

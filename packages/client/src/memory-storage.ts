@@ -2,7 +2,11 @@ import { aborted } from './clock.ts';
 import { type CredentialDocument, emptyDocument, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 
-/** Keeps the credentials in memory, for the lifetime of this process. */
+/**
+ * Keeps the credentials in memory, for the lifetime of this process.
+ * @example
+ * const store = credentialStore(memoryStorage(), api.server);
+ */
 export function memoryStorage(initial: CredentialDocument = emptyDocument): Storage {
   let document = structuredClone(initial);
   /** The tail of each lock's queue. */

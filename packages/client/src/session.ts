@@ -73,7 +73,10 @@ const defaultFetchTimeoutMilliseconds = 60_000;
 
 type Freshness = 'fresh' | 'due' | 'expired';
 
-/** Whether an access token needs a refresh, by this machine's clock. A refresh without a response is due again. */
+/**
+ * Whether an access token needs a refresh, by this machine's clock. A refresh without a response is due again.
+ * @internal
+ */
 export function freshness(stored: StoredSession, now: number): Freshness {
   const left = stored.access_token_expires_at - now;
   const lifetime = stored.access_token_lifetime_seconds * 1000;
@@ -87,7 +90,12 @@ export function freshness(stored: StoredSession, now: number): Freshness {
   return isDue ? 'due' : 'fresh';
 }
 
-/** A session for the login in this store. Opening it sends nothing. */
+/**
+ * A session for the login in this store. Opening it sends nothing.
+ * @example
+ * const session = openSession({ api, store });
+ * const me = await session.call('getProfile');
+ */
 export function openSession({ api, store, clock = systemClock, ...callOptions }: SessionOptions): Session {
   const renewLoginOnce = sharedRenewals({ api, store, clock });
 
@@ -176,7 +184,7 @@ function sharedRenewals(context: RefreshContext) {
 
 type Tokens = Pick<Session, 'accessToken' | 'renew'>;
 
-/** The part of a session that sends requests, for any source of tokens. */
+/** The part of a session that sends requests, for any source of tokens. @internal */
 export function authorizedCalls(
   { api, origins = [], fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds }: CallOptions,
   tokens: Tokens,

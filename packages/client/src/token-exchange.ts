@@ -29,6 +29,8 @@ export interface ExchangeOptions {
  * it ends with the session.
  * @throws {LatchkeyError} `invalid_scope`, `invalid_target`, `conflict`, and as `session.call`
  * @see RFC 8693
+ * @example
+ * const { access_token } = await exchangeToken({ api, session, scope: 'projects:read', expiresInSeconds: 300 });
  */
 export async function exchangeToken(options: ExchangeOptions): Promise<IssuedToken> {
   const { session, signal } = options;

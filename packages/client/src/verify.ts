@@ -73,6 +73,10 @@ const maxTokenLength = 1024;
 /**
  * A verifier with a cache and connection settings of its own: create one per process. With `feed` it reads the feed from
  * the first token on, until nothing was verified for a minute.
+ * @example
+ * const verifier = createVerifier({ server: 'https://login.example', serviceKey: process.env.SERVICE_KEY });
+ * const token = await verifier.verify(accessToken);
+ * if (token.active) console.log(token.sub);
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   const {

@@ -7,6 +7,10 @@ import type { Requirements } from './requirements.ts';
 /**
  * Middleware for Express 5: passes on requests whose caller the guard accepts, and responds to all others.
  * @throws {RangeError} for requirements that no token can meet
+ * @example
+ * app.get('/projects', requireCaller(guard), (request, response) => {
+ *   response.json(projectsOf(callerOf(request).subject));
+ * });
  */
 export function requireCaller(guard: Guard, requirements: Requirements = {}) {
   const routeGuard = guard.with(requirements);
@@ -18,5 +22,10 @@ export function requireCaller(guard: Guard, requirements: Requirements = {}) {
   };
 }
 
-/** The caller that `requireCaller` accepted. @throws {TypeError} on a route without it */
+/**
+ * The caller that `requireCaller` accepted.
+ * @throws {TypeError} on a route without it
+ * @example
+ * const { subject } = callerOf(request);
+ */
 export const callerOf = (request: IncomingRequest): Caller => rememberedCaller(request);

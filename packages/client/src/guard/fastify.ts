@@ -15,6 +15,8 @@ interface Reply {
  * An `onRequest` hook for Fastify 5: passes on requests whose caller the guard accepts, and responds to all others
  * before their body is read.
  * @throws {RangeError} for requirements that no token can meet
+ * @example
+ * app.get('/projects', { onRequest: requireCaller(guard) }, (request) => projectsOf(callerOf(request).subject));
  */
 export function requireCaller(guard: Guard, requirements: Requirements = {}) {
   const routeGuard = guard.with(requirements);
@@ -33,5 +35,10 @@ export function requireCaller(guard: Guard, requirements: Requirements = {}) {
   };
 }
 
-/** The caller that `requireCaller` accepted. @throws {TypeError} on a route without it */
+/**
+ * The caller that `requireCaller` accepted.
+ * @throws {TypeError} on a route without it
+ * @example
+ * const { subject } = callerOf(request);
+ */
 export const callerOf = (request: IncomingRequest): Caller => rememberedCaller(request);

@@ -12,6 +12,8 @@ interface Context {
 /**
  * Middleware for Hono 4: passes on requests whose caller the guard accepts, and responds to all others.
  * @throws {RangeError} for requirements that no token can meet
+ * @example
+ * app.get('/projects', requireCaller(guard), (context) => context.json(projectsOf(callerOf(context).subject)));
  */
 export function requireCaller(guard: Guard, requirements: Requirements = {}) {
   const routeGuard = guard.with(requirements);
@@ -24,5 +26,10 @@ export function requireCaller(guard: Guard, requirements: Requirements = {}) {
   };
 }
 
-/** The caller that `requireCaller` accepted. @throws {TypeError} on a route without it */
+/**
+ * The caller that `requireCaller` accepted.
+ * @throws {TypeError} on a route without it
+ * @example
+ * const { subject } = callerOf(context);
+ */
 export const callerOf = (context: Context): Caller => rememberedCaller(context);

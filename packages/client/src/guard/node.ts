@@ -7,6 +7,9 @@ import type { Requirements } from './requirements.ts';
  * For a listener of `node:http`: the caller if the guard accepts the request. Otherwise it has been responded to, and
  * the result is undefined.
  * @throws {RangeError} for requirements that no token can meet
+ * @example
+ * const caller = await requireCaller(guard, request, response);
+ * if (!caller) return;
  */
 export async function requireCaller(
   guard: Guard,

@@ -7,6 +7,8 @@ import { inTurn, rememberIdentity, signalAccount, signalUnknown } from './signal
 /**
  * Creates a passkey in the browser and registers it. Requires a recent sign-in.
  * @throws {LatchkeyError} a `PasskeyErrorCode`, or the service's error code
+ * @example
+ * const { name } = await addPasskey(api);
  */
 export const addPasskey = (api: Api): Promise<Passkey> => inTurn(() => create(api));
 

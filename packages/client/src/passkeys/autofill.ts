@@ -11,6 +11,11 @@ const maxFailures = 5;
  * Offers passkeys in the browser's autofill while it runs, without showing errors. A challenge is single use and
  * expires, so each use and each expiry requests a new one.
  * @param use signs in; resolves to true once the person is signed in and the page is about to be left
+ * @example
+ * const autofill = passkeyAutofill(api, async (assertion) => {
+ *   await redeemPasskey(api, assertion, { session: 'cookie' });
+ *   return true;
+ * });
  */
 export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise<boolean>) {
   let running: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;

@@ -7,19 +7,28 @@ import type {
 import { LatchkeyError, type PasskeyErrorCode } from '../errors.ts';
 import { failureOf } from './failure.ts';
 
-/** Whether this browser supports passkeys, with the JSON methods of WebAuthn Level 3. */
+/**
+ * Whether this browser supports passkeys, with the JSON methods of WebAuthn Level 3.
+ * @example
+ * button.hidden = !passkeysSupported;
+ */
 export const passkeysSupported =
   'PublicKeyCredential' in globalThis &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function' &&
   typeof PublicKeyCredential.parseCreationOptionsFromJSON === 'function';
 
-/** Whether the browser offers passkeys in autofill. */
+/**
+ * Whether the browser offers passkeys in autofill.
+ * @example
+ * if (await autofillSupported()) startAutofill();
+ */
 export const autofillSupported = async (): Promise<boolean> =>
   passkeysSupported && (await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false));
 
 /**
  * Creates a passkey in the browser.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
+ * @internal
  */
 export const makeCredential = (options: CreationOptions) =>
   ceremony<RegistrationResponse>(() =>
@@ -33,6 +42,7 @@ export const makeCredential = (options: CreationOptions) =>
 /**
  * Uses a passkey: in the browser's dialog or, with `autofillUntil`, in its autofill until that signal is aborted.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
+ * @internal
  */
 export const useCredential = (options: RequestOptions, autofillUntil?: AbortSignal) =>
   ceremony<AuthenticationResponse>(

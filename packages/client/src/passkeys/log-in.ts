@@ -14,6 +14,8 @@ export interface Assertion {
 /**
  * Asks for a passkey in the browser's dialog.
  * @throws {LatchkeyError} a `PasskeyErrorCode`, or the error of requesting a challenge
+ * @example
+ * const assertion = await askForPasskey(api);
  */
 export async function askForPasskey(api: Api): Promise<Assertion> {
   const options = await api.call('startPasskeyLogin');
@@ -23,6 +25,8 @@ export async function askForPasskey(api: Api): Promise<Assertion> {
 /**
  * Signs in, with tokens in the response or, with `{ session: 'cookie' }`, with an HttpOnly cookie. If the service
  * does not know the passkey, its password manager is asked to delete it.
+ * @example
+ * await redeemPasskey(api, assertion, { session: 'cookie' });
  */
 export async function redeemPasskey(
   api: Api,

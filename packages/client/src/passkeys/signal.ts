@@ -15,7 +15,10 @@ type Signal = (typeof signals)[number];
 const can = (signal: Signal) =>
   'PublicKeyCredential' in window && typeof PublicKeyCredential[signal] === 'function';
 
-/** Makes password managers delete this passkey for good. Call it only if the service says it does not know it. */
+/**
+ * Makes password managers delete this passkey for good. Call it only if the service says it does not know it.
+ * @internal
+ */
 export async function signalUnknown(rpId: string, credentialId: string): Promise<void> {
   if (!can('signalUnknownCredential')) return;
   await PublicKeyCredential.signalUnknownCredential({ rpId, credentialId }).catch(() => {});
@@ -24,7 +27,7 @@ export async function signalUnknown(rpId: string, credentialId: string): Promise
 type Identity = Pick<CreationOptions, 'rp' | 'user'>;
 let identity: Identity | undefined;
 
-/** Keeps the user handle, which only the creation options contain and account-wide signals need. */
+/** Keeps the user handle, which only the creation options contain and account-wide signals need. @internal */
 export function rememberIdentity({ rp, user }: Identity): void {
   identity = { rp, user };
 }
@@ -32,6 +35,8 @@ export function rememberIdentity({ rp, user }: Identity): void {
 /**
  * Runs one at a time across all tabs: signalling a list that was fetched before a new passkey was registered would
  * make password managers delete the new one.
+ * @example
+ * await inTurn(() => signalAccount(api));
  */
 export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
   navigator.locks.request('latchkey.passkeys', () => work()) as Promise<T>;
@@ -40,6 +45,8 @@ export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
  * Signals the account's passkeys and name. Requests creation options if none have been seen yet, which requires a
  * recent sign-in. Call it only within `inTurn`.
  * @param refused a passkey whose registration failed: signalled as unknown unless the account has it after all
+ * @example
+ * await inTurn(() => signalAccount(api));
  */
 export async function signalAccount(api: Api, refused?: string): Promise<void> {
   if (!signals.some(can)) return;
