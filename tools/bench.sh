@@ -1,5 +1,5 @@
 #!/bin/sh
-# `npm run bench`: measures all promised figures, or the named ones (`npm run bench -- me start`).
+# `npm run bench`: measures the table of docs/performance.md, or the named kinds and figures (`npm run bench -- me start`).
 cd "$(dirname "$0")/.." || exit 1
 needs=everything
 . tools/install.sh
@@ -12,11 +12,9 @@ if [ -n "$missing" ] || [ ! -r /proc/self/stat ]; then
   echo "latchkey: benchmarks need Linux with${missing:- /proc}; on Debian: apt-get install wrk util-linux" >&2
   exit 1
 fi
-case " $* " in *' table '*)
-  peers=bench/peers
-  if [ ! "$peers/node_modules/.package-lock.json" -nt "$peers/package-lock.json" ]; then
-    echo 'latchkey: installing the services to compare with ...' >&2
-    npm ci --prefix "$peers" --no-audit --no-fund --loglevel=error >&2 || exit 1
-  fi
-esac
+peers=bench/peers
+if [ ! "$peers/node_modules/.package-lock.json" -nt "$peers/package-lock.json" ]; then
+  echo 'latchkey: installing the services to compare with ...' >&2
+  npm ci --prefix "$peers" --no-audit --no-fund --loglevel=error >&2 || exit 1
+fi
 exec node_modules/.bin/bun bench/bench.ts "$@"

@@ -4,7 +4,6 @@
 import type { Database as Connection } from 'bun:sqlite';
 import postgres from 'postgres';
 import { subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { emailAt, fillStore, openForFilling, sessionIdAt, userHandleAt, userIdAt } from './store.ts';
 
 /** Fills a new database with accounts, numbered from 0, and a session of each. */
@@ -52,31 +51,6 @@ function copier(connection: Connection, table: string, differing: readonly strin
   return (...values: string[]) => void insert.run(...values);
 }
 
-/** A statement of the service's database must not take long. */
-const copiesAtATime = 5000;
-
-/** Copies one row of a table; `n` numbers the copies from 1. */
-export async function copyRow(
-  on: Executor,
-  table: string,
-  {
-    id,
-    count,
-    differences,
-  }: { readonly id: string; readonly count: number; readonly differences: Differences },
-): Promise<void> {
-  const [row] = await on.run<object>(`SELECT * FROM ${table} WHERE id = '${id}'`, []);
-  const copy = copyOf(table, Object.keys(row!), differences);
-  for (let first = 1; first <= count; first += copiesAtATime) {
-    const last = Math.min(count, first + copiesAtATime - 1);
-    const numbers = `WITH RECURSIVE numbers(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${last})`;
-    await on.run(
-      `${copy} FROM ${table}, (${numbers} SELECT n FROM numbers) AS numbers WHERE id = '${id}'`,
-      [],
-    );
-  }
-}
-
 const base64url = (bytes: string): string => `translate(rtrim(encode(${bytes}, 'base64'), '='), '+/', '-_')`;
 const hashOf = (label: string, bytes: string): string =>
   `sha256(convert_to('${label.length}:${label}', 'UTF8') || ${bytes})`;
@@ -114,7 +88,7 @@ async function fillPostgres(databaseUrl: string, accounts: number): Promise<void
  * Fills tables on PostgreSQL without their indexes and foreign keys, and then restores these: sorting all keys once takes a
  * fraction of the time of looking up the place of each.
  */
-export async function withoutIndexes(
+async function withoutIndexes(
   sql: postgres.Sql,
   tables: readonly string[],
   fill: () => Promise<void>,

@@ -30,9 +30,6 @@ export function requireCores(): void {
 /** Moves this process and all later child processes to the load core. */
 export const moveToLoadCore = (): void => moveTo([loadCore]);
 
-/** Lets this process and all later child processes use both cores. */
-export const moveToBothCores = (): void => moveTo([serverCore, loadCore]);
-
 function moveTo(list: readonly number[]): void {
   const options = ['--all-tasks', '--cpu-list', '--pid'];
   const moved = spawnSync(['taskset', ...options, list.join(','), `${process.pid}`]);
@@ -41,9 +38,6 @@ function moveTo(list: readonly number[]): void {
 
 /** Pins a command to one core. */
 export const onCore = (core: number, command: readonly string[]): string[] => onCores([core], command);
-
-/** Lets a command use both cores. */
-export const onBothCores = (command: readonly string[]): string[] => onCores([serverCore, loadCore], command);
 
 const onCores = (list: readonly number[], command: readonly string[]): string[] => [
   'taskset',

@@ -31,7 +31,7 @@ const rounds = 5;
 const nameOf = ({ request, size }: Measured): string => cells([request, size.toLocaleString('en')]);
 
 /** CPU microseconds of a request, in the service and the database together. */
-export const allMicros = ({ cpuSeconds, databaseCpuSeconds = 0, count }: Sample): number =>
+const allMicros = ({ cpuSeconds, databaseCpuSeconds = 0, count }: Sample): number =>
   ((cpuSeconds + databaseCpuSeconds) / count) * 1e6;
 
 /** Runs all cases in rounds. The last column compares the CPU time of each with that of the same request at the first size. */

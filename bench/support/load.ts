@@ -76,7 +76,7 @@ interface WrkResult {
 }
 
 /** CPU seconds so far of a service and, where it is measured, of its database. */
-export const cpuOf = ({ pid, databasePid }: Load['server']) => ({
+const cpuOf = ({ pid, databasePid }: Load['server']) => ({
   service: cpuSeconds(pid),
   database: databasePid === undefined ? 0 : cpuSecondsOfFamily(databasePid),
 });

@@ -1,31 +1,6 @@
-// Runs programs on the server core, and reads the resource usage of processes from /proc.
+// Reads the resource usage of processes from /proc.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
-import { onCore, serverCore } from './cores.ts';
-
-/** Runs a program on the server core. Resolves with its standard output and its CPU time when it has ended. */
-export async function runProgram(
-  command: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ out: string; cpuSeconds: number }> {
-  const child = spawn(onCore(serverCore, command), {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  endAtExit(child.pid);
-  const [out, error, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  hasEnded(child.pid);
-  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}\n${error}`);
-  return { out, cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 };
-}
 
 /** The unit of times in /proc, whatever the kernel uses internally. @see proc(5) */
 export const ticksPerSecond = 100;

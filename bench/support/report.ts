@@ -44,7 +44,7 @@ export const othersLine = (othersShare: number): string =>
   `Other programs took ${Math.round(othersShare * 100)}% of both cores.`;
 
 /** The value, the promise and the verdict, in one line. */
-export function resultOf(finding: Finding): string {
+function resultOf(finding: Finding): string {
   const { value, promise, othersShare = 0 } = finding;
   const unit = finding.unit ? ` ${finding.unit}` : '';
   const bound = 'atLeast' in promise ? `at least ${promise.atLeast}` : `at most ${promise.atMost}`;
@@ -75,9 +75,9 @@ export function sampleLine(name: string, samples: readonly Sample[]): string {
   return `${name}: ${number(of(rateOf))}/s, ${number(of(cpuMicros))} us CPU each, ${Math.round(busy * 100)}% of a core${latency}${disk}`;
 }
 
-/** The rates of both sides and their ratio. */
-export function ratioMeasurement(what: string, comparison: Comparison): Measurement {
-  const { subject, baseline, ratios, cpuRatios } = comparison;
+/** The rates of both sides, their ratio, and a promise about it. */
+export function ratioFinding(what: string, comparison: Comparison, atLeast: number): Finding {
+  const { subject, baseline, ratios, cpuRatios, othersShare } = comparison;
   const list = (values: readonly number[]) =>
     `${values.map((value) => value.toFixed(2)).join(' ')}, median ${median(values).toFixed(2)}`;
   return {
@@ -88,13 +88,8 @@ export function ratioMeasurement(what: string, comparison: Comparison): Measurem
       `ratio of rates, round by round: ${list(ratios)}`,
       `ratio of CPU times: ${list(cpuRatios)}`,
     ],
+    value: median(ratios),
+    promise: { atLeast },
+    othersShare,
   };
 }
-
-/** The same with a promise about the ratio of the rates. */
-export const ratioFinding = (what: string, comparison: Comparison, atLeast: number): Finding => ({
-  ...ratioMeasurement(what, comparison),
-  value: median(comparison.ratios),
-  promise: { atLeast },
-  othersShare: comparison.othersShare,
-});

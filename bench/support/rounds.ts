@@ -60,9 +60,6 @@ export interface CompareOptions {
 /** The maximum number of repeated rounds in which one side got no CPU time at all. */
 const maxRepeats = 5;
 
-/** The maximum number of rounds, including the one for warming up. */
-export const maxRounds = rounds + maxRepeats + 1;
-
 export async function compare(
   subject: Side,
   baseline: Side,

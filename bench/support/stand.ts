@@ -29,7 +29,7 @@ import {
   serveCommand,
   startService,
 } from './service.ts';
-import { accessTokenOf, fillStore, unspentTokensOf } from './store.ts';
+import { accessTokenOf, unspentTokensOf } from './store.ts';
 
 /** How many tokens a load uses in turn. */
 export const tokensInTurn = 10_000;
@@ -48,13 +48,6 @@ export interface Stand {
 
 /** The URL of a SQLite database that does not exist yet. */
 export const sqliteUrl = (): string => `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`;
-
-/** Fills a database and starts the service on it. */
-export async function openStand(sessions: number): Promise<Stand> {
-  const databaseUrl = sqliteUrl();
-  await fillStore(databaseUrl, sessions);
-  return standOn(databaseUrl, sessions);
-}
 
 /** Starts the service on a database with this number of sessions. */
 export async function standOn(

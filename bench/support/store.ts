@@ -14,7 +14,7 @@ import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
 const dayMs = 86_400_000;
 const accessTokenTtlMs = 4 * 3_600_000;
-export const refreshIdleTtlMs = 30 * dayMs;
+const refreshIdleTtlMs = 30 * dayMs;
 const sessionTtlMs = 180 * dayMs;
 const batchSize = 5000;
 /** A transaction of the service's database must not take long, and on a busy machine rows do. */

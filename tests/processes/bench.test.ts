@@ -1,16 +1,12 @@
 // The benchmarks must not flatter: unexpected responses and a busy machine invalidate a measurement.
 
 import { describe, expect, test } from 'bun:test';
-import { drawFlameGraph, foldProfile, type Profile, sharesOf } from '../../bench/flame/flame-graph.ts';
 import { FloorVerifier } from '../../bench/floors/verifier.ts';
 import { fillInBulk } from '../../bench/support/bulk.ts';
-import { addDeadRows } from '../../bench/support/dead-rows.ts';
 import { growthLines } from '../../bench/support/growth.ts';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
 import { type Finding, verdictOf } from '../../bench/support/report.ts';
 import { median, type Sample } from '../../bench/support/rounds.ts';
-import { sqliteUrl } from '../../bench/support/stand.ts';
-import { between, quantile, startSteadyLoad } from '../../bench/support/steady-load.ts';
 import { emailAt, fillStore, unspentTokensOf, userHandleAt, userIdAt } from '../../bench/support/store.ts';
 import { kinds } from '../../bench/table/kinds.ts';
 import { markdownOf, type Row, reachesTargets } from '../../bench/table/markdown.ts';
@@ -18,12 +14,7 @@ import { withMeasured } from '../../bench/table/table.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Database } from '../../packages/server/src/platform/database/executor.ts';
-import { sweepAuthorizations } from '../../packages/server/src/sign-in/device/store.ts';
 import { newDatabase } from '../support/new-database.ts';
-
-const node = (id: number, functionName: string, url: string, children: number[] = []) => ({
-  ...{ id, callFrame: { functionName, url }, children },
-});
 
 describe('a load', () => {
   const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };
@@ -71,66 +62,6 @@ describe('a load', () => {
   });
 });
 
-describe('a steady load', () => {
-  const perSecond = 100;
-  const stallMs = 400;
-  const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
-
-  /** Sends requests for a second to a server that answers each with what `fetch` returns for its number. */
-  async function loadFor(fetch: (request: number) => Response) {
-    let answered = 0;
-    const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => fetch(answered++) });
-    const load = startSteadyLoad({
-      port: server.port!,
-      loads: [{ perSecond, connections: 2, requests: [get] }],
-    });
-    await Bun.sleep(1_500);
-    const stopped = load.stop().finally(() => server.stop(true));
-    return (await stopped)[0]!;
-  }
-
-  test('a stall counts for every request that was planned during it', async () => {
-    const { ms, plannedAt } = await loadFor((request) => {
-      if (request === 20) Bun.sleepSync(stallMs);
-      return new Response('ok');
-    });
-    const slow = ms.filter((latency) => latency > stallMs / 2).length;
-    // As many as were planned in the first half, although only two were sent.
-    expect(slow).toBeGreaterThan((perSecond * stallMs) / 2 / 1_000 / 2);
-    expect(Math.max(...ms)).toBeGreaterThan(stallMs * 0.9);
-    const spanSeconds = (Math.max(...plannedAt) - Math.min(...plannedAt)) / 1_000;
-    expect((ms.length - 1) / spanSeconds).toBeCloseTo(perSecond, 0);
-  });
-
-  test('an answer other than 200 is not a measurement', async () => {
-    const refused = loadFor((request) => new Response('', { status: request === 20 ? 401 : 200 }));
-    await expect(refused).rejects.toThrow('401');
-  });
-
-  test('a quantile is the least latency that enough of them do not exceed', () => {
-    const latencies = { plannedAt: [1, 2, 3, 4], ms: [40, 10, 30, 20] };
-    expect(quantile(latencies.ms, 0.5)).toBe(20);
-    expect(quantile(latencies.ms, 0.99)).toBe(40);
-    expect(between(latencies, 2, 4)).toEqual([10, 30]);
-    expect(quantile([], 0.99)).toBeNaN();
-  });
-});
-
-describe('the dead rows of a benchmark', () => {
-  test('are deleted by a sweep, oldest first', async () => {
-    const databaseUrl = sqliteUrl();
-    await fillStore(databaseUrl, 4);
-    const dead = await addDeadRows(databaseUrl, 120);
-    const db = await openDatabase(databaseUrl, { log: { warn: () => undefined } });
-    const sweep = (limit: number) => sweepAuthorizations(db.single, { before: Date.now(), limit });
-    await sweep(20);
-    expect(await dead.left()).toBe(100);
-    await sweep(1_000);
-    expect(await dead.left()).toBe(0);
-    await Promise.all([db.close(), dead.close()]);
-  });
-});
-
 test('the floor of the verifier refuses what is no token and does not use an answer that has expired', async () => {
   const floor = new FloorVerifier();
   const answer = (exp: number) => ({ active: true, sub: 'usr_a', exp }) as const;
@@ -158,40 +89,6 @@ describe('a promise', () => {
     expect(verdictOf(finding(9, { atLeast: 0.5 }, 0.4))).toBe('UNSETTLED');
     expect(verdictOf(finding(9, { atLeast: 0.5 }, 0.05))).toBe('kept');
     expect(verdictOf(finding(Number.NaN, { atLeast: 0.5 }))).toBe('MISSED');
-  });
-});
-
-describe('a flame graph', () => {
-  const service = '/somewhere/packages/server/src';
-  const profile: Profile = {
-    nodes: [
-      node(1, '(root)', '', [2, 5, 6]),
-      node(2, 'run', `${service}/platform/database/sqlite.ts`, [3]),
-      node(3, 'all', ''),
-      node(5, '(idle)', ''),
-      node(6, '<start>', `${service}/main.ts`),
-    ],
-    samples: [6, 6, 2, 3, 5, 3],
-    timeDeltas: [10, 10, 10, 10, 10, 10],
-  };
-
-  test('only the last part of a profile counts, without idle time', () => {
-    expect(foldProfile(profile, 30).samples).toBe(3);
-    expect(foldProfile(profile, 60).samples).toBe(5);
-  });
-
-  test('a function of the runtime belongs to its caller', () => {
-    expect(sharesOf(foldProfile(profile, 30))).toContainEqual({ place: 'database', share: 1 });
-    expect(sharesOf(foldProfile(profile, 60))).toContainEqual({
-      place: 'the rest of the service',
-      share: 0.4,
-    });
-  });
-
-  test('names are escaped in the picture', () => {
-    const picture = drawFlameGraph(foldProfile(profile, 60), 'a & b');
-    expect(picture).toContain('&lt;start&gt; packages/server/src/main.ts 40.0%');
-    expect(picture).toContain('>a &amp; b<');
   });
 });
 
