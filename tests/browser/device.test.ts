@@ -1,9 +1,7 @@
 // The device page: what it shows before a decision, and that it reports on that very device afterwards, whatever else
 // happens.
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
@@ -444,20 +442,5 @@ test('when the response to an approval is lost, approving again says that the de
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByRole('alert').getByText('it may already be signed in').waitFor();
   await pickUp(device);
-  await page.context().close();
-});
-
-test('for a device that started with an earlier release, the page says that it cannot tell whether it signed in', async () => {
-  const page = await newPage();
-  await signIn(page, service.url, 'earlier@example.com');
-  const device = await startDevice();
-  const store = new Database(join(service.directory, 'latchkey.db'));
-  store.run("UPDATE device_authorizations SET session_id = NULL WHERE status = 'pending'");
-  store.close();
-  await press(page, 'Approve', device);
-  await says(page, "This page can't tell whether your device signed in.");
-  await pickUp(device);
-  await page.reload();
-  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });

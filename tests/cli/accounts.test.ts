@@ -1,16 +1,14 @@
-// Several logins on one server: which sessions exist at the server, what processes see that share the credentials, and
-// what earlier versions stored.
+// Several logins on one server: which sessions exist at the server, and what processes see that share the credentials.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
+import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import {
   decide,
-  deviceLogin,
   expireAccessToken,
   type Home,
   latchkey,
@@ -148,42 +146,6 @@ test('a login that is killed before it knows whose it is can be used, and none i
   const [, second] = await accountsOf(home);
   expect((await latchkey(home, 'whoami', '--account', second)).stdout).toContain('bea@killed.example');
   await proxy.stop();
-});
-
-describe('credentials of version 1', () => {
-  /** Stores a session as version 0.1 did. */
-  async function storeAsBefore(home: Home, email: string): Promise<string> {
-    const tokens = await deviceLogin(service.url, email, 'laptop');
-    const { id } = await apiAt(service.url).call('getProfile', { accessToken: tokens.access_token });
-    const login = {
-      server: service.url,
-      user: { id, email },
-      logged_in_at: new Date().toISOString(),
-      ...tokenMembers(tokens, Date.now()),
-      access_token_expires_at: 1,
-    };
-    mkdirSync(dirname(home.credentialsFile), { recursive: true, mode: 0o700 });
-    const document = { version: 1, current_server: service.url, logins: { [service.url]: login } };
-    writeFileSync(home.credentialsFile, JSON.stringify(document), { mode: 0o600 });
-    return tokens.access_token;
-  }
-
-  test('still sign in, are refreshed, and are kept beside a new login', async () => {
-    const home = newHome();
-    await storeAsBefore(home, 'ada@before.example');
-    expect((await latchkey(home, 'whoami')).stdout).toContain('ada@before.example');
-    expect(JSON.parse(readFileSync(home.credentialsFile, 'utf8')).version).toBe(2);
-    await loginAs(home, service.url, 'bea@before.example');
-    expect(await accountsOf(home)).toEqual(['ada@before.example', 'bea@before.example*']);
-  });
-
-  test('are replaced by a login as the same person, which ends the former session', async () => {
-    const home = newHome();
-    const former = await storeAsBefore(home, 'cia@before.example');
-    await loginAs(home, service.url, 'cia@before.example');
-    expect(await isActive(former)).toBe(false);
-    expect(await accountsOf(home)).toEqual(['cia@before.example*']);
-  });
 });
 
 test('a key is never written down when it is given as LATCHKEY_TOKEN, and never printed but by token', async () => {

@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { migrationNames } from '../../packages/server/src/platform/database/migrate.ts';
 import { plantCode } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
 import { loginByMail } from '../support/http.ts';
 import { newDatabase } from '../support/new-database.ts';
-import { databaseAt } from '../support/old-database.ts';
+import { databaseWithoutMigrations } from '../support/old-database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
 
@@ -109,8 +108,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect((await runOperator(env, 'services', 'list')).code).toBe(0);
     expect((await runOperator(env, 'migrate')).code).toBe(0);
 
-    const [previous] = migrationNames.slice(-2);
-    env['DATABASE_URL'] = await databaseAt(dialect, previous ?? '');
+    env['DATABASE_URL'] = await databaseWithoutMigrations(dialect);
     env['LATCHKEY_KEYS'] = generateKey();
     const { code, stderr } = await runOperator(env, 'services', 'list');
     expect(code).toBe(1);

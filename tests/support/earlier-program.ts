@@ -1,4 +1,4 @@
-// The service as it was before the newest migration, taken from the history of this checkout.
+// The service as it was at an earlier commit, taken from the history of this checkout.
 
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
@@ -15,29 +15,25 @@ const root = join(import.meta.dir, '../..');
 const migrationsFolder = 'packages/server/src/platform/database/migrations';
 
 /**
- * The newest commit with fewer migrations than this checkout; undefined where there is none, as in a shallow clone. It runs with the packages that it locked, because this checkout may have given one up since.
+ * The newest commit before a migration of this checkout, or else the commit before this one. Undefined where the history has no
+ * such commit, as in a shallow clone, or none whose migrations this checkout has. It runs with the packages that it locked,
+ * because this checkout may have given one up since.
  */
 export function findEarlierProgram(): EarlierProgram | undefined {
   for (const commit of candidates()) {
     const migrations = migrationsOf(commit);
-    const isEarlier =
-      migrations.length > 0 &&
-      migrations.length < migrationNames.length &&
-      migrations.every((name) => migrationNames.includes(name));
-    if (isEarlier) return { program: [process.execPath, unpack(commit)], migrations };
+    if (migrations.length > 0 && migrations.every((name) => migrationNames.includes(name)))
+      return { program: [process.execPath, unpack(commit)], migrations };
   }
-  if (isComplete()) throw new Error('the history has no commit with fewer migrations');
   return undefined;
 }
 
-const isComplete = (): boolean => git('rev-parse', '--is-shallow-repository').trim() === 'false';
-
-/** The last commit, and those before which a migration was added: the newest first. */
+/** Commits before which a migration was added, the newest first; without one, the commit before this one. */
 function candidates(): string[] {
   const changes = git('rev-list', '--first-parent', 'HEAD', '--', migrationsFolder)
     .split('\n')
     .filter(Boolean);
-  return ['HEAD', ...changes.map((commit) => `${commit}^1`)];
+  return [...changes.map((commit) => `${commit}^1`), 'HEAD^1'];
 }
 
 const migrationsOf = (commit: string): string[] =>

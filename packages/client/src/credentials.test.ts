@@ -1,14 +1,7 @@
-// Several logins on one server, side by side, and what earlier versions stored.
+// Several logins on one server, side by side.
 
 import { describe, expect, test } from 'bun:test';
-import {
-  credentialStore,
-  emptyDocument,
-  type StoredKey,
-  type StoredLogin,
-  tokenMembers,
-} from './credentials.ts';
-import { parseDocument } from './document.ts';
+import { credentialStore, type StoredKey, type StoredLogin, tokenMembers } from './credentials.ts';
 import { memoryStorage } from './memory-storage.ts';
 
 const server = 'https://login.example';
@@ -141,30 +134,4 @@ test('a key and a session are never taken for each other by a compare and set', 
   expect(await at().replace(key, session)).toBe(true);
   expect(await at().replace(key, null)).toBe(false);
   expect(await held()).toEqual({ current: 'ada@example.com', logins: { 'ada@example.com': 'ada' } });
-});
-
-describe('credentials of version 1', () => {
-  const first = (login: StoredLogin) => ({
-    version: 1,
-    current_server: server,
-    logins: { [server]: login },
-    extra: [1],
-  });
-
-  test('are read as one login per server, named by its address', () => {
-    const ada = { ...loginOf('ada'), session_id: 'ses_1', refresh_started_at: 5 };
-    expect(parseDocument(JSON.stringify(first(ada)), 'a test')).toEqual({
-      ...emptyDocument,
-      extra: [1],
-      current_server: server,
-      servers: { [server]: { current: 'ada@example.com', logins: { 'ada@example.com': ada } } },
-    } as never);
-  });
-
-  test('of a user that the service did not name are read as a login named default', () => {
-    const unknown = { ...loginOf('ada'), user: { id: '', email: '' } };
-    expect(parseDocument(JSON.stringify(first(unknown)), 'a test').servers).toEqual({
-      [server]: { current: 'default', logins: { default: unknown } },
-    });
-  });
 });

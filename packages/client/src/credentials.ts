@@ -46,7 +46,7 @@ export interface ServerLogins {
 
 /** Everything stored for a person on one machine. */
 export interface CredentialDocument {
-  readonly version: 2;
+  readonly version: 1;
   /** The server last signed in to. */
   readonly current_server: string | null;
   readonly servers: Readonly<Record<string /* server */, ServerLogins>>;
@@ -109,7 +109,7 @@ export interface PlacedLogin {
   readonly replaced: StoredLogin | null;
 }
 
-export const emptyDocument: CredentialDocument = { version: 2, current_server: null, servers: {} };
+export const emptyDocument: CredentialDocument = { version: 1, current_server: null, servers: {} };
 
 /** Reading and writing the document is quick: a longer wait means that something is broken. */
 export const documentLockMilliseconds = 10_000;

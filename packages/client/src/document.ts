@@ -1,10 +1,10 @@
-import { type CredentialDocument, nameFor, type StoredLogin, type StoredSession } from './credentials.ts';
+import type { CredentialDocument, StoredLogin, StoredSession } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 
 /** Room for hundreds of logins; a larger file was not written by this package. */
 export const documentLimitBytes = 1024 * 1024;
 
-const versionWritten = 2;
+const versionWritten = 1;
 
 /**
  * Parses the stored text and keeps unknown members.
@@ -22,11 +22,10 @@ export function parseDocument(text: string, where: string): CredentialDocument {
       `The credentials in ${where} were written by a newer version of Latchkey (format ${version}). Update Latchkey to use them. Nothing was changed.`,
     );
   }
-  if (version !== 1 && version !== versionWritten) throw corrupt(where, 'no version');
+  if (version !== versionWritten) throw corrupt(where, 'no version');
   if (current_server !== null && typeof current_server !== 'string') {
     throw corrupt(where, '"current_server" is neither text nor null');
   }
-  if (version === 1) return upgraded(value, where);
   if (!isObject(value['servers'])) throw corrupt(where, 'no "servers"');
   for (const [server, held] of Object.entries(value['servers'])) {
     const isComplete =
@@ -37,18 +36,6 @@ export function parseDocument(text: string, where: string): CredentialDocument {
     if (!isComplete) throw incomplete(where, server);
   }
   return value as unknown as CredentialDocument;
-}
-
-/** The document of version 1, which had one login per server. It is named like a new one. */
-function upgraded(value: Record<string, unknown>, where: string): CredentialDocument {
-  const { logins, ...others } = value;
-  if (!isObject(logins)) throw corrupt(where, 'no "logins"');
-  const servers = Object.entries(logins).map(([server, login]) => {
-    if (!isSession(login)) throw incomplete(where, server);
-    const name = nameFor({ current: null, logins: {} }, login.user);
-    return [server, { current: name, logins: { [name]: login } }] as const;
-  });
-  return { ...others, version: versionWritten, servers: Object.fromEntries(servers) } as CredentialDocument;
 }
 
 /** @throws {LatchkeyError} `store_failed` if it could not be read back: that would lose every other login, too */

@@ -31,8 +31,8 @@ const login = {
   idempotency_key: 'key',
 };
 const logins = { current: 'ada@example.com', logins: { 'ada@example.com': login } };
-const document = { version: 2, current_server: login.server, servers: { [login.server]: logins } } as const;
-const empty = { version: 2, current_server: null, servers: {} } as const;
+const document = { version: 1, current_server: login.server, servers: { [login.server]: logins } } as const;
+const empty = { version: 1, current_server: null, servers: {} } as const;
 
 const isRoot = process.getuid?.() === 0;
 const base = mkdtempSync(join(tmpdir(), 'latchkey-file-'));
@@ -89,12 +89,7 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
       JSON.stringify({ ...document, servers: { a: { current: null, logins: { a: { server: 'a' } } } } }),
       'incomplete',
     ],
-    [
-      'missing part of a login, in version 1',
-      JSON.stringify({ version: 1, current_server: null, logins: { a: { server: 'a' } } }),
-      'incomplete',
-    ],
-    ['of a newer version', '{"version": 3}', 'written by a newer version of Latchkey (format 3)'],
+    ['of a newer version', '{"version": 2}', 'written by a newer version of Latchkey (format 2)'],
     ['huge', ' '.repeat(documentLimitBytes + 1), 'more than'],
     ['binary', '\0\x01\x02', 'not valid JSON'],
   ])('that are %s cause store_corrupt, and are left unchanged', async (_, text, why) => {

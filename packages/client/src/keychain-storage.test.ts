@@ -19,9 +19,8 @@ const login = {
   idempotency_key: 'key',
 };
 const logins = { current: 'ada@example.com', logins: { 'ada@example.com': login } };
-const document = { version: 2, current_server: login.server, servers: { [login.server]: logins } } as const;
-const earlier = { version: 1, current_server: login.server, logins: { [login.server]: login } } as const;
-const empty = { version: 2, current_server: null, servers: {} } as const;
+const document = { version: 1, current_server: login.server, servers: { [login.server]: logins } } as const;
+const empty = { version: 1, current_server: null, servers: {} } as const;
 
 const base = mkdtempSync(join(tmpdir(), 'latchkey-keychain-'));
 removeAtExit(base);
@@ -70,15 +69,6 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       await ready(second.address);
       expect(await client(second.address).ask('readKeychain')).toEqual(document);
       await second.stop();
-    });
-
-    test('of version 1 are read as one login per server', async () => {
-      const service = await startSecretService(fresh('home'), 'password');
-      await ready(service.address);
-      const one = client(service.address);
-      await one.plant(JSON.stringify(earlier));
-      expect(await one.ask('readKeychain')).toEqual(document);
-      await service.stop();
     });
 
     test('that are damaged cause store_corrupt, and are left unchanged', async () => {

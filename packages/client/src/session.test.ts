@@ -99,20 +99,6 @@ onBothDatabases('a session of the SDK', (open) => {
     await service.close();
   });
 
-  test('credentials of an earlier release, with derived keys, are refreshed unchanged', async () => {
-    const service = await open();
-    const { open: session, wire, store, works } = await loggedIn(service);
-    const derived = 'b3d1c5a0f2e49786'.repeat(4);
-    const stored = await storedSession(store);
-    await store.put({ ...stored, idempotency_key: derived });
-    service.pass(fourHours);
-    wire.loseNext(1);
-    expect(await works(await session().accessToken())).toBe(true);
-    expect(wire.sent.map((request) => request.headers.get('Idempotency-Key'))).toEqual([derived, derived]);
-    expect((await storedSession(store)).idempotency_key).toMatch(/^[0-9a-f]{32}$/);
-    await service.close();
-  });
-
   test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
     const service = await open();
     const { open: session, wire, store, works } = await loggedIn(service);

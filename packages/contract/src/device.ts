@@ -102,14 +102,10 @@ export const pendingDevice = z
         description: 'The name of the service that declares the resource. Null without a resource.',
         examples: ['Projects'],
       }),
-    session_id: z
-      .string()
-      .nullable()
-      .meta({
-        examples: [examples.sessionId],
-        description:
-          'The id of the session that an approval will start, once the device collects its tokens. Null if the device started with an earlier release of the service.',
-      }),
+    session_id: z.string().meta({
+      examples: [examples.sessionId],
+      description: 'The id of the session that an approval will start, once the device collects its tokens.',
+    }),
   })
   .meta({
     id: 'PendingDevice',

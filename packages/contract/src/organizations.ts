@@ -44,7 +44,6 @@ export const organizationList = z
   })
   .meta({ id: 'OrganizationList', description: "A page of the user's organizations." });
 
-/** The slug of a new organization. Organizations of earlier releases may have other slugs. */
 export const organizationSlug = new RegExp(`^[a-z0-9](-?[a-z0-9]){0,${fieldLimits.organizationSlug - 1}}$`);
 
 /** What a slug must be, to be read after its name. */

@@ -14,7 +14,7 @@ export function tokenFromLink(prefix: string): string | undefined {
  */
 export const closeLink = (outcome: object): void => history.replaceState(outcome, '', location.pathname);
 
-/** What `closeLink` stored. An earlier release may have stored it in another shape, so callers must validate it. */
+/** What `closeLink` stored. Callers must validate it. */
 export const linkOutcome = (): Readonly<Record<string, unknown>> =>
   typeof history.state === 'object' && history.state !== null ? history.state : {};
 

@@ -40,9 +40,7 @@ async function loadSessions(): Promise<Problem | undefined> {
   return undefined;
 }
 
-/** Missing from the response of a node that runs an earlier release, whose sessions may do everything. */
-const isNarrow = ({ scope = everything, resource = null }: Session): boolean =>
-  scope !== everything || resource !== null;
+const isNarrow = ({ scope, resource }: Session): boolean => scope !== everything || resource !== null;
 
 export const sessionsData = sectionData('sessions', texts.account.yours.sessions, loadSessions);
 

@@ -13,8 +13,8 @@ const clockSkewMilliseconds = 60_000;
 export interface Approval {
   /** The user who approved it. */
   readonly userId: string;
-  /** The session it will start; null if the device started with an earlier release of the service. */
-  readonly sessionId: string | null;
+  /** The session it will start. */
+  readonly sessionId: string;
   /** When the device asked to sign in, by the service's clock. */
   readonly requestedAt: string;
   /** When the code expires, by this browser's clock, in milliseconds since 1970. */
@@ -43,7 +43,6 @@ export async function watchApproval(
   show: (status: ApprovalStatus) => void,
 ): Promise<void> {
   const { sessionId, until } = approval;
-  if (sessionId === null) return show('unknown');
   show('waiting');
   let previous: ApprovalStatus | undefined;
   for (let pollsLeft = pollsAfterExpiry; pollsLeft > 0; ) {

@@ -22,7 +22,7 @@ export function parseDecision(state: unknown, userId: string): Decision | undefi
   if (stored.userId !== userId) return undefined;
   if (stored.decision === 'deny') return { decision: 'deny', userId };
   const { decision, sessionId, requestedAt, until } = stored;
-  if (decision !== 'approve' || !(typeof sessionId === 'string' || sessionId === null)) return undefined;
+  if (decision !== 'approve' || typeof sessionId !== 'string') return undefined;
   if (typeof requestedAt !== 'string' || Number.isNaN(Date.parse(requestedAt))) return undefined;
   if (typeof until !== 'number') return undefined;
   return { decision, userId, sessionId, requestedAt, until };

@@ -117,8 +117,7 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
         : {
             decision,
             userId,
-            // Missing from the response of a node that runs an earlier release.
-            sessionId: device.session_id ?? null,
+            sessionId: device.session_id,
             requestedAt: device.requested_at,
             until: expiresAt.getTime(),
           };

@@ -10,9 +10,7 @@ type Access = Pick<PendingDevice, 'scopes' | 'resource' | 'resource_service'>;
 
 /** What the device may do once it is approved: all of it, however long, because the user agrees to all of it. */
 export function RequestedAccess({ access }: { access: Access }) {
-  // Missing from the response of a node that runs an earlier release, which allows everything.
-  const scopes = access.scopes ?? [{ name: '*', description: texts.common.everything, service: null }];
-  const allowed = scopes.filter(({ name }) => !emptyScopes.includes(name));
+  const allowed = access.scopes.filter(({ name }) => !emptyScopes.includes(name));
   return (
     <section>
       <h2 id="access-heading" class="small-heading">
@@ -42,8 +40,7 @@ export function RequestedAccess({ access }: { access: Access }) {
   );
 }
 
-/** Missing from the response of a node that runs an earlier release. */
-function RequestedResource({ access: { resource = null, resource_service: service } }: { access: Access }) {
+function RequestedResource({ access: { resource, resource_service: service } }: { access: Access }) {
   if (resource === null) return null;
   return (
     <p id="requested-resource" class="quiet">

@@ -25,7 +25,7 @@ function isApprover(value: unknown): boolean {
   return typeof created_at === 'string' && typeof disowned === 'boolean' && isTexts(texts);
 }
 
-/** Validates a response restored after a reload; an earlier release may have stored another shape. */
+/** Validates a response restored after a reload. */
 export function isDisownedNotice(stored: unknown): stored is DisownedNotice {
   const notice = (stored ?? {}) as Readonly<Record<keyof DisownedNotice, unknown>>;
   const { kind, email } = notice;

@@ -99,7 +99,6 @@ interface Totals {
   accounts: number;
   damaged: number;
   events: number;
-  unsealed: number;
   retired: number;
   readonly retiredKeys: Set<string>;
 }
@@ -110,14 +109,12 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
     accounts: 0,
     damaged: 0,
     events: 0,
-    unsealed: 0,
     retired: 0,
     retiredKeys: new Set(),
   };
   for await (const { userId, audit } of auditLogs(ctx, await userOf(ctx, options))) {
     total.accounts += 1;
     total.events += audit.events;
-    total.unsealed += audit.unsealed;
     total.retired += audit.retired;
     for (const key of audit.retiredKeys) total.retiredKeys.add(key);
     if (audit.findings.length === 0) continue;
@@ -127,20 +124,14 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
     const more = audit.findings.length - shown.length;
     await write([...lines, ...(more > 0 ? [`${userId}: and ${more} more`] : [])].join('\n'));
   }
-  const hasUnchecked = total.unsealed + total.retired > 0;
-  if (total.damaged > 0 || (hasUnchecked && !options.lenient)) process.exitCode = 1;
+  if (total.damaged > 0 || (total.retired > 0 && !options.lenient)) process.exitCode = 1;
   return summaryOf(total);
 }
 
-function summaryOf({ accounts, damaged, events, unsealed, retired, retiredKeys }: Totals): string {
-  const scope = unsealed + retired > 0 ? ' in the events that can be checked' : '';
+function summaryOf({ accounts, damaged, events, retired, retiredKeys }: Totals): string {
+  const scope = retired > 0 ? ' in the events that can be checked' : '';
   const outcome = damaged > 0 ? `${counted(damaged, 'log')} not intact` : `no changes found${scope}`;
   const lines = [`Checked ${counted(events, 'event')} of ${counted(accounts, 'account')}: ${outcome}.`];
-  if (unsealed > 0) {
-    lines.push(
-      `${counted(unsealed, 'event')} without a seal cannot be checked. They were written before logs were sealed; if this store never held such events, somebody removed the seals.`,
-    );
-  }
   if (retired > 0) {
     lines.push(
       `${counted(retired, 'seal')} cannot be checked because these keys are not set: ${[...retiredKeys].join(', ')}. Add them to LATCHKEY_RETIRED_KEYS.`,

@@ -4,7 +4,7 @@ import { type HandleKind, handlePrefix, type ReadHandle, readHandle } from '../p
 import { AuthError, bearerChallenge, insufficientScope, invalidCredential } from '../platform/errors.ts';
 import { findServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { recordUse } from './last-use.ts';
-import { loggedStatus, sessionStatus } from './session-status.ts';
+import { sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf } from './tokens.ts';
 
@@ -63,7 +63,7 @@ export async function authenticate(ctx: Context, { type, kind, handle }: Credent
   // The idle timeout ends cookies and refresh tokens. An access token or key stays valid until its own expiry.
   const endsAt = isCookie ? session.idle_expires_at : session.expires_at;
   const status = sessionStatus(session, now, endsAt);
-  if (status !== 'active') throw invalidCredential(loggedStatus(status));
+  if (status !== 'active') throw invalidCredential(status);
 
   const used = { id, kind: session.kind, last_used_at: session.last_used_at };
   const isExtended = recordUse(ctx, used, now, isCookie);

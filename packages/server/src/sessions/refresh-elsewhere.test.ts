@@ -127,17 +127,6 @@ onBothDatabases('a refresh retry', (open) => {
     await app.close();
   });
 
-  test('a refresh retry is not reported if an earlier release, which stored no origin, handled the first request', async () => {
-    const app = await open();
-    const { refresh_token } = await app.login(ada);
-    await refresh(app, refresh_token, first);
-    await app.ctx.db.single.run('UPDATE sessions SET rotated_network = NULL, rotated_program = NULL', []);
-    expect((await refresh(app, refresh_token, from('198.51.100.1', 'curl/8'))).status).toBe(200);
-    expect(await noticesTo(app)).toBe(0);
-    expect(await eventsOf(app, 'refresh_retry')).toHaveLength(1);
-    await app.close();
-  });
-
   test('the session stores the program of a refresh as a hash, not its user agent', async () => {
     const app = await open();
     const { refresh_token } = await app.login(ada);

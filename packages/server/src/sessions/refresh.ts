@@ -11,7 +11,7 @@ import { notify } from '../security-log/notices/notices.ts';
 import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
 import { identifyService, requireDelegation } from '../services/service-keys/service-keys.ts';
 import { endStolenSession } from './revocation.ts';
-import { loggedStatus, type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
+import { type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf, tokenSetOf } from './tokens.ts';
 
@@ -255,7 +255,7 @@ async function answerReuse(
   const { sessionId, client } = request;
   const leewaySeconds = ctx.config.refreshReuseLeewaySeconds;
   const reuse = session ? classifyReuse(request, session, request.now, leewaySeconds) : 'unknown';
-  countOutcome(ctx, loggedStatus(reuse));
+  countOutcome(ctx, reuse);
   if (!session) throw refused('unknown');
   const event = { userId: session.user_id, sessionId, client };
   switch (reuse) {
@@ -271,7 +271,7 @@ async function answerReuse(
       await recordOncePerHour(ctx, { ...event, type: 'refresh_race' }, sessionId);
       throw refused('race');
     default:
-      throw refused(loggedStatus(reuse));
+      throw refused(reuse);
   }
 }
 

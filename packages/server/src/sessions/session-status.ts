@@ -25,7 +25,3 @@ export function sessionStatus(
   if (state.path_ends_at !== null && state.path_ends_at <= now) return 'ended';
   return endsAt > now ? 'active' : 'ended';
 }
-
-/** The name of a status in logs and metrics, where `ended` is `over`: alerts of operators depend on it. */
-export const loggedStatus = <S extends string>(status: S): Exclude<S, 'ended'> | 'over' =>
-  status === 'ended' ? 'over' : (status as Exclude<S, 'ended'>);

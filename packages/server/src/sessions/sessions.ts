@@ -32,7 +32,7 @@ import {
 } from './runs/starting.ts';
 import { moveRuns } from './runs/store.ts';
 import { findSubject, type RunSubject } from './runs/subject.ts';
-import { loggedStatus, sessionStatus } from './session-status.ts';
+import { sessionStatus } from './session-status.ts';
 import {
   endPreviousSession,
   findPreviousSession,
@@ -106,7 +106,7 @@ export async function repeatFirstTokens(
   if (status === 'disabled') throw accountDisabled();
   if (!session || status === 'ended' || session.generation !== 1) {
     throw new AuthError('invalid_grant', 'The tokens of this sign-in have already been used.', {
-      detail: loggedStatus('ended'),
+      detail: 'ended',
     });
   }
   return tokenSetOf(ctx, secret, { ...session, scope: requestedScope });
@@ -141,7 +141,7 @@ export async function countUnchangedSince(
 export async function requireActiveSession(ctx: Context, tx: Executor, caller: Caller): Promise<void> {
   const [session] = await store.findSessionStatus(tx, { id: caller.sessionId });
   const status = session ? sessionStatus(session, ctx.clock()) : 'unknown';
-  if (status !== 'active') throw invalidCredential(loggedStatus(status));
+  if (status !== 'active') throw invalidCredential(status);
 }
 
 /**

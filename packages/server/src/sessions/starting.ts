@@ -11,7 +11,6 @@ import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceEnd } from './announcements.ts';
 import { isKnownPlace } from './known-places.ts';
-import { loggedStatus } from './session-status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf } from './tokens.ts';
 
@@ -155,7 +154,7 @@ export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthE
   const [account] = await store.findAccountState(tx, { id: userId });
   if (account && account.disabled_at !== null) return accountDisabled();
   return new AuthError('invalid_grant', 'This sign-in was revoked before it was completed.', {
-    detail: loggedStatus('ended'),
+    detail: 'ended',
   });
 }
 

@@ -83,12 +83,11 @@ async function createChange(
 /** A link stops working after this many wrong current addresses. */
 const maxWrongAddresses = 5;
 
-/** Logs call an ended link `over`: alerts of operators depend on it. */
-const refused = (reason: ErrorDetail | 'ended') =>
+const refused = (detail: ErrorDetail) =>
   new AuthError(
     'invalid_grant',
     'The link is unknown, expired or already used; its session has ended; or the request has neither a session of its account nor its current address.',
-    { detail: reason === 'ended' ? 'over' : reason },
+    { detail },
   );
 
 /** The id of the change that a link confirms. Forged links do not count against the rate limit. */

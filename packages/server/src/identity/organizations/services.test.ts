@@ -135,23 +135,6 @@ onBothDatabases('organizations for services', (open) => {
     await t.close();
   });
 
-  test('an organization whose slug only an earlier release allowed can still be managed', async () => {
-    const t = await open();
-    const ask = await asService(t, 'organizations');
-    const slug = `a--${'b'.repeat(61)}`;
-    await t.ctx.db.single.run(
-      `INSERT INTO organizations (id, slug, name, personal, created_at) VALUES ('org_old', '${slug}', 'Old', 0, 1)`,
-      [],
-    );
-    const userId = await idOf(t, 'ada@example.com');
-    const renamed = await ask('PUT', `/organizations/${slug}`, { json: { name: 'New' } });
-    expect([renamed.status, renamed.body.name]).toEqual([200, 'New']);
-    const member = await ask('PUT', `/organizations/${slug}/members/${userId}`, { json: { role: 'owner' } });
-    expect(member.status).toBe(200);
-    expect((await ask('DELETE', `/organizations/${slug}`)).status).toBe(204);
-    await t.close();
-  });
-
   test('a personal organization can be read, but not renamed, deleted or joined', async () => {
     const t = await open();
     const ask = await asService(t, 'organizations');

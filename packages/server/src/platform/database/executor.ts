@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Migrations } from './migrate.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 export type Value = string | number | null;
@@ -64,6 +65,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long PostgreSQL may work on a statement. Default: 10 seconds. */
   readonly statementTimeoutMs?: number;
+  /** Default: those of this program. */
+  readonly migrations?: Migrations;
   /** Creates no file and applies no migration. */
   readonly asIs?: boolean;
 }

@@ -112,7 +112,10 @@ async function withRetries<T>(
  * Uses a connection without the pool's timeouts, because a migration may take long. It locks whole tables, so while nodes of the
  * release before serve requests it can end in a deadlock, and then runs again.
  */
-async function migrateOnce(url: string, prepare: boolean): Promise<void> {
+async function migrateOnce(
+  url: string,
+  { prepare = true, migrations }: Pick<DatabaseOptions, 'prepare' | 'migrations'>,
+): Promise<void> {
   const setup = postgres(await findPrimary(url), {
     ...onlyPrimary,
     max: 1,
@@ -128,7 +131,7 @@ async function migrateOnce(url: string, prepare: boolean): Promise<void> {
   try {
     for (let attempts = 1; ; attempts++) {
       try {
-        return await migrate(kysely);
+        return await migrate(kysely, migrations);
       } catch (error) {
         if (!conflicts.has(codeOf(error)) || attempts === maxAttempts) throw error;
       }
@@ -159,7 +162,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       },
       types: { int8: int8AsNumber },
     });
-  if (!options.asIs) await migrateOnce(directUrl, prepare);
+  if (!options.asIs) await migrateOnce(directUrl, options);
   const pool = new PrimaryPool(url, await findPrimary(url), connect, () => notifications.reconnect());
 
   const executor = (on: postgres.Sql | postgres.TransactionSql): Executor => ({

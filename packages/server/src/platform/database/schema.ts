@@ -4,7 +4,7 @@ import type { Generated } from 'kysely';
 
 /**
  * The tables, the same on both databases. Times are milliseconds since 1970, flags are 0 or 1, identifiers are text. The
- * migration that adds a column describes it.
+ * migrations describe the columns.
  */
 export interface Tables {
   users: {
@@ -77,7 +77,7 @@ export interface Tables {
     redeemed_at: number | null;
     idempotency_hash: string | null;
     approved_by: string | null;
-    session_id: string | null;
+    session_id: string;
     resource: string | null;
   };
   magic_links: {
@@ -157,7 +157,7 @@ export interface Tables {
     id: string;
     template: string;
     recipient: string;
-    recipient_key: string | null;
+    recipient_key: string;
     reference: string;
     created_at: number;
     expires_at: number;
@@ -187,7 +187,6 @@ export interface Tables {
   };
   event_chains: {
     user_id: string;
-    unsealed: number;
     base_seq: number;
     base_mac: string;
     head_seq: number;

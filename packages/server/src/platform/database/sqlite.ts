@@ -5,7 +5,7 @@ import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
-import { migrate } from './migrate.ts';
+import { type Migrations, migrate } from './migrate.ts';
 import { commitsChannel, LocalNotifications } from './notifications.ts';
 
 /** How long the start waits for another process that migrates the same file. */
@@ -62,10 +62,10 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
   };
 }
 
-async function openConnections(path: string, { asIs }: DatabaseOptions) {
+async function openConnections(path: string, { asIs, migrations }: DatabaseOptions) {
   if (!asIs) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const open = () => connect(path, { create: false });
-  const writer = await whenFree(startBusyTimeoutMs, asIs ? open : () => openMigrated(path));
+  const writer = await whenFree(startBusyTimeoutMs, asIs ? open : () => openMigrated(path, migrations));
   const reader = await whenFree(startBusyTimeoutMs, open);
   reader.run('PRAGMA query_only = ON');
   for (const connection of [writer, reader]) connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -85,10 +85,10 @@ export function connect(path: string, { create }: { create: boolean }): Connecti
 }
 
 /** Leaves no connection open when a step fails, so that `whenFree` can start over. */
-async function openMigrated(path: string): Promise<Connection> {
+async function openMigrated(path: string, migrations: Migrations | undefined): Promise<Connection> {
   const connection = connect(path, { create: true });
   try {
-    await migrate(new Kysely({ dialect: migrationDialect(connection) }));
+    await migrate(new Kysely({ dialect: migrationDialect(connection) }), migrations);
     return connection;
   } catch (error) {
     connection.close();

@@ -53,7 +53,7 @@ test('every counter starts at 0 for every value of its labels', async () => {
   const counted = {
     latchkey_refreshes_total: [
       'outcome',
-      ['rotated', 'retry', 'race', 'theft', 'over', 'disabled', 'unknown', 'malformed'],
+      ['rotated', 'retry', 'race', 'theft', 'ended', 'disabled', 'unknown', 'malformed'],
     ],
     latchkey_logins_total: ['method', ['magic_link', 'email_code', 'passkey', 'device_code']],
     latchkey_mails_total: ['outcome', ['sent', 'failed', 'given_up']],

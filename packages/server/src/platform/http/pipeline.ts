@@ -1,4 +1,5 @@
 import type { Endpoint } from '@latchkey/contract/endpoint';
+import { organizationSlug } from '@latchkey/contract/organizations';
 import { everything } from '@latchkey/contract/scopes';
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { Caller, CallingService, Context } from '../context.ts';
@@ -247,9 +248,6 @@ function checkBody(
 
 const idPattern = /^[a-z]{2,4}_[\w-]{22}$/;
 
-/** Wider than the slugs of new organizations, because earlier releases had another rule. */
-const anySlugPattern = /^[a-z0-9-]{1,80}$/;
-
 /**
  * A malformed id or slug names no resource, so no statement needs to run for it.
  * @throws {AuthError} `not_found`, or `invalid_request` if the call would create what the slug names
@@ -257,7 +255,7 @@ const anySlugPattern = /^[a-z0-9-]{1,80}$/;
 function requireNames({ method, path }: Endpoint, params: Readonly<Record<string, string>>): void {
   for (const name in params) {
     const isSlug = name === 'slug';
-    if ((isSlug ? anySlugPattern : idPattern).test(params[name]!)) continue;
+    if ((isSlug ? organizationSlug : idPattern).test(params[name]!)) continue;
     if (isSlug && method === 'put' && path.endsWith('{slug}')) throw invalidSlug();
     throw resourceNotFound();
   }

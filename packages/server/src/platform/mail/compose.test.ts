@@ -42,7 +42,7 @@ test('times are shown to the minute, in English and UTC unless the profile says 
   expect(written('de', null)).toBe('02.01.2026, 03:04 UTC');
   expect(written('en-US', 'America/New_York')).toBe('Jan 1, 2026, 10:04 PM UTC-5');
   expect(written('he', 'Asia/Jerusalem')).toBe('\u20682 בינו׳ 2026, 5:04 UTC+2\u2069');
-  expect(written('nonsense of an earlier release', 'Atlantis/Port')).toBe('2 Jan 2026, 03:04 UTC');
+  expect(written('nonsense', 'Atlantis/Port')).toBe('2 Jan 2026, 03:04 UTC');
 });
 
 test('the links of the product follow their words, so that they never have a line of their own', () => {

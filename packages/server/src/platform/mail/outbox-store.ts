@@ -185,13 +185,6 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** Whether a mail is to this address. Mails of earlier releases have no key, unless their domain is not ASCII. */
-const isTo = (e: ExpressionBuilder<Tables, 'outbox'>, email_key: Expression<string>, dialect: Dialect) => {
-  const lower =
-    dialect === 'postgres' ? sql<string>`lower(recipient collate "C")` : sql<string>`lower(recipient)`;
-  return e(e.fn.coalesce('recipient_key', lower), '=', email_key);
-};
-
 /** Mails with one of these ids or references. */
 const isAmong = (
   e: ExpressionBuilder<Tables, 'outbox'>,
@@ -205,8 +198,8 @@ export const deleteMails = statement<{ ids: string; references: string }>()((db,
 );
 
 /** Deletes every mail to an address, waiting, sent or given up. */
-export const deleteMailsTo = statement<{ email_key: string }>()((db, p, dialect) =>
-  db.deleteFrom('outbox').where((e) => isTo(e, p.email_key, dialect)),
+export const deleteMailsTo = statement<{ email_key: string }>()((db, p) =>
+  db.deleteFrom('outbox').where('recipient_key', '=', p.email_key),
 );
 
 /** Every stored mail to an address, or with one of these ids or references, oldest first. */
@@ -224,7 +217,7 @@ export const exportMails = statement<{ email_key: string; ids: string; reference
         'dead_at',
         'last_error',
       ])
-      .where((e) => e.or([isTo(e, p.email_key, dialect), isAmong(e, p, dialect)]))
+      .where((e) => e.or([e('recipient_key', '=', p.email_key), isAmong(e, p, dialect)]))
       .orderBy('created_at'),
 );
 

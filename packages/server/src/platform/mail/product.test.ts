@@ -145,18 +145,6 @@ onBothDatabases('the product in mails', (open) => {
     await app.close();
   });
 
-  test('a locale and a time zone of an earlier release that are unknown now break no mail', async () => {
-    const app = await open();
-    const tokens = await app.login(ada);
-    await app.ctx.db.single.run(
-      "UPDATE users SET locale = 'tlh_KL nonsense', time_zone = 'Atlantis/Port'",
-      [],
-    );
-    await app.deviceLogin(tokens);
-    expect((await mailTo(app, ada, 'A new device'))?.text).toMatch(/^When: \d+ \w+ \d{4}, \d\d:\d\d UTC$/m);
-    await app.close();
-  });
-
   test('a digest and the mail about what was undone write times for their reader', async () => {
     const app = await open({ settings: { LATCHKEY_LIMIT_NOTICES: '1/3600' } });
     const { access_token: token } = await app.login(ada);

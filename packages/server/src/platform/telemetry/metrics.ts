@@ -24,7 +24,7 @@ function flush({ count, duration, seconds }: PendingRequests): void {
   seconds.length = 0;
 }
 
-const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'over', 'disabled', 'unknown', 'malformed'];
+const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'ended', 'disabled', 'unknown', 'malformed'];
 const mailOutcomes = ['sent', 'failed', 'given_up'];
 
 /** A counter with one label. Every value starts at 0, because a rate cannot see the first hit of a missing series. */

@@ -70,7 +70,7 @@ async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {
     token === undefined ? call.presentedCredential() : { type: 'bearer' as const, value: token };
   if (!presented) throw new AuthError('invalid_request', 'subject_token: is missing');
   const subject = await findRunSubject(ctx, presented);
-  if (!subject) throw new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'over' });
+  if (!subject) throw new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
   if (token === undefined) call.requireExpectedUser(subject.session.user_id);
   return subject;
 }

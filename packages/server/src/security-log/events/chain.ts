@@ -30,15 +30,7 @@ const eventBytes = (event: Omit<EventRow, 'mac'>, macBefore: string): Buffer =>
   ]);
 
 const chainBytes = (chain: Omit<ChainRow, 'seal'>): Buffer =>
-  bytesOf([
-    chain.user_id,
-    chain.unsealed,
-    chain.base_seq,
-    chain.base_mac,
-    chain.head_seq,
-    chain.head_mac,
-    chain.head_at,
-  ]);
+  bytesOf([chain.user_id, chain.base_seq, chain.base_mac, chain.head_seq, chain.head_mac, chain.head_at]);
 
 const eventLabel = 'security log event';
 const chainLabel = 'security log chain';
@@ -54,11 +46,11 @@ export const sealEvent = (keys: LogKeys, event: Omit<EventRow, 'mac'>, macBefore
 export const sealChain = (keys: LogKeys, chain: Omit<ChainRow, 'seal'>): string =>
   signed(keys.signing, chainLabel, chainBytes(chain));
 
-/** `retired`: made with a key that is not configured, so it cannot be verified. `unsealed`: without a MAC. */
-type Check = 'good' | 'changed' | 'retired' | 'unsealed';
+/** `retired`: made with a key that is not configured, so it cannot be verified. */
+type Check = 'good' | 'changed' | 'retired';
 
 function check(keys: LogKeys, label: string, bytes: Buffer, mac: string): Check {
-  if (mac === noMac) return 'unsealed';
+  if (mac === noMac) return 'changed';
   const [id = '', value = ''] = mac.split('.');
   const key = keys.find(Buffer.from(id, 'base64url'));
   if (!key) return 'retired';
@@ -67,12 +59,9 @@ function check(keys: LogKeys, label: string, bytes: Buffer, mac: string): Check 
   return expected.length === given.length && timingSafeEqual(expected, given) ? 'good' : 'changed';
 }
 
-/** Verifies the seal over both ends. Only the migration creates chains without one, until their next event. */
-function checkEnds(keys: LogKeys, chain: ChainRow): Check {
-  const seal = check(keys, chainLabel, chainBytes(chain), chain.seal);
-  const isMigrated = chain.unsealed === chain.head_seq && chain.base_seq <= chain.unsealed;
-  return seal === 'unsealed' && !isMigrated ? 'changed' : seal;
-}
+/** Verifies the seal over both ends, which a chain gets with its first event. */
+const checkEnds = (keys: LogKeys, chain: ChainRow): Check =>
+  chain.seal === '' && chain.head_seq === 0 ? 'good' : check(keys, chainLabel, chainBytes(chain), chain.seal);
 
 const broken = (mac: string): string => `broken ${mac}`;
 const unchecked = (mac: string): string => `unchecked ${mac}`;
@@ -122,12 +111,10 @@ export interface ChainDefect {
   readonly where: string;
 }
 
-/** The result of auditing one log. No findings, nothing unsealed and nothing retired: the log is intact. */
+/** The result of auditing one log. No findings and nothing retired: the log is intact. */
 export interface Audit {
   readonly findings: ChainDefect[];
   events: number;
-  /** How many events are older than sealing. */
-  unsealed: number;
   /** How many events and seals were made with a key that is neither in the ring nor among the retired keys. */
   retired: number;
   /** The ids of the keys they name. */
@@ -139,7 +126,7 @@ const numbers = (from: number, to: number): string =>
 
 /** Verifies a log from its base to its head: call `take` with each event in order, then `finish`. */
 export class Auditor {
-  readonly audit: Audit = { findings: [], events: 0, unsealed: 0, retired: 0, retiredKeys: new Set() };
+  readonly audit: Audit = { findings: [], events: 0, retired: 0, retiredKeys: new Set() };
   readonly #keys: LogKeys;
   readonly #chain: ChainRow;
   #seq: number;
@@ -174,29 +161,27 @@ export class Auditor {
   }
 
   #checkEvent(event: EventRow): void {
-    const isMigrated = event.seq <= this.#chain.unsealed;
     const checkAfter = (macBefore: string): Check =>
       check(this.#keys, eventLabel, eventBytes(event, macBefore), event.mac);
     const before = this.#mac ?? noMac;
     const mac = checkAfter(before);
-    if (isMigrated && mac === 'unsealed') this.audit.unsealed += 1;
-    else if (mac === 'retired') this.#retired(event.mac);
+    if (mac === 'retired') this.#retired(event.mac);
     else if (mac === 'changed' && checkAfter(unchecked(before)) === 'good') this.audit.retired += 1;
     else if (mac === 'changed' && checkAfter(broken(before)) === 'good') {
       this.#found('end changed', `before event ${event.seq}`);
-    } else if (isMigrated || mac === 'unsealed' || (mac === 'changed' && this.#mac !== undefined)) {
+    } else if (event.mac === noMac || (mac === 'changed' && this.#mac !== undefined)) {
       this.#found('changed', numbers(event.seq, event.seq));
     }
-    if (event.seq === 1 && !isMigrated && event.type !== 'account_created') {
+    if (event.seq === 1 && event.type !== 'account_created') {
       this.#found('removed', 'everything before event 1: a log starts with account_created');
     }
   }
 
   finish(): Audit {
-    const { head_seq, head_mac, unsealed } = this.#chain;
+    const { head_seq, head_mac } = this.#chain;
     if (this.#seq < head_seq) this.#found('removed', numbers(this.#seq + 1, head_seq));
     else if (this.#seq === head_seq && head_mac === unchecked(this.#mac ?? noMac)) this.audit.retired += 1;
-    else if (this.#seq === head_seq && this.#mac !== head_mac && head_seq > unsealed) {
+    else if (this.#seq === head_seq && this.#mac !== head_mac) {
       this.#found('changed', numbers(head_seq, head_seq));
     }
     return this.audit;

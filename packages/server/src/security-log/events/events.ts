@@ -357,7 +357,7 @@ async function sweepLog(
   }
   const head_mac = macBeforeNext(ctx.logKeys, chain);
   const next = { ...chain, base_seq: last.seq, base_mac: last.mac, head_mac, oldest_at };
-  await store.updateChain(tx, { ...next, seal: chain.seal && sealChain(ctx.logKeys, next) });
+  await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next) });
   return store.deleteEvents(tx, { user_id: userId, up_to_seq: last.seq });
 }
 
@@ -389,7 +389,7 @@ async function auditLog(
     const findings = [
       { problem: 'no chain' as const, where: 'the record of the ends of the log is missing' },
     ];
-    return account && { findings, events: 0, unsealed: 0, retired: 0, retiredKeys: new Set() };
+    return account && { findings, events: 0, retired: 0, retiredKeys: new Set() };
   }
   const auditor = new Auditor(ctx.logKeys, chain);
   for await (const row of eventsOf(on, userId)) auditor.take(row);

@@ -75,13 +75,12 @@ export const lockFreeChain = statement<{ user_id: string }>()((db, p, dialect) =
 export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .insertInto('event_chains')
-    .columns(['user_id', 'unsealed', 'base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'seal'])
+    .columns(['user_id', 'base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'seal'])
     .expression(
       db
         .selectFrom('users')
         .select((e) => [
           'users.id as user_id',
-          e.lit(0).as('unsealed'),
           e.lit(0).as('base_seq'),
           e.val('').as('base_mac'),
           e.fn

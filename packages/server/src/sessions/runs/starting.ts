@@ -41,7 +41,7 @@ interface Place {
 
 /** The subject token was revoked or its session ended while the run was being made. */
 const subjectEnded = () =>
-  new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'over' });
+  new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
 
 /**
  * Where the run goes, read again under the account's lock, since the session may have ended or its run may have moved to

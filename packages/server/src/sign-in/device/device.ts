@@ -275,13 +275,12 @@ export async function denyAccess(
     user_ids: JSON.stringify(userIds),
     now: ctx.clock(),
   });
-  for (const { user_id: userId, session_id } of denied) {
+  for (const { user_id: userId, session_id: sessionId } of denied) {
     if (userId === null) continue;
-    const sessionId = session_id === null ? {} : { sessionId: session_id };
     await recordEvent(ctx, tx, {
       type: 'session_revoked',
       userId,
-      ...sessionId,
+      sessionId,
       detail: { reason: 'taken_over' },
     });
   }

@@ -78,10 +78,9 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   return { sent, headers: limits.headers };
 }
 
-/** Logs call an ended link `over`: alerts of operators depend on it. */
-const refused = (reason: ErrorDetail | 'ended') =>
+const refused = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The link or code is unknown, has expired or was already used.', {
-    detail: reason === 'ended' ? 'over' : reason,
+    detail,
   });
 
 type MagicLink = Awaited<ReturnType<typeof store.findMagicLink>>[number];

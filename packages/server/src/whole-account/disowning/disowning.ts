@@ -55,7 +55,7 @@ export async function disownNotice(
   const id = handle.subject.toString('base64url');
   const response = await ctx.db.transaction(async (tx) => {
     const notice = await findOpenNotice(ctx, tx, id);
-    if (!notice) throw refused('over');
+    if (!notice) throw refused('ended');
     const account = await lockAccountOf(tx, notice.user_id);
     const { kind, session_id: sessionId } = notice;
     if (await spendNotice(ctx, tx, id)) {
@@ -64,7 +64,7 @@ export async function disownNotice(
       await conclude(ctx, tx, account, id, { ...undone, approver: approver ?? null });
     }
     const used = await findOpenNotice(ctx, tx, id);
-    if (!used) throw refused('over');
+    if (!used) throw refused('ended');
     const outcome = outcomeOf(used);
     if (!link.approver || outcome.approver === null) return responseOf(used);
     if (!(await spendNoticeForApprover(ctx, tx, id))) return responseOf(used);
@@ -85,7 +85,7 @@ export async function disownNotice(
 const lockAccountOf = (tx: Executor, userId: string): Promise<Account> =>
   lockAccount(tx, userId).catch((error) => {
     // The account has been deleted since, and the notice with it.
-    throw error instanceof AuthError && error.code === 'invalid_token' ? refused('over') : error;
+    throw error instanceof AuthError && error.code === 'invalid_token' ? refused('ended') : error;
   });
 
 const findApprover = (tx: Executor, { id }: Account, sessionId: string) =>

@@ -14,7 +14,6 @@ import {
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
-import { outcomeOf } from './outcome.ts';
 
 const ada = 'ada@example.com';
 
@@ -115,18 +114,4 @@ onBothDatabases('disowning the session that created a key', (open) => {
     }
     await app.close();
   });
-});
-
-test('what a notice undid before there were keys is still readable', () => {
-  const stored = {
-    email: null,
-    sessions_ended: 1,
-    devices_ended: 0,
-    device_names: [],
-    passkeys_removed: ['theirs'],
-    approver: null,
-  };
-  const row = { kind: 'new_browser', restored_email: null, approver_disowned_at: null } as const;
-  expect(outcomeOf({ ...row, outcome: JSON.stringify(stored) })).toEqual({ ...stored, keys_removed: [] });
-  expect(outcomeOf({ ...row, outcome: null }).keys_removed).toEqual([]);
 });

@@ -17,7 +17,7 @@ export interface Outcome extends Undone {
 
 type UsedNotice = Pick<Tables['notices'], 'kind' | 'outcome' | 'restored_email' | 'approver_disowned_at'>;
 
-/** What the link of a notice undid. Rows of earlier releases know no keys, or hold only the restored address. */
+/** What the link of a notice undid. */
 export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
   outcome === null
     ? {
@@ -29,7 +29,7 @@ export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
         keys_removed: [],
         approver: null,
       }
-    : { keys_removed: [], ...(JSON.parse(outcome) as Omit<Outcome, 'keys_removed'>) };
+    : (JSON.parse(outcome) as Outcome);
 
 /** What disowning two sessions undid together. */
 export const mergeUndone = (one: Undone, other: Undone, maxDeviceNames: number): Undone => ({

@@ -1,14 +1,10 @@
 import { statement } from '../../platform/database/statement.ts';
 
-/**
- * All stored sessions of an account with what each came from. Sessions started by an earlier release name only the passkey
- * they used; while it exists, it leads to the session that added it.
- */
+/** All stored sessions of an account with what each came from. */
 export const listSessionOrigins = statement<{ user_id: string }>()((db, p) =>
   db
     .selectFrom('sessions as s')
-    .leftJoin('passkeys as k', 'k.id', 's.passkey_id')
-    .select((e) => [
+    .select([
       's.id',
       's.kind',
       's.ip_address',
@@ -22,7 +18,7 @@ export const listSessionOrigins = statement<{ user_id: string }>()((db, p) =>
       's.session_epoch',
       's.parent_session_id',
       's.email_change_id',
-      e.fn.coalesce('s.passkey_added_by', 'k.session_id').as('passkey_added_by'),
+      's.passkey_added_by',
     ])
     .where('s.user_id', '=', p.user_id)
     .orderBy('s.created_at', 'desc'),

@@ -232,19 +232,6 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     await app.close();
   });
 
-  test('sessions of an earlier release are traced through the passkey that they used', async () => {
-    const app = await open();
-    const own = await app.login(ada);
-    const thief = await signInElsewhere(app);
-    const { login } = await throughPasskey(app, thief);
-    const second = await throughPasskey(app, login);
-    await app.ctx.db.single.run('UPDATE sessions SET passkey_added_by = NULL', []);
-    await disown(app, ada, subjects.newBrowser);
-    await refused(app, second.authenticator);
-    expect(await isLive(app, own)).toBe(true);
-    await app.close();
-  });
-
   test('signing in by mail starts a session only while the account still has the proven address', async () => {
     const app = await open();
     const { body: me } = await app.ask('GET', '/me', { token: (await app.login(ada)).access_token });

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Kysely } from 'kysely';
 import type { Database, Executor, Value } from '../executor.ts';
-import { migrate, migrationNames } from '../migrate.ts';
+import { migrations as allMigrations, type Migrations, migrate } from '../migrate.ts';
 import { databaseWithin } from '../within.ts';
 import {
   type BackupEnd,
@@ -22,6 +22,8 @@ export interface RestoreOptions {
   readonly url: string;
   readonly file: string;
   readonly seal: SealCheck;
+  /** Default: those of this program. */
+  readonly migrations?: Migrations;
 }
 
 export interface Restored extends BackupEnd {
@@ -57,26 +59,26 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
  * @throws {BackupError} if the file cannot be restored, or the database is not empty
  */
 export async function restoreBackup(
-  { url, file, seal }: RestoreOptions,
+  { url, file, seal, migrations = allMigrations }: RestoreOptions,
   finish: (db: Database) => Promise<void>,
 ): Promise<Restored> {
-  const restored = await verify(file, seal);
+  const restored = await verify(file, seal, migrations);
   await inLongTransaction(url, async (tx) => {
     await requireEmpty(tx, restored.header);
     const schema = new Kysely<unknown>({ dialect: dialectOn(tx) });
-    await migrate(schema, restored.header.schema);
+    await migrate(schema, migrations, restored.header.schema);
     const { feed_position, event_position } = restored.header;
     const tables = new Set(await tablesOf(tx));
     if (tables.has(eventNumbers.table)) await continueNumbers(tx, eventNumbers, event_position + numberGap);
     await load(tx, tables, file, seal);
     await continueNumbers(tx, feedNumbers, feed_position + numberGap);
-    await migrate(schema);
+    await migrate(schema, migrations);
     await finish(databaseWithin(tx));
   });
   return restored;
 }
 
-async function verify(file: string, seal: SealCheck): Promise<Restored> {
+async function verify(file: string, seal: SealCheck, migrations: Migrations): Promise<Restored> {
   let header: BackupHeader | undefined;
   let isSealed = false;
   const counts: Record<string, number> = {};
@@ -86,7 +88,7 @@ async function verify(file: string, seal: SealCheck): Promise<Restored> {
     else header = entry;
   }
   if (!header) throw incomplete();
-  if (!migrationNames.includes(header.schema)) {
+  if (!Object.hasOwn(migrations, header.schema)) {
     throw new BackupError(
       `it was written by a newer release of Latchkey (${header.release}); restore it with that one`,
     );
