@@ -24,9 +24,13 @@ afterAll(() => service.stop());
 const run = (block: string) =>
   runIn(home, ['sh', '-ec', block.replaceAll('localhost:8787', new URL(service.url).host)]);
 
-test('the README starts with two commands, and the second is the sign-in', () => {
+test('the README starts with starting the service, signing in and running the tests', () => {
   const commands = blocks[0]?.trim().split('\n') ?? [];
-  expect(commands.map((line) => line.split('#')[0]?.trim())).toEqual(['npm start', 'npx latchkey login']);
+  expect(commands.map((line) => line.split('#')[0]?.trim())).toEqual([
+    'npm start',
+    'npx latchkey login',
+    'npm test',
+  ]);
 });
 
 test('after the sign-in, the README shows the account and its sessions', async () => {

@@ -333,7 +333,7 @@ describe('signing in with curl', () => {
   const refreshTokenIn = ({ output }: { output: string }) => /"refresh_token":"([^"]*)"/.exec(output)?.[1];
 });
 
-describe('the guide to services', () => {
+describe('the guides to services', () => {
   let reader: Reader;
   beforeAll(async () => {
     reader = await newReader();
@@ -342,14 +342,13 @@ describe('the guide to services', () => {
   afterAll(() => reader.close());
 
   test(
-    'has commands that register a service, call it, act for a user, ask about a token and read the feed',
+    'has commands that register a service and call it; its pages about runs and the feed, that act for a user and read it',
     async () => {
       const { terminal } = reader;
-      const [register = '', call = '', act = '', ask = '', feed = '', ...more] = await codeBlocks(
-        'docs/siblings.md',
-        'sh',
-      );
-      expect(more).toEqual([]);
+      const [register = '', call = '', ...more] = await codeBlocks('docs/siblings.md', 'sh');
+      const [act = '', ...others] = await codeBlocks('docs/runs.md', 'sh');
+      const [feed = '', ...rest] = await codeBlocks('docs/feed.md', 'sh');
+      expect([...more, ...others, ...rest]).toEqual([]);
       const serviceKey = (await terminal.run(register)).output.trim().split('\n').at(-1) ?? '';
       const [serviceId = ''] = serviceKey.split(':');
       await terminal.run(`SERVICE_KEY='${serviceKey}'`);
@@ -363,7 +362,6 @@ describe('the guide to services', () => {
       const run = await terminal.run(act.replace('svc_…', serviceId));
       expect(run.output).toContain('"scope":"projects:read"');
       expect(run.output).toContain('"refresh_token":"lk_rt_');
-      expect(JSON.parse((await terminal.run(ask)).output)).toMatchObject({ active: true });
       await terminal.run(`npx latchkey-server services set ${serviceId} --may feed`);
       expect(JSON.parse((await terminal.run(feed)).output)).toMatchObject({ sets: {}, begun: true });
     },
