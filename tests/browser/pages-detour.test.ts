@@ -75,6 +75,8 @@ test.each(methods.map((method) => [method.name, method] as const))(
     const device = await startDevice(service.url);
     await page.goto(device.verification_uri_complete);
     await page.waitForURL(/\/login\?next=/);
+    await page.getByText('A device is waiting with this code').waitFor();
+    expect(await page.locator('#waiting output').innerText()).toBe(device.user_code);
     await method.signIn(page, `${crypto.randomUUID()}@example.com`);
     await question(page).waitFor();
     await page.reload();

@@ -15,19 +15,20 @@ export function escapeInvisible(text: string): string {
     .trim();
 }
 
-const doubleQuoteLookalikes =
-  /["\u{AB}\u{BB}\u{2BA}\u{201C}-\u{201F}\u{2033}\u{2036}\u{275D}\u{275E}\u{301D}-\u{301F}\u{FF02}]/gu;
+/** The quotation marks of all our languages, and what looks like a double one. */
+const quotationMarks =
+  /["\u{AB}\u{BB}\u{2BA}\u{201C}-\u{201F}\u{2033}\u{2036}\u{275D}\u{275E}\u{300C}-\u{300F}\u{301D}-\u{301F}\u{FF02}\u{FF62}\u{FF63}]/gu;
 
 /** In characters. Longer text could push what matters out of sight. */
 const maxShownLength = 160;
 
 /**
- * Makes untrusted text safe to show between double quotes on a page, in an email or in a terminal: escapes invisible
- * characters, truncates, and replaces anything that looks like a double quote, so that it can't appear to end early.
+ * Makes untrusted text safe to show in quotes on a page, in an email or in a terminal: escapes invisible characters,
+ * truncates, and replaces anything that looks like a quotation mark, so that it can't appear to end early.
  */
 export function untrustedText(text: string): string {
   const characters = escapeInvisible(text)
-    .replaceAll(doubleQuoteLookalikes, "'")
+    .replaceAll(quotationMarks, "'")
     .match(/\[U\+[0-9A-F]{4,6}\]|./gu);
   const shown = characters?.slice(0, maxShownLength).join('') ?? '';
   return characters && characters.length > maxShownLength ? `${shown}…` : shown;

@@ -1,7 +1,7 @@
 import { normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { Problem } from './api.ts';
 import { clock, dateTime, duration, inUnits } from './format.ts';
-import { fill, texts } from './texts.ts';
+import { fill, sentences, texts } from './texts.ts';
 
 const { errors } = texts;
 
@@ -65,7 +65,7 @@ export const passkeySignInErrors = {
 export function explain(problem: Problem, messages: ErrorMessages = {}, now: Date = new Date()): string {
   const message = messages[problem.code] ?? common[problem.code] ?? errors.unexpected;
   const { retryAfterSeconds } = problem;
-  return retryAfterSeconds === undefined ? message : `${message} ${tryAgain(retryAfterSeconds, now)}`;
+  return retryAfterSeconds === undefined ? message : sentences(message, tryAgain(retryAfterSeconds, now));
 }
 
 function tryAgain(seconds: number, now: Date): string {

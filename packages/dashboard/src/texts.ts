@@ -18,6 +18,10 @@ export const language = globalThis.document?.documentElement.lang ?? 'en';
 export const fill = (text: string, values: Readonly<Record<string, string>> = {}): string =>
   fillText(text, { ...values, product: productName });
 
+/** Sentences, one after the other. */
+export const sentences = (...parts: readonly string[]): string =>
+  parts.reduce((first, second) => fill(texts.common.sentences, { first, second }));
+
 /** A text for a number of things, with the number in it. */
 export const counted = (forms: Plural, count: number): string => pluralText(language, forms, count);
 

@@ -20,6 +20,13 @@ export const loginStates = (url: string): PageState[] => [
     },
   },
   {
+    name: 'login-for-device',
+    open: async (page) => {
+      await page.goto(`${url}/device?user_code=bcdfghjk`);
+      await page.getByText('A device is waiting with this code').waitFor();
+    },
+  },
+  {
     name: 'login-wrong-address',
     open: async (page) => {
       await page.goto(`${url}/login`);

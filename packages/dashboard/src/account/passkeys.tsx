@@ -265,7 +265,7 @@ const Offer = () => (
   <section class="offer" aria-labelledby="offer-text">
     <IconBox path={passkeyIcon} />
     <p id="offer-text">
-      <strong>{words.offer}</strong> {words.offerText}
+      {fillParts(texts.common.sentences, { first: <strong>{words.offer}</strong>, second: words.offerText })}
     </p>
     <div class="row">
       <AddButton primary />

@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { fill, texts } from '../texts.ts';
+import { fill, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -34,7 +34,7 @@ export function sectionData(
       error.value = '';
       const problem = await fetchData();
       if (problem !== undefined) {
-        error.value = `${fill(texts.account.failed, { section: name })} ${explain(problem, messages)}`;
+        error.value = sentences(fill(texts.account.failed, { section: name }), explain(problem, messages));
         state.value = 'failed';
         return undefined;
       }

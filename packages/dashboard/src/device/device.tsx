@@ -8,7 +8,7 @@ import { explain, unreachable } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { loginPath, sessionsPath, switchAccountPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
-import { fillParts, texts } from '../texts.ts';
+import { fillParts, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Countdown } from '../ui/countdown.tsx';
 import { UserCodeField } from '../ui/field.tsx';
@@ -236,8 +236,12 @@ function ReviewStep({ review }: { review: Review }) {
         </span>
       </p>
       <Warning>
-        <strong>{texts.device.warning}</strong> {texts.device.warningText}
-        {device.same_network ? null : ` ${texts.device.otherNetwork}`}
+        {fillParts(texts.common.sentences, {
+          first: <strong>{texts.device.warning}</strong>,
+          second: device.same_network
+            ? texts.device.warningText
+            : sentences(texts.device.warningText, texts.device.otherNetwork),
+        })}
       </Warning>
       <DeviceDetails device={device} />
       <RequestedAccess access={device} />

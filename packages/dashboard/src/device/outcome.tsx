@@ -46,10 +46,14 @@ export function Approved({ status, error, isBusy, onWithdraw }: ApprovedProps) {
       <ErrorMessage text={error} />
       {canBeWithdrawn(status) ? (
         <p class="quiet">
-          {texts.device.byMistake}{' '}
-          <button type="button" id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
-            {texts.device.withdraw}
-          </button>
+          {fillParts(texts.common.sentences, {
+            first: texts.device.byMistake,
+            second: (
+              <button type="button" id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
+                {texts.device.withdraw}
+              </button>
+            ),
+          })}
         </p>
       ) : null}
       <p>

@@ -21,6 +21,7 @@ export const de: Texts = {
   },
   common: {
     busy: 'Einen Moment …',
+    sentences: '{first} {second}',
     loading: 'Wird geladen …',
     tryAgain: 'Erneut versuchen',
     continue: 'Weiter',
@@ -111,6 +112,8 @@ export const de: Texts = {
   },
   login: {
     noPassword: 'Kein Passwort nötig.',
+    deviceWaiting: 'Ein Gerät wartet mit diesem Code. Melden Sie sich an, um die Anfrage zu prüfen.',
+    programWaiting: 'Ein Programm wartet darauf, dass Sie sich anmelden.',
     or: 'oder',
     withPasskey: 'Mit Passkey anmelden',
     emailLink: 'Link per E‑Mail senden',

@@ -24,6 +24,8 @@ export const en = {
   },
   common: {
     busy: 'One moment…',
+    /** Two sentences, one after the other. */
+    sentences: '{first} {second}',
     loading: 'Loading…',
     tryAgain: 'Try again',
     continue: 'Continue',
@@ -105,6 +107,8 @@ export const en = {
   },
   login: {
     noPassword: 'No password needed.',
+    deviceWaiting: 'A device is waiting with this code. Sign in to review its request.',
+    programWaiting: 'A program is waiting for you to sign in.',
     or: 'or',
     withPasskey: 'Sign in with a passkey',
     emailLink: 'Email me a link',

@@ -21,6 +21,7 @@ export const es: Texts = {
   },
   common: {
     busy: 'Un momento…',
+    sentences: '{first} {second}',
     loading: 'Cargando…',
     tryAgain: 'Reintentar',
     continue: 'Continuar',
@@ -107,6 +108,8 @@ export const es: Texts = {
   },
   login: {
     noPassword: 'No necesitas contraseña.',
+    deviceWaiting: 'Un dispositivo espera con este código. Inicia sesión para revisar su solicitud.',
+    programWaiting: 'Un programa espera a que inicies sesión.',
     or: 'o',
     withPasskey: 'Usar una llave de acceso',
     emailLink: 'Recibir un enlace por correo',

@@ -21,6 +21,7 @@ export const fr: Texts = {
   },
   common: {
     busy: 'Un instant…',
+    sentences: '{first} {second}',
     loading: 'Chargement…',
     tryAgain: 'Réessayer',
     continue: 'Continuer',
@@ -105,6 +106,8 @@ export const fr: Texts = {
   },
   login: {
     noPassword: 'Aucun mot de passe nécessaire.',
+    deviceWaiting: 'Un appareil attend avec ce code. Connectez-vous pour vérifier sa demande.',
+    programWaiting: 'Un programme attend que vous vous connectiez.',
     or: 'ou',
     withPasskey: "Utiliser une clé d'accès",
     emailLink: "M'envoyer un lien par e‑mail",

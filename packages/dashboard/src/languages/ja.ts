@@ -21,6 +21,7 @@ export const ja: Texts = {
   },
   common: {
     busy: 'お待ちください…',
+    sentences: '{first}{second}',
     loading: '読み込み中…',
     tryAgain: '再試行',
     continue: '続ける',
@@ -105,6 +106,8 @@ export const ja: Texts = {
   },
   login: {
     noPassword: 'パスワードは不要です。',
+    deviceWaiting: 'このコードのデバイスが待機しています。ログインして内容を確認してください。',
+    programWaiting: 'プログラムがログインを待っています。',
     or: 'または',
     withPasskey: 'パスキーでログイン',
     emailLink: 'リンクをメールで受け取る',

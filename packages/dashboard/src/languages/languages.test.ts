@@ -13,7 +13,7 @@ test.each(others)('pages say everything in %s that they say in English', (langua
 
 /** Texts that may be the same as in English. */
 const sameWords = new Set([
-  ...['{what}: {names}', '{label}: {value}', '“{name}”'],
+  ...['{what}: {names}', '{label}: {value}', '“{name}”', '{first} {second}'],
   ...['Browser', 'Details', 'Name', 'Passkeys', 'Personal', 'Sessions', 'User agent'],
 ]);
 

@@ -21,6 +21,7 @@ export const ptBr: Texts = {
   },
   common: {
     busy: 'Um momento…',
+    sentences: '{first} {second}',
     loading: 'Carregando…',
     tryAgain: 'Tentar novamente',
     continue: 'Continuar',
@@ -104,6 +105,8 @@ export const ptBr: Texts = {
   },
   login: {
     noPassword: 'Não é preciso ter senha.',
+    deviceWaiting: 'Um dispositivo está aguardando com este código. Entre para revisar a solicitação.',
+    programWaiting: 'Um programa está aguardando você entrar.',
     or: 'ou',
     withPasskey: 'Entrar com chave de acesso',
     emailLink: 'Receber um link por e‑mail',

@@ -1,6 +1,7 @@
 import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
+import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import {
@@ -200,6 +201,20 @@ const EmailForm = () => (
   </Form>
 );
 
+/** What waits for the person to sign in. */
+function Waiting() {
+  const { pathname, searchParams } = new URL(next, location.origin);
+  if (pathname === '/authorize') return <p id="waiting">{texts.login.programWaiting}</p>;
+  const userCode = normalizeUserCode(searchParams.get('user_code') ?? '');
+  if (pathname !== '/device' || userCode === undefined) return null;
+  return (
+    <div id="waiting" class="code-box">
+      <p class="quiet">{texts.login.deviceWaiting}</p>
+      <output class="big-code">{formatCode(userCode)}</output>
+    </div>
+  );
+}
+
 function AddressStep() {
   // Live regions only announce changes, so the text is set after mounting.
   useEffect(() => {
@@ -212,6 +227,7 @@ function AddressStep() {
         <Heading key="address">{texts.common.signIn}</Heading>
         <p class="quiet">{texts.login.noPassword}</p>
       </div>
+      <Waiting />
       <StatusMessage id="notice">{notice.value}</StatusMessage>
       <ErrorMessage text={error.value} />
       {passkeysSupported ? (

@@ -1,6 +1,6 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
 import { type ErrorMessages, unreachable } from '../error-messages.ts';
-import { texts } from '../texts.ts';
+import { sentences, texts } from '../texts.ts';
 
 export const errorMessages: ErrorMessages = {
   invalid_grant: texts.notMe.refused,
@@ -12,7 +12,7 @@ const { ended }: { readonly ended: Readonly<Record<NoticeKind, string>> } = text
 
 /** What reporting "This wasn't me" did. */
 export const doneText = ({ kind, email }: DisownedNotice): string =>
-  email === null ? ended[kind] : `${ended[kind]} ${texts.notMe.othersEnded}`;
+  email === null ? ended[kind] : sentences(ended[kind], texts.notMe.othersEnded);
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === 'string');

@@ -38,7 +38,7 @@ export const emailChangeMail: Template = async (ctx, mail) => {
 /** Writes in the language of a reader, but with neither their time zone nor the dates of their region. */
 function inLanguageOf({ config }: Context, reader: TimePreferences | undefined): Writer {
   const language = languageOf(reader?.locale) ?? 'en';
-  return writerFor(config.product, { locale: language === 'en' ? null : language, time_zone: null });
+  return writerFor(config.product, { locale: language, time_zone: null });
 }
 
 /** For the person who has the address, in their language. */

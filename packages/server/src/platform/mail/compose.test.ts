@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import type { Language } from '@latchkey/contract/languages';
 import { pngLogo } from '../../../../../tests/support/logos.ts';
 import type { Product } from '../config/product.ts';
 import { composeMessage, quotedClaim, timesFor } from './compose.ts';
@@ -14,6 +15,33 @@ test('untrusted text cannot close its quotes or become a link', () => {
   );
   expect(quotedClaim('Mozilla/5.0 (rv:140.0)')).toBe('Mozilla/5.0 (rv:140.0)');
   expect(quotedClaim('eve@evil.example')).toBe('eve@evil[.]example');
+});
+
+test.each([
+  ['en', 'Name: "curl"', '&#34;<bdi>curl</bdi>&#34;'],
+  ['de', 'Name: „curl“', '„<bdi>curl</bdi>“'],
+  ['fr', 'Name\u00a0: «\u00a0curl\u00a0»', '«\u00a0<bdi>curl</bdi>\u00a0»'],
+  ['es', 'Name: «curl»', '«<bdi>curl</bdi>»'],
+  ['pt-BR', 'Name: “curl”', '“<bdi>curl</bdi>”'],
+  ['ja', 'Name：「curl」', '「<bdi>curl</bdi>」'],
+] as const)(
+  'in %s, labels and claims are written as readers write them, and no claim can end early',
+  (language, plain, marked) => {
+    const parts = [{ facts: [{ label: 'Name', claimed: 'curl' }] }];
+    const { text, html } = composeMessage({ product: latchkey, language }, 'A', parts);
+    expect(text).toBe(`${plain}\n`);
+    expect(html).toContain(marked);
+    for (const mark of plain.replace(/[\w\s:：]/g, '')) expect(quotedClaim(`a${mark}b`)).toBe("a'b");
+  },
+);
+
+test('long paragraphs are wrapped, other than in Japanese, which has few spaces', () => {
+  const inLanguage = (language: Language, paragraph: string) =>
+    composeMessage({ product: latchkey, language }, 'A', [paragraph]).text;
+  const english = inLanguage('en', 'a word and '.repeat(20).trim());
+  expect(Math.max(...english.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
+  const japanese = 'Latchkey へのログインに使用します。'.repeat(8);
+  expect(inLanguage('ja', japanese)).toBe(`${japanese}\n`);
 });
 
 test('text and HTML have the same content, and the HTML escapes it', () => {

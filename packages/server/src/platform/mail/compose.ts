@@ -1,4 +1,5 @@
 import type { Language } from '@latchkey/contract/languages';
+import { fillText } from '@latchkey/contract/texts';
 import { offsetName, type TimePreferences, timeFormatOf, writeTime } from '@latchkey/contract/time-format';
 import { untrustedText } from '@latchkey/contract/untrusted-text';
 import type { Product } from '../config/product.ts';
@@ -20,7 +21,7 @@ export type Part =
   | { readonly code: string };
 
 /**
- * Untrusted text for use in quotes: truncated, without control characters or double quotes, and with URLs defanged so
+ * Untrusted text for use in quotes: truncated, without control characters or quotation marks, and with URLs defanged so
  * that mail programs do not turn them into links.
  */
 export const quotedClaim = (text: string): string =>
@@ -31,24 +32,30 @@ export const quotedClaim = (text: string): string =>
 /** The line width of plain text paragraphs. Facts and links are not wrapped. */
 const textColumns = 76;
 
-const wrap = (paragraph: string): string =>
-  paragraph.replace(new RegExp(`(.{1,${textColumns}})(?: |$)`, 'g'), '$1\n').trimEnd();
+/** Japanese is not wrapped: its few spaces are no good places, and its characters are two columns wide. */
+const wrap = (paragraph: string, language: Language): string =>
+  language === 'ja'
+    ? paragraph
+    : paragraph.replace(new RegExp(`(.{1,${textColumns}})(?: |$)`, 'g'), '$1\n').trimEnd();
 
-const textOf = (part: Part): string => {
-  if (typeof part === 'string') return wrap(part);
+const textOf = (part: Part, language: Language): string => {
+  if (typeof part === 'string') return wrap(part, language);
   if ('link' in part) return part.link;
   if ('code' in part) return part.code;
-  return part.facts
-    .map((fact) => `${fact.label}: ${'claimed' in fact ? `"${quotedClaim(fact.claimed)}"` : fact.value}`)
-    .join('\n');
+  const { labelled, quoted } = mailTexts[language];
+  const written = (fact: Fact) =>
+    'claimed' in fact ? fillText(quoted, { text: quotedClaim(fact.claimed) }) : fact.value;
+  return part.facts.map((fact) => fillText(labelled, { label: fact.label, value: written(fact) })).join('\n');
 };
 
-const htmlOfFact = (fact: Fact): string =>
+const htmlOfFact = (fact: Fact, language: Language): string =>
   'claimed' in fact
-    ? `&#34;<bdi>${escapeHtml(quotedClaim(fact.claimed))}</bdi>&#34;`
+    ? fillText(escapeHtml(mailTexts[language].quoted), {
+        text: `<bdi>${escapeHtml(quotedClaim(fact.claimed))}</bdi>`,
+      })
     : `<bdi>${escapeHtml(fact.value)}</bdi>`;
 
-const htmlOf = (part: Part): string => {
+const htmlOf = (part: Part, language: Language): string => {
   if (typeof part === 'string') return `<p style="${styles.paragraph}">${escapeHtml(part)}</p>`;
   if ('link' in part) {
     return `<p style="${styles.paragraph}"><a href="${escapeHtml(part.link)}" style="${styles.link}">${escapeHtml(part.words)}</a></p>`;
@@ -57,7 +64,7 @@ const htmlOf = (part: Part): string => {
   const rows = part.facts.map(
     (fact) =>
       `<tr><td class="muted" style="${styles.label}">${escapeHtml(fact.label)}</td>` +
-      `<td style="${styles.value}">${htmlOfFact(fact)}</td></tr>`,
+      `<td style="${styles.value}">${htmlOfFact(fact, language)}</td></tr>`,
   );
   return `<table style="${styles.facts}">\n${rows.join('\n')}\n</table>`;
 };
@@ -80,7 +87,9 @@ const footerOf = ({
 /** Each link follows its words, so that only the link that a mail is about has a line of its own. */
 const textFooter = (sender: Sender): string[] => {
   const links = footerOf(sender);
-  return links.length === 0 ? [] : [links.map(({ words, url }) => `${words}: ${url}`).join('\n')];
+  const { labelled } = mailTexts[sender.language];
+  const lines = links.map(({ words, url }) => fillText(labelled, { label: words, value: url }));
+  return lines.length === 0 ? [] : [lines.join('\n')];
 };
 
 const htmlFooter = (sender: Sender): string[] => {
@@ -102,12 +111,12 @@ export const composeMessage = (
   preheader: string = parts.find((part) => typeof part === 'string') ?? '',
 ): Message => ({
   subject,
-  text: `${[...parts.map(textOf), ...textFooter(sender)].join('\n\n')}\n`,
+  text: `${[...parts.map((part) => textOf(part, sender.language)), ...textFooter(sender)].join('\n\n')}\n`,
   html: htmlDocument(sender.product, {
     language: sender.language,
     subject,
     preheader,
-    body: parts.map(htmlOf),
+    body: parts.map((part) => htmlOf(part, sender.language)),
     footer: htmlFooter(sender),
   }),
 });

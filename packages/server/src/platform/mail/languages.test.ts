@@ -18,13 +18,15 @@ onBothDatabases('the language of mails', (open) => {
       const tokens = await app.login(email);
       await app.deviceLogin(tokens);
       const mails = (await app.mails()).filter(({ to }) => to === email);
-      const { signIn, notices, notice, help } = mailTexts[language];
+      const { signIn, notices, notice, help, labelled } = mailTexts[language];
       const subjects = mails.map(({ subject }) => subject);
       expect(subjects).toContain(named(notices.new_device.subject));
       expect(subjects).toContain(named(signIn.subject));
       for (const { text, html } of mails) {
         expect(text).not.toMatch(/[{}]/);
-        expect(text).toEndWith(`\n${help}: https://help.acme.example/\n`);
+        expect(text).toEndWith(
+          `\n${fillText(labelled, { label: help, value: 'https://help.acme.example/' })}\n`,
+        );
         expect(html).toStartWith(`<!doctype html><html lang="${language}">`);
       }
       const device = mails.find(({ subject }) => subject === named(notices.new_device.subject))!;

@@ -169,7 +169,7 @@ onBothDatabases('the limit for notices', (open) => {
     app.pass(windowSeconds + 1);
     const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
     expect(linksIn(digest)).toHaveLength(50);
-    expect(digest!.text).toContain('7 more are only in the security log');
+    expect(digest!.text).toContain('7 more notices are only in the security log');
     await app.close();
   });
 

@@ -3,6 +3,8 @@ import type { MailTexts } from './type.ts';
 export const de: MailTexts = {
   help: 'Hilfe',
   unknown: 'unbekannt',
+  labelled: '{label}: {value}',
+  quoted: '„{text}“',
   quotesExplained:
     'Text in Anführungszeichen stammt vom Programm oder von der Person und wurde nicht überprüft.',
   signIn: {

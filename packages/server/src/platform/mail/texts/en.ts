@@ -5,6 +5,10 @@
 export const en = {
   help: 'Help',
   unknown: 'unknown',
+  /** A fact in plain text. */
+  labelled: '{label}: {value}',
+  /** Text of others, which has not been verified. */
+  quoted: '"{text}"',
   quotesExplained: 'Text in quotes comes from the program or person and has not been verified.',
   signIn: {
     subject: 'Sign in to {product}',

@@ -3,6 +3,8 @@ import type { MailTexts } from './type.ts';
 export const es: MailTexts = {
   help: 'Ayuda',
   unknown: 'desconocida',
+  labelled: '{label}: {value}',
+  quoted: '«{text}»',
   quotesExplained: 'El texto entre comillas procede del programa o de la persona y no se ha verificado.',
   signIn: {
     subject: 'Inicia sesión en {product}',

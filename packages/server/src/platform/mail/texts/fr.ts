@@ -3,6 +3,8 @@ import type { MailTexts } from './type.ts';
 export const fr: MailTexts = {
   help: 'Aide',
   unknown: 'inconnue',
+  labelled: '{label}\u00a0: {value}',
+  quoted: '«\u00a0{text}\u00a0»',
   quotesExplained: "Le texte entre guillemets vient du programme ou de la personne et n'a pas été vérifié.",
   signIn: {
     subject: 'Connexion à {product}',

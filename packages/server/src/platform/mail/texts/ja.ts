@@ -3,6 +3,8 @@ import type { MailTexts } from './type.ts';
 export const ja: MailTexts = {
   help: 'ヘルプ',
   unknown: '不明',
+  labelled: '{label}：{value}',
+  quoted: '「{text}」',
   quotesExplained: '「」内のテキストはプログラムまたは利用者の自己申告によるもので、確認されていません。',
   signIn: {
     subject: '{product} にログイン',

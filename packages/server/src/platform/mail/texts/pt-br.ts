@@ -3,6 +3,8 @@ import type { MailTexts } from './type.ts';
 export const ptBr: MailTexts = {
   help: 'Ajuda',
   unknown: 'desconhecido',
+  labelled: '{label}: {value}',
+  quoted: '“{text}”',
   quotesExplained: 'O texto entre aspas vem do programa ou da pessoa e não foi verificado.',
   signIn: {
     subject: 'Entrar em {product}',
