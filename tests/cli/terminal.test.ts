@@ -7,6 +7,7 @@ import { addCommand, type Home, latchkey, listener, newHome, program, storeLogin
 import { mailTo } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 
@@ -243,8 +244,7 @@ test('the link opens in a browser on a machine with a screen, but not over SSH o
   expect(await Bun.file(opened).exists()).toBe(false);
   const { link, reported } = await interrupted(['login'], screen);
   expect(reported).toBe(true);
-  const deadline = Date.now() + 10_000;
-  while (!(await Bun.file(opened).exists()) && Date.now() < deadline) await Bun.sleep(50);
+  await until(() => Bun.file(opened).exists());
   expect(await Bun.file(opened).text()).toBe(`${link}\n`);
 });
 

@@ -22,6 +22,7 @@ import { type Ask, openApp, type TestApp } from '../support/app.ts';
 import { base64url, coseKey } from '../support/authenticator.ts';
 import { addMember, createOrganization } from '../support/organizations.ts';
 import { declareService } from '../support/services.ts';
+import { until } from '../support/until.ts';
 
 /** The time limit for a pair. A deadlock alone takes a second, and a lock wait times out after five. */
 const maxPairMs = 5_000;
@@ -537,7 +538,7 @@ async function requireCleanRace(names: string, pair: readonly [Operation, Operat
 /** Waits until a transaction waits for the lock of another one. */
 async function untilBlocked(): Promise<void> {
   const blocked = () => sql`SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0`;
-  while ((await blocked()).length === 0) await Bun.sleep(5);
+  await until(async () => (await blocked()).length > 0);
 }
 
 async function requireNoDeadlock(): Promise<void> {

@@ -20,6 +20,7 @@ import {
   temporaryDirectory,
 } from '../support/service.ts';
 import { basic } from '../support/services.ts';
+import { until } from '../support/until.ts';
 
 /** Each command is a process. */
 const testTimeoutMs = 120_000;
@@ -212,7 +213,7 @@ for (const [from, to] of [
         });
         const during = join(directory, 'during.backup');
         try {
-          while (count < 5) await Bun.sleep(10);
+          await until(() => count >= 5);
           expect((await operator('backup', during)).code).toBe(0);
         } finally {
           isDone = true;
@@ -302,7 +303,7 @@ test(
   async () => {
     const directory = temporaryDirectory();
     const backup = startOperator(envOf(await crowded()), 'backup', join(directory, 'latchkey.backup'));
-    while (readdirSync(directory).length === 0) await Bun.sleep(1);
+    await until(() => readdirSync(directory).length > 0);
     backup.kill('SIGTERM');
     expect(await backup.exited).toBe(143);
     expect(readdirSync(directory)).toEqual([]);

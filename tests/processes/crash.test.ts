@@ -7,6 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { startService, temporaryDirectory } from '../support/service.ts';
 import { startSmtp } from '../support/smtp.ts';
+import { until } from '../support/until.ts';
 
 test('after kill -9 during refreshes, every confirmed refresh holds and no session ends', async () => {
   const first = await startService();
@@ -26,7 +27,7 @@ test('after kill -9 during refreshes, every confirmed refresh holds and no sessi
       answered += 1;
     }
   });
-  while (answered < 100) await Bun.sleep(1);
+  await until(() => answered >= 100);
   await first.kill();
   await Promise.all(load);
 
@@ -68,8 +69,7 @@ test('a sign-in mail accepted while the mail server is down is delivered after k
 
   const smtp = await startSmtp();
   const second = await startService({ directory: first.directory, env: { LATCHKEY_SMTP_URL: smtp.url } });
-  const deadline = Date.now() + 20_000;
-  while (smtp.messages.length === 0 && Date.now() < deadline) await Bun.sleep(50);
+  await until(() => smtp.messages.length > 0);
   expect(smtp.messages.map((message) => message.to)).toEqual([['later@example.com']]);
   await second.stop();
   await smtp.close();
@@ -103,7 +103,7 @@ test('a service run by npx stops with npx, although the shell between them forwa
   endAtExit(npx.pid);
   npx.exited.then(() => hasEnded(npx.pid));
   const logged = async (line: string): Promise<void> => {
-    while (!(await Bun.file(log).text()).includes(line)) await Bun.sleep(50);
+    await until(async () => (await Bun.file(log).text()).includes(line));
   };
   await logged('is ready');
   npx.kill('SIGTERM');

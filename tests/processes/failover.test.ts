@@ -6,10 +6,10 @@ import { loginByMail, request } from '../support/http.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startReplicatedPostgres } from '../support/replicated-postgres.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const clients = 4;
 const revocations = 16;
-const pollMs = 20;
 /** Several processes start. */
 const testTimeoutMs = 60_000;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -23,10 +23,6 @@ interface Writing {
   /** All other answers. */
   readonly refusals: { readonly status: number; readonly retryAfter: string | null }[];
   stop(): Promise<void>;
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await Bun.sleep(pollMs);
 }
 
 /** Starts device logins and ends these sessions without a pause, on all nodes in turn. */

@@ -18,6 +18,7 @@ import {
 } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const testTimeoutMs = 60_000;
 const email = 'ada@example.com';
@@ -111,7 +112,7 @@ describe('the quick start', () => {
       expectResponse(await terminal.run(remove), 403, 'scope="projects:write"');
 
       expect((await terminal.run(logout)).code).toBe(0);
-      while (statusOf(await terminal.run(after)) !== 401) await Bun.sleep(100);
+      await until(async () => statusOf(await terminal.run(after)) === 401);
     },
     testTimeoutMs,
   );

@@ -8,14 +8,9 @@ import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { serverProgram } from '../support/server-program.ts';
 import { type RunningOperator, runOperator, startOperator, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const waitDeadlineMs = 20_000;
-
-async function until(isTrue: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + waitDeadlineMs; !isTrue(); await Bun.sleep(20)) {
-    if (Date.now() > deadline) throw new Error('nothing happened in time');
-  }
-}
 
 interface Followed {
   readonly position: number;

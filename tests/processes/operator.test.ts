@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** Standard error of a command that succeeds. */
 const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
@@ -238,8 +239,7 @@ test('a mail that is no longer retried is listed for the operator, without its a
   const service = await startService({ env });
   await request(service.url, 'POST', '/magic_link', { json: { email: 'given-up@example.com' } });
   const list = async () => (await runOperator(service.env, 'outbox')).stdout;
-  const deadline = Date.now() + 20_000;
-  while (!(await list()).includes('"dead"') && Date.now() < deadline) await Bun.sleep(100);
+  await until(async () => (await list()).includes('"dead"'));
   const line = await list();
   expect(JSON.parse(line)).toMatchObject({ template: 'sign_in', state: 'dead', attempts: 2 });
   expect(line).not.toContain('given-up');

@@ -10,11 +10,11 @@ import { startLoad } from '../support/load.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startRetryingProxy } from '../support/retrying-proxy.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const clients = 8;
 /** Each node must have answered that many requests before the next one is replaced. */
 const requestsBetween = 100;
-const pollMs = 20;
 /** Several processes start. */
 const testTimeoutMs = 60_000;
 
@@ -134,8 +134,8 @@ test.skipIf(!earlier)(
     );
     const load = startLoad(proxy.url, logins);
     const someRequests = async () => {
-      const until = load.succeeded() + requestsBetween;
-      while (load.succeeded() < until) await Bun.sleep(pollMs);
+      const enough = load.succeeded() + requestsBetween;
+      await until(() => load.succeeded() >= enough);
     };
     await someRequests();
     for (const [index, node] of nodes.entries()) {

@@ -10,6 +10,7 @@ import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { startWorker } from '../support/worker.ts';
 
 const processes = 20;
@@ -93,7 +94,7 @@ async function share(lock: keyof typeof variants): Promise<void> {
       const lostBefore = proxy.lost.answers;
       const workers = Array.from({ length: processes }, () => start());
       expect(await Promise.all(workers.map((worker) => worker.hear()))).toEqual(workers.map(() => 'ready'));
-      while ((await storedSession(stored)).access_token_expires_at > Date.now()) await Bun.sleep(20);
+      await until(async () => (await storedSession(stored)).access_token_expires_at <= Date.now());
       for (const worker of workers) worker.say('go');
       for (const worker of workers.slice(0, killedOfThem)) {
         setTimeout(() => worker.signal('SIGKILL'), random() * killedWithinMs);

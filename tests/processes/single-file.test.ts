@@ -11,6 +11,7 @@ import { addPasskeyAt, loginByPasskey } from '../support/passkeys.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { compiledServer } from '../support/server-program.ts';
 import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
 const file = compiledServer ?? join(directory, 'latchkey-server');
@@ -50,9 +51,9 @@ test('the single file starts itself as its workers, and replaces them', async ()
   const databaseUrl = await (await startPostgres()).createDatabase();
   const service = await startService({ program: [file], databaseUrl, env: { LATCHKEY_WORKERS: '2' } });
   const hasLogged = (text: string) => service.logs().some((line) => line.includes(text));
-  while (!hasLogged('Latchkey is ready')) await Bun.sleep(20);
+  await until(() => hasLogged('Latchkey is ready'));
   process.kill(service.pid, 'SIGHUP');
-  while (!hasLogged('all workers are replaced')) await Bun.sleep(20);
+  await until(() => hasLogged('all workers are replaced'));
   expect(hasLogged('cannot be held')).toBe(false);
   const { access_token: token } = await loginByMail(service.url, 'workers@example.com');
   expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);

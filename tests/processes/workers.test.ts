@@ -22,6 +22,7 @@ import {
   type TestService,
   temporaryDirectory,
 } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const workers = 2;
 const clients = 16;
@@ -42,11 +43,6 @@ async function startWorkers(directory?: string): Promise<TestService> {
 
 const hasLogged = (service: TestService, message: string): boolean =>
   service.logs().some((line) => line.includes(`"msg":"${message}"`));
-
-/** Waits for a condition; the limit of the test ends the wait. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(pollMs);
-}
 
 /** Sends a request over a new connection, which resolves with it. Its answer is the status line. */
 function send(service: TestService, head: string, body = ''): Promise<{ readonly answer: Promise<string> }> {

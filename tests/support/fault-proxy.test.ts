@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
+import { until } from './until.ts';
 
 /** Echoes what it gets. */
 const echo = Bun.listen({
@@ -74,7 +75,7 @@ test.each(['slow', 'reorder'] as const)('%s keeps the order within a connection'
   const { socket, seen } = await open();
   proxy.disturb(how);
   for (const piece of ['a', 'b', 'c']) socket.write(piece);
-  while (seen.join('').length < 3) await Bun.sleep(5);
+  await until(() => seen.join('').length >= 3);
   expect(seen.join('')).toBe('abc');
   proxy.disturb(undefined);
   socket.destroy();

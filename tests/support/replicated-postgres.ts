@@ -4,6 +4,7 @@ import postgres from 'postgres';
 import type { SmallDisk } from './disk.ts';
 import { createPostgresServers } from './postgres-servers.ts';
 import { childrenOf, isRunning } from './process-tree.ts';
+import { until } from './until.ts';
 
 export type Role = 'primary' | 'standby';
 
@@ -27,7 +28,6 @@ export interface ReplicatedPostgres {
 }
 
 const database = 'latchkey';
-const pollMs = 10;
 
 /** Files instead of shared memory, which a server that is killed would leave behind. */
 const common = ['max_connections=200', 'fsync=off', 'dynamic_shared_memory_type=mmap'];
@@ -83,7 +83,7 @@ export async function startReplicatedPostgres({
       const name = hasPrimary ? 'primary' : 'standby';
       const pid = servers.pidOf(name);
       kill(name);
-      while (isRunning(pid)) await Bun.sleep(pollMs);
+      await until(() => !isRunning(pid));
       await servers.startAgain(name);
     },
     promoteStandby: () => servers.control('standby', 'promote'),

@@ -6,6 +6,7 @@ import { createdKey } from '../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../tests/support/organizations.ts';
 import { startedRun } from '../../../tests/support/runs.ts';
 import { changeService, declareService } from '../../../tests/support/services.ts';
+import { until } from '../../../tests/support/until.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { systemClock } from './clock.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from './verify.ts';
@@ -83,7 +84,7 @@ async function rig(
     active: async (token) => (await made.verifier.verify(token)).active,
     caughtUp: async () => {
       const from = made.sent('feed');
-      while (made.sent('feed') < from + 2) await Bun.sleep(5);
+      await until(() => made.sent('feed') >= from + 2);
     },
   };
   closing.push(
@@ -99,7 +100,7 @@ async function following(options: Partial<VerifierOptions> = {}) {
   const r = await rig(options);
   const tokens = await r.t.login(email);
   expect(await r.active(tokens.access_token)).toBe(true);
-  while (r.verifier.metrics().feed !== 'following') await Bun.sleep(5);
+  await until(() => r.verifier.metrics().feed === 'following');
   expect(await r.active(tokens.access_token)).toBe(true);
   return { ...r, r, tokens, token: tokens.access_token };
 }
@@ -112,7 +113,7 @@ describe('a verifier with a feed', () => {
     expect(r.sent('introspect')).toBe(asked);
     await t.api.call('logout', { accessToken: token, query: { scope: 'session' } });
     const endedAt = performance.now();
-    while (await r.active(token)) await Bun.sleep(1);
+    await until(async () => !(await r.active(token)));
     expect(performance.now() - endedAt).toBeLessThan(250);
     expect(verifier.metrics()).toMatchObject({ feed: 'following', dropped: 1, size: 0 });
   });
@@ -177,7 +178,7 @@ describe('a verifier with a feed', () => {
     const early = r.active(token);
     await held.reached;
     heldFeed.open();
-    while (r.verifier.metrics().feed !== 'following') await Bun.sleep(5);
+    await until(() => r.verifier.metrics().feed === 'following');
     held.open();
     expect(await early).toBe(true);
     expect(r.verifier.metrics().kept).toBe(0);
@@ -197,7 +198,7 @@ describe('a verifier with a feed', () => {
       expect(r.sent('introspect')).toBe(asked + n);
     }
     r.cut = undefined;
-    while (r.verifier.metrics().feedAgeMilliseconds! > 2_000) await Bun.sleep(10);
+    await until(() => r.verifier.metrics().feedAgeMilliseconds! <= 2_000);
     const before = r.sent('introspect');
     expect(await r.active(token)).toBe(true);
     expect(r.sent('introspect')).toBe(before);
@@ -209,7 +210,7 @@ describe('a verifier with a feed', () => {
     await Bun.sleep(1_200);
     await t.api.call('revoke', { accessToken: token });
     const endedAt = performance.now();
-    while (await r.active(token)) await Bun.sleep(5);
+    await until(async () => !(await r.active(token)));
     expect(performance.now() - endedAt).toBeLessThan(2_100);
   });
 
@@ -241,7 +242,7 @@ describe('a verifier with a feed', () => {
     );
     const { access_token: token } = await r.t.login(email);
     expect(await r.active(token)).toBe(true);
-    while (r.verifier.metrics().feed !== 'refused') await Bun.sleep(5);
+    await until(() => r.verifier.metrics().feed === 'refused');
     await r.active(token);
     const asked = r.sent('introspect');
     for (let n = 0; n < 5; n++) expect(await r.active(token)).toBe(true);
@@ -249,7 +250,7 @@ describe('a verifier with a feed', () => {
     expect(errors[0]).toBe('unauthorized_client');
     expect(slept[0]).toBe(60_000);
     await changeService(r.t.ctx, r.serviceId, { rights: ['feed'] });
-    while (r.verifier.metrics().feed !== 'following') await Bun.sleep(5);
+    await until(() => r.verifier.metrics().feed === 'following');
     expect(await r.active(token)).toBe(true);
     expect(r.verifier.metrics().kept).toBe(1);
   });

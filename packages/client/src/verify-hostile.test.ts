@@ -2,6 +2,7 @@
 // than 2 s and one request.
 
 import { afterEach, describe, expect, test } from 'bun:test';
+import { until } from '../../../tests/support/until.ts';
 import { createVerifier, type Verifier } from './verify.ts';
 
 const token = `lk_at_${'A'.repeat(80)}`;
@@ -53,9 +54,9 @@ function openRig() {
     /** Answers the request of the feed that is under way, or the next one, and waits for the one after it. */
     async answer(response: FeedResponse) {
       const before = requests.length;
-      while (waiting.length === 0) await Bun.sleep(1);
+      await until(() => waiting.length > 0);
       waiting.shift()!(response);
-      while (requests.length === before && !rig.isClosed) await Bun.sleep(1);
+      await until(() => requests.length > before || rig.isClosed);
     },
     isClosed: false,
     active: async () => (await verifier.verify(token)).active,

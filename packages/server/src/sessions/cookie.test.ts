@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
+import { until } from '../../../../tests/support/until.ts';
 
 setDefaultTimeout(30_000);
 
@@ -178,7 +179,7 @@ onBothDatabases('a browser session', (open) => {
       expect(outcome(used)).toBe('200');
       expect(used.headers.get('Set-Cookie')).toContain(`Max-Age=${30 * day}`);
       // The response does not wait for the use to be recorded.
-      while ((await me(cookie)).headers.has('Set-Cookie')) await Bun.sleep(1);
+      await until(async () => !(await me(cookie)).headers.has('Set-Cookie'));
     }
     app.pass(30 * day);
     expect(outcome(await me(cookie))).toBe('401 invalid_token');
@@ -191,7 +192,7 @@ onBothDatabases('a browser session', (open) => {
     for (let i = 0; i < 3; i++) {
       short.pass(40);
       expect(outcome(await use())).toBe('200');
-      while ((await use()).headers.has('Set-Cookie')) await Bun.sleep(1);
+      await until(async () => !(await use()).headers.has('Set-Cookie'));
     }
     short.pass(60);
     expect(outcome(await use())).toBe('401 invalid_token');
@@ -203,7 +204,7 @@ onBothDatabases('a browser session', (open) => {
     for (let days = 20; days < 180; days += 20) {
       app.pass(20 * day);
       expect(outcome(await me(cookie))).toBe('200');
-      while ((await me(cookie)).headers.has('Set-Cookie')) await Bun.sleep(1);
+      await until(async () => !(await me(cookie)).headers.has('Set-Cookie'));
     }
     app.pass(20 * day);
     expect(outcome(await me(cookie))).toBe('401 invalid_token');

@@ -5,6 +5,7 @@ import { expect, test } from 'bun:test';
 import postgres from 'postgres';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { openDatabase } from './database.ts';
 import type { Executor } from './executor.ts';
 import { maxRetryMs } from './postgres.ts';
@@ -214,7 +215,7 @@ test('two transactions that deadlock on PostgreSQL are retried until both commit
       await tx.run(touch(first), []);
       // Wait until each holds the lock that the other one needs.
       arrived.add(first);
-      while (arrived.size < 2) await Bun.sleep(5);
+      await until(() => arrived.size >= 2);
       await tx.run(touch(second), []);
     });
   expect(await settled([unit('a', 'b'), unit('b', 'a')])).toEqual(['fulfilled', 'fulfilled']);

@@ -6,6 +6,7 @@ import postgres from 'postgres';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { generateKey } from '../crypto/key-ring.ts';
 import { openDatabase } from './database.ts';
 import { canWorkWith, type Migrations, migrationNames, migrations } from './migrate.ts';
@@ -149,7 +150,7 @@ test('a migration that ends in a deadlock with a request of an earlier release r
   const opening = openNext(url);
   const waiting = () =>
     other`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'magic_links'::regclass`;
-  while ((await waiting()).length === 0) await Bun.sleep(10);
+  await until(async () => (await waiting()).length > 0);
   await request`SELECT 1 FROM sessions`;
   await request`COMMIT`;
   request.release();

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { update } from './update.ts';
 
 /** Takes only a later time, so that of several updates of one row not every order has the same effect. */
@@ -87,7 +88,7 @@ onBothDatabases('updates', (open, dialect) => {
         ended.push(id);
         return rows;
       });
-      while (ended.length < 2) await Bun.sleep(5);
+      await until(() => ended.length >= 2);
       await Bun.sleep(100);
       expect(ended.toSorted()).toEqual(['a', 'c']);
       return { waiting };

@@ -5,6 +5,7 @@ import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/sup
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { runOperator, startService } from '../../../../../tests/support/service.ts';
 import { startSmtp } from '../../../../../tests/support/smtp.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
 import { enqueueMail } from './outbox.ts';
 import { claimMails, listUnsent, markSent, urgentPriority } from './outbox-store.ts';
@@ -14,14 +15,6 @@ import { startMailWorker } from './worker.ts';
 const request = (t: TestApp, email: string) => t.ask('POST', '/magic_link', { json: { email } });
 
 const addresses = (count: number) => Array.from({ length: count }, (_, n) => `person${n}@example.com`);
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let n = 0; n < 1500; n++) {
-    if (await holds()) return;
-    await Bun.sleep(10);
-  }
-  throw new Error('the condition did not become true');
-}
 
 /** A transport that records recipients, slowly enough for other workers to interfere. */
 function recording(): Transport & { readonly delivered: string[] } {

@@ -5,6 +5,7 @@ import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/sup
 import { freePort } from '../../../../../tests/support/free-port.ts';
 import { startService } from '../../../../../tests/support/service.ts';
 import { startSmtp, type TestSmtp } from '../../../../../tests/support/smtp.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
 import { accountDeletedTemplate } from '../../whole-account/personal-data/mail.ts';
 import { enqueueMail } from './outbox.ts';
@@ -46,15 +47,6 @@ function work(t: TestApp, url: string): MailWorker {
 const request = (t: TestApp, email = 'ada@example.com') => t.ask('POST', '/magic_link', { json: { email } });
 
 const unsent = (t: TestApp) => listUnsent(t.ctx.db.read, { limit: 100 });
-
-/** Waits for a change that the worker makes in the background. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let n = 0; n < 2000; n++) {
-    if (await holds()) return;
-    await Bun.sleep(10);
-  }
-  throw new Error('the condition did not become true');
-}
 
 /** Whether the latest finished attempt failed with this message. */
 const failedWith = (t: TestApp, words: string) => () =>

@@ -4,6 +4,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { onBothDatabases, openApp } from '../../../../../tests/support/app.ts';
 import { feedService } from '../../../../../tests/support/feed.ts';
 import { runOperator } from '../../../../../tests/support/service.ts';
+import { until } from '../../../../../tests/support/until.ts';
 
 setDefaultTimeout(60_000);
 
@@ -21,7 +22,7 @@ onBothDatabases('waiting for events', (open) => {
       );
     const waiting = names.map((reader) => service.ask({ reader }));
     const metrics = async () => (await t.ask('GET', 'metrics', { peer: '127.0.0.1' })).text;
-    while (!(await metrics()).includes(`latchkey_feed_waiting_requests ${waiters}`)) await Bun.sleep(50);
+    await until(async () => (await metrics()).includes(`latchkey_feed_waiting_requests ${waiters}`));
 
     // Far more than the pool has connections, and yet the node answers as always and asks few questions.
     const before = t.statements.length;
