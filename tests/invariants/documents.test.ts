@@ -10,7 +10,7 @@ import { settingsPage } from '../../tools/settings-page.ts';
 
 const root = join(import.meta.dir, '../..');
 const server = 'packages/server/src';
-const maxMapBytes = 10_000;
+const maxMapBytes = 12_000;
 
 const documents = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((pattern) => [
   ...new Glob(pattern).scanSync(root),
