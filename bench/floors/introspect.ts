@@ -7,7 +7,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jos
 import { findUserWithOrganizations } from '../../packages/server/src/identity/organizations/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { readBasic, secretHash } from '../../packages/server/src/services/service-keys/credentials.ts';
+import { readServiceKey, secretHash } from '../../packages/server/src/services/service-keys/credentials.ts';
 import { findServiceKey } from '../../packages/server/src/services/service-keys/store.ts';
 import { findSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
@@ -26,7 +26,7 @@ const kid = await calculateJwkThumbprint(await exportJWK(publicKey));
 const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 async function authenticatedId(authorization: string | null): Promise<string | undefined> {
-  const { id = '', secret = '' } = readBasic(authorization) ?? {};
+  const { id = '', secret = '' } = readServiceKey(authorization) ?? {};
   const [key] = await findServiceKey(read, { id });
   const isRight = key && timingSafeEqual(secretHash(secret), Buffer.from(key.secret_hash, 'base64url'));
   return isRight ? id : undefined;

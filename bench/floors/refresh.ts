@@ -30,6 +30,7 @@ serve(async (request) => {
         idle_expires_at: now + idleTtlMs,
         run_idle_expires_at: now + idleTtlMs,
         service_id: null,
+        client_id: null,
       })
     : [];
   if (!handle || !rotated) return { status: 400, body: {}, outcome: 'invalid_grant' };

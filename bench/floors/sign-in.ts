@@ -7,7 +7,8 @@ import { newId, systemRandom } from '../../packages/server/src/platform/crypto/r
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { macBeforeNext, sealChain, sealEvent } from '../../packages/server/src/security-log/events/chain.ts';
 import * as events from '../../packages/server/src/security-log/events/store.ts';
-import { insertSession, listBrowserSignInOrigins } from '../../packages/server/src/sessions/store.ts';
+import { listBrowserOrigins } from '../../packages/server/src/sessions/origins/store.ts';
+import { insertSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
 const dayMs = 24 * 3600 * 1000;
@@ -30,12 +31,13 @@ export async function signIn(tx: Executor, keys: KeyRing, { userId, ...proof }: 
   const id = sessionIdOf(secret);
   // Pipelined, in this order: the session itself would be among the origins.
   await Promise.all([
-    listBrowserSignInOrigins(tx, { user_id: userId, limit: maxCompared }),
+    listBrowserOrigins(tx, { user_id: userId, limit: maxCompared }),
     insertSession(tx, {
       ...{ id, user_id: userId, kind: 'browser', method: proof.method, ...client, now, last_used_at: now },
       ...{ email_key: proof.emailKey ?? null, passkey_id: proof.passkeyId ?? null, session_epoch: null },
       ...{ idle_expires_at: now + 30 * dayMs, expires_at: now + 180 * dayMs, parent_session_id: null },
       ...{ client_name: null, device_name: null, scope: null, resource: null, authorization_details: null },
+      ...{ client_id: null, authenticated_at: null, authenticated_by: null },
     }),
   ]);
   await recordEvent(tx, keys, {

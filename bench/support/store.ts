@@ -74,6 +74,9 @@ async function addSession(tx: Executor, index: number, now: number): Promise<voi
     scope: null,
     resource: null,
     authorization_details: null,
+    client_id: null,
+    authenticated_at: null,
+    authenticated_by: null,
     last_used_at: now,
   });
 }

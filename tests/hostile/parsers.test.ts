@@ -21,7 +21,7 @@ import { duplicateMember } from '../../packages/server/src/platform/http/json.ts
 import { clientAddress } from '../../packages/server/src/platform/values/client-address.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
-import { readBasic } from '../../packages/server/src/services/service-keys/credentials.ts';
+import { readServiceKey } from '../../packages/server/src/services/service-keys/credentials.ts';
 
 const runs = { numRuns: 2_000 };
 
@@ -119,9 +119,9 @@ test('a service key is read from Basic credentials in any spelling of the header
   const scheme = fc.constantFrom('Basic', 'basic', 'BASIC');
   check(fc.tuple(id, secret, scheme, anyText), ([ownId, ownSecret, name, text]) => {
     const basic = (credentials: string) => `${name} ${Buffer.from(credentials).toString('base64')}`;
-    expect(readBasic(basic(`${ownId}:${ownSecret}`))).toEqual({ id: ownId, secret: ownSecret });
-    expect(readBasic(basic(text))).toBeUndefined();
-    expect(readBasic(text)).toBeUndefined();
+    expect(readServiceKey(basic(`${ownId}:${ownSecret}`))).toEqual({ id: ownId, secret: ownSecret });
+    expect(readServiceKey(basic(text))).toBeUndefined();
+    expect(readServiceKey(text)).toBeUndefined();
   });
 });
 

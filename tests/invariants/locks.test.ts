@@ -20,8 +20,9 @@ import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support/account-scene.ts';
 import { type Ask, openApp, type TestApp } from '../support/app.ts';
 import { base64url, coseKey } from '../support/authenticator.ts';
+import { redeem, redirectUri, requestOf } from '../support/authorize.ts';
 import { addMember, createOrganization } from '../support/organizations.ts';
-import { declareService } from '../support/services.ts';
+import { declareService, type TestService } from '../support/services.ts';
 import { until } from '../support/until.ts';
 
 /** The time limit for a pair. A deadlock alone takes a second, and a lock wait times out after five. */
@@ -56,6 +57,9 @@ const post =
   (node, scene, side) =>
     node.ask('POST', path, ask(scene, side));
 
+/** A service that people sign in to. */
+let application: TestService;
+
 /** The credential of a service that manages organizations. */
 let service: string;
 
@@ -69,6 +73,13 @@ const asService =
 
 /** What each endpoint does to an account; `reads` and `stranger` for those that write to no existing account. */
 const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger'> = {
+  verifyAuthorization: 'reads',
+  denyAuthorization: 'reads',
+  approveAuthorization: {
+    run: asOwner('POST', '/authorize/approve', () => requestOf(application.id, { nonce: 'another' })),
+    status: 200,
+    leaves: "SELECT 1 FROM authorization_codes WHERE user_id = $1 AND nonce = 'another'",
+  },
   startDeviceAuthorization: 'stranger',
   redeemDeviceCode: {
     run: post('/token', ({ approvedCode: device_code }) => ({ json: { device_code } })),
@@ -234,6 +245,9 @@ const digestWindowSeconds = 3_600;
 const sweepBatchSize = 500;
 const untilEverythingExpiresSeconds = 10 * 365 * 86_400;
 
+const redeemAs = (node: TestApp, code: string, changed: Record<string, string> = {}) =>
+  redeem(node, code, changed, { headers: { Authorization: application.authorization } });
+
 /** Variants of the endpoints, operator commands and background work. */
 const others: Record<string, Operation> = {
   'verifyMagicLink by code': {
@@ -258,6 +272,35 @@ const others: Record<string, Operation> = {
     })),
     status: 200,
     leaves: event('session_revoked', '%replaced%'),
+  },
+  'redemption of a code': {
+    run: (node, { authorizationCode }) => redeemAs(node, authorizationCode),
+    status: 200,
+    leaves: event('login', '%browser_code%'),
+  },
+  'second use of a code': {
+    run: (node, { redeemedCode }) => redeemAs(node, redeemedCode),
+    status: 400,
+    leaves: event('code_replayed'),
+  },
+  'redemption of a code with a wrong verifier': {
+    run: (node, { authorizationCode }) => redeemAs(node, authorizationCode, { code_verifier: 'wrong' }),
+    status: 400,
+    leaves: 'SELECT 1 FROM authorization_codes WHERE user_id = $1 AND spent_at IS NOT NULL AND redeemed = 0',
+  },
+  'revocation of a code': {
+    run: post('/revoke', ({ authorizationCode: token }) => ({ form: { token } })),
+    status: 200,
+    leaves: 'SELECT 1 FROM authorization_codes WHERE user_id = $1 AND spent_at IS NOT NULL AND redeemed = 0',
+  },
+  'services revoke of an application': {
+    run: async (node, { userId, key }) => {
+      const { id } = await declareService(node.ctx, { redirectUris: [redirectUri] });
+      await sql`UPDATE sessions SET client_id = ${id} WHERE user_id = ${userId} AND id <> ${key.id} AND generation = 3`;
+      return operator(() => revokeService(node.ctx, id, endRunsOfService));
+    },
+    status: 200,
+    leaves: event('session_revoked', '%service_revoked%'),
   },
   'exchange by a page': {
     run: post('/token', ({ browser }) => ({
@@ -479,6 +522,7 @@ beforeAll(async () => {
   sql = postgres(first.databaseUrl, { max: 2 * parallel, onnotice: () => undefined });
   await createOrganization(first.ctx, 'team', 'Team');
   service = await first.serviceAuthorization('organizations');
+  application = await declareService(first.ctx, { redirectUris: [redirectUri] });
 }, 30_000);
 
 afterAll(async () => {
@@ -527,7 +571,7 @@ async function forEachOf<Item>(items: readonly Item[], work: (item: Item) => Pro
 }
 
 async function requireCleanRace(names: string, pair: readonly [Operation, Operation]): Promise<void> {
-  const scene = await prepareAccount(nodes[0], sql);
+  const scene = await prepareAccount(nodes[0], sql, application);
   const startedAt = performance.now();
   const statuses = await race(scene, pair);
   const tookMs = performance.now() - startedAt;
@@ -551,7 +595,7 @@ async function requireNoDeadlock(): Promise<void> {
 describe('each write to an account', () => {
   for (const [name, { run, status, leaves }] of [...operations, ['sweep', sweep] as const]) {
     test(`${name} succeeds and writes its changes if nothing else runs`, async () => {
-      const scene = await prepareAccount(nodes[0], sql);
+      const scene = await prepareAccount(nodes[0], sql, application);
       expect(await hasWritten(scene.userId, leaves)).toBe(false);
       const answer = await run(nodes[0], scene, 0);
       expect({ status: answer.status, written: await hasWritten(scene.userId, leaves) }).toEqual({
@@ -573,7 +617,7 @@ describe('two writes to one account at once', () => {
 
   test('the sweep never deadlocks with a write to an account', async () => {
     // The first sweep deletes what the races above left, which takes too long for a race.
-    await sweep.run(nodes[0], await prepareAccount(nodes[0], sql), 0);
+    await sweep.run(nodes[0], await prepareAccount(nodes[0], sql, application), 0);
     for (const [name, operation] of operations)
       await requireCleanRace(`sweep and ${name}`, [sweep, operation]);
   }, 60_000);
@@ -583,7 +627,7 @@ describe('two writes to one account at once', () => {
 
 test('the deletion of an account waits for a sweep of its log, without a deadlock', async () => {
   const [node] = nodes;
-  const { userId, email } = await prepareAccount(node, sql);
+  const { userId, email } = await prepareAccount(node, sql, application);
   let deletion: Promise<void> | undefined;
   // What a sweep does, with the deletion in between.
   await sql.begin(async (tx) => {

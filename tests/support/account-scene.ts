@@ -7,7 +7,9 @@ import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.
 import { addPasskey, newAuthenticator } from './account.ts';
 import type { Answer, Ask, TestApp, Tokens } from './app.ts';
 import type { Authenticator } from './authenticator.ts';
+import { codeFor, redeem, requestOf } from './authorize.ts';
 import { addMember, createOrganization } from './organizations.ts';
+import type { TestService } from './services.ts';
 
 export interface Link {
   readonly token: string;
@@ -37,6 +39,9 @@ export interface AccountScene {
   readonly links: readonly [Link, Link];
   readonly pendingCode: string;
   readonly approvedCode: string;
+  /** Of an application: one to redeem, and one that was redeemed. */
+  readonly authorizationCode: string;
+  readonly redeemedCode: string;
   readonly changeToken: string;
   readonly noticeToken: string;
   /** The slug of an organization of which the account is the only member, with the role member. */
@@ -85,7 +90,11 @@ const cookiesOf = ({ headers }: Answer): string =>
     .join('; ');
 
 /** Creates an account with one of everything. `sql` is a connection to its database. */
-export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<AccountScene> {
+export async function prepareAccount(
+  node: TestApp,
+  sql: postgres.Sql,
+  application: TestService,
+): Promise<AccountScene> {
   const number = scenes++;
   const email = `p${number}@example.com`;
   const { token: first } = await linkFor(node, email);
@@ -116,6 +125,14 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
     accessToken,
     body: { name: 'first key', scope: '*', expires_in: 86_400 },
   });
+
+  const request = requestOf(application.id);
+  const authorizationCode = await codeFor(node, tokens, request);
+  const redeemedCode = await codeFor(node, tokens, request);
+  expectStatus(
+    await redeem(node, redeemedCode, {}, { headers: { Authorization: application.authorization } }),
+    200,
+  );
 
   const codes = (client_name: string) => node.api.call('startDeviceAuthorization', { body: { client_name } });
   const approved = await codes('approved');
@@ -149,6 +166,8 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql): Promise<
     links,
     pendingCode: pending.user_code,
     approvedCode: approved.device_code,
+    authorizationCode,
+    redeemedCode,
     changeToken: tokenOf(node, 'emailChange', emailChange as { id: string; expires_at: string }),
     organization,
     noticeToken: tokenOf(node, 'notice', notice as { id: string; expires_at: string }),

@@ -4,12 +4,14 @@ import type { Context } from '../../packages/server/src/platform/context.ts';
 import { takenOver } from '../../packages/server/src/programs/taken-over/taken-over.ts';
 import {
   createService,
+  emptyRegistration,
   type Registration,
   setService,
 } from '../../packages/server/src/services/service-keys/service-keys.ts';
 
 export interface TestService {
   readonly id: string;
+  /** Empty for a public client. */
   readonly secret: string;
   /** `id:secret`, as the SDK takes it. */
   readonly key: string;
@@ -25,8 +27,8 @@ export async function declareService(
   ctx: Context,
   { name = 'Tickets', ...registration }: Partial<Registration & { name: string }> = {},
 ): Promise<TestService> {
-  const nothing = { resource: null, scopes: [], rights: [], reach: [] };
-  const { id, secret } = await createService(ctx, name, { ...nothing, ...registration }, takenOver);
+  const registered = { ...emptyRegistration, ...registration };
+  const { id, secret = '' } = await createService(ctx, name, registered, takenOver);
   const key = `${id}:${secret}`;
   return { id, secret, key, authorization: basic(key) };
 }

@@ -8,6 +8,11 @@ export const endpointGroups = {
     description:
       'Signs in a command line or another program without a browser of its own (RFC 8628). The program shows a code, the user approves it in a browser, and the program gets its tokens.',
   },
+  authorization: {
+    title: 'Signing in to programs',
+    description:
+      'Signs a person in to a program that can open a browser (RFC 6749 section 4.1, with PKCE). The program sends the browser to `/authorize`, the person approves, and the program gets a code that the token endpoint exchanges for tokens.',
+  },
   'sign-in-links': {
     title: 'Sign-in links',
     description:

@@ -1,6 +1,7 @@
 // Every endpoint of the API, declared once. Validation, types, clients and the OpenAPI document are derived from it.
 
 import { accountEndpoints } from './endpoints/account.ts';
+import { authorizeEndpoints } from './endpoints/authorize.ts';
 import { deviceEndpoints } from './endpoints/device.ts';
 import { keyEndpoints } from './endpoints/keys.ts';
 import { magicLinkEndpoints } from './endpoints/magic-links.ts';
@@ -12,6 +13,7 @@ import { tokenEndpoints } from './endpoints/tokens.ts';
 import { userEndpoints } from './endpoints/users.ts';
 
 export const endpoints = {
+  ...authorizeEndpoints,
   ...deviceEndpoints,
   ...tokenEndpoints,
   ...passkeyEndpoints,

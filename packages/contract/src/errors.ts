@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formPost } from './authorize.ts';
 
 /**
  * Every error code and its HTTP status. Codes are stable: clients switch on them.
@@ -13,6 +14,11 @@ export const errorStatus = {
   access_denied: 400,
   expired_token: 400,
   unsupported_grant_type: 400,
+  unsupported_response_type: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
+  interaction_required: 400,
+  login_required: 400,
   invalid_scope: 400,
   invalid_target: 400,
   invalid_authorization_details: 400,
@@ -49,6 +55,11 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   access_denied: 'The user denied the request.',
   expired_token: 'The device code has expired. Start again.',
   unsupported_grant_type: 'The grant_type is not one of those listed.',
+  unsupported_response_type: 'The response_type is not `code`.',
+  request_not_supported: 'The parameter `request` is not supported.',
+  request_uri_not_supported: 'The parameter `request_uri` is not supported.',
+  interaction_required: 'The user has to see a page, which `prompt=none` forbids.',
+  login_required: 'Somebody else is signed in than the `id_token_hint` names.',
   invalid_scope: 'A scope is unknown, malformed or wider than allowed here.',
   invalid_target: 'The resource is unknown, malformed or not allowed here.',
   invalid_authorization_details:
@@ -75,7 +86,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     'The service is starting, stopping or has lost its database. Try again after Retry-After.',
 };
 
-/** The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`. */
+/**
+ * The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`, `redirect` and `form_post` only
+ * with errors of authorization requests.
+ */
 export const errorBody = z
   .object({
     error: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]).meta({
@@ -94,6 +108,15 @@ export const errorBody = z
       .int()
       .optional()
       .meta({ description: 'Seconds to wait between two polls from now on.', examples: [10] }),
+    redirect: z
+      .url()
+      .optional()
+      .meta({
+        description:
+          'Where to send the user with this error, if it belongs to the client of an authorization request.',
+        examples: ['https://grafana.example/login/generic_oauth?error=invalid_scope'],
+      }),
+    form_post: formPost.optional(),
   })
   .meta({ id: 'Error', description: 'RFC 6749 section 5.2' });
 export type ErrorBody = z.infer<typeof errorBody>;

@@ -21,6 +21,7 @@ export const eventTypes = [
   'refresh_retry',
   'refresh_retry_elsewhere',
   'refresh_theft',
+  'code_replayed',
   'session_revoked',
   'all_sessions_revoked',
   'session_disowned',

@@ -27,5 +27,7 @@ export const examples = {
   credentialId: 'q83vASNFZ4mrze8BI0VniQ',
   challenge: 'c2lnbi1pbi1jaGFsbGVuZ2U',
   clientDataJson: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0',
+  authorizationCode: 'lk_ac_ANd5sX7rGq2VyTm9LfKw1Hc3',
+  idToken: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1c3JfM2tUTWQwIn0.c2lnbmF0dXJl',
   jti: 'evt_h3BvNm7TqYc1ZsWf8LxKpA',
 } as const;

@@ -19,6 +19,14 @@ export const fieldLimits = {
   serviceScopes: 100,
   /** Resources of other services that one service may ask tokens for. */
   serviceReach: 100,
+  /** Redirect URIs of one service, and as many after signing out. */
+  serviceRedirects: 50,
+  redirectUri: 2048,
+  /** Of an authorization request. */
+  state: 2048,
+  nonce: 512,
+  hint: 512,
+  idToken: 8192,
   resource: 2048,
   /** Of `authorization_details`, as UTF-8. */
   authorizationDetailsBytes: 4096,

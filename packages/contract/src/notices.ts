@@ -6,6 +6,7 @@ import { ipAddress, time, token, userAgent } from './fields.ts';
 export const noticeKinds = [
   'new_device',
   'new_browser',
+  'new_app',
   'passkey_added',
   'passkey_removed',
   'key_added',
@@ -44,7 +45,8 @@ export const disownedNotice = z
       }),
     sessions_ended: z.int().meta({ description: 'Number of browser sessions ended.', examples: [0] }),
     devices_ended: z.int().meta({
-      description: 'Number of devices signed out, including approved devices that had not signed in yet.',
+      description:
+        'Number of devices and applications signed out, including approved devices that had not signed in yet.',
       examples: [1],
     }),
     device_names: z.array(z.string()).meta({
@@ -69,7 +71,7 @@ export const disownedNotice = z
       .nullable()
       .meta({
         description:
-          'The browser session that approved this device, if there is one. To disown it too, send the token again with `approver: true`.',
+          'The browser session that approved this device or application, if there is one. To disown it too, send the token again with `approver: true`.',
       }),
   })
   .meta({

@@ -141,8 +141,15 @@ export const activeToken = z
         description: 'What kind of session it belongs to. Omitted together with sid.',
         examples: ['browser'],
       }),
+    client_id: z
+      .string()
+      .optional()
+      .meta({
+        description: 'The application that it was issued to, if any.',
+        examples: [examples.serviceId],
+      }),
     auth_time: seconds(
-      'When the user signed in, in seconds since 1970. Omitted for device sessions, keys and runs, which never count as recent.',
+      'When the user signed in, in seconds since 1970. Omitted for devices, applications, keys and runs, which never count as recent.',
       examples.seconds - 60,
     ).optional(),
     amr: z

@@ -3,8 +3,9 @@ import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { deviceName, ipAddress, nextCursor, time, userAgent } from './fields.ts';
 
-export const loginKinds = ['browser', 'device'] as const;
-export const loginMethods = ['device_code', 'magic_link', 'email_code', 'passkey'] as const;
+/** `app` is an application that the user signed in to. */
+export const loginKinds = ['browser', 'device', 'app'] as const;
+export const loginMethods = ['device_code', 'browser_code', 'magic_link', 'email_code', 'passkey'] as const;
 
 /** A run is a session within another session or a key, made by token exchange. */
 export const sessionKinds = [...loginKinds, 'run'] as const;
@@ -17,7 +18,8 @@ export const session = z
   .object({
     id: sessionId,
     kind: z.enum(sessionKinds).meta({
-      description: 'Where the user signed in, or `run` for a session within another one.',
+      description:
+        'Where the user signed in: `app` for an application. `run` is a session within another one.',
       examples: ['device'],
     }),
     method: z
@@ -28,9 +30,13 @@ export const session = z
       .nullable()
       .meta({
         description:
-          'The program on a device, as it named itself, unverified. For a run, the service that acts in it. Otherwise null.',
+          'The program on a device, as it named itself, unverified. For an application, its name; for a run, the service that acts in it. Otherwise null.',
         examples: ['Example CLI'],
       }),
+    client_id: z
+      .string()
+      .optional()
+      .meta({ description: 'The client_id of an application.', examples: [examples.serviceId] }),
     device_name: deviceName,
     ip_address: ipAddress,
     user_agent: userAgent,

@@ -31,6 +31,13 @@ export const tokenSet = z
           'What the tokens allow. Omitted if that is everything the user may do, unless it was asked for.',
       }),
     authorization_details: authorizationDetails.optional(),
+    id_token: z
+      .string()
+      .optional()
+      .meta({
+        description: 'The identity token of an application that asked for the scope openid.',
+        examples: [examples.idToken],
+      }),
   })
   .meta({ id: 'TokenSet', title: 'Tokens', description: 'RFC 6749 section 5.1' });
 export type TokenSet = z.infer<typeof tokenSet>;
@@ -88,6 +95,16 @@ const unchangedAccess = {
   authorization_details: notSupported,
 };
 
+/** How a client says who it is. Its key may also come by HTTP Basic. @see RFC 6749 section 2.3.1 */
+const clientFields = {
+  client_id: opaque(fieldLimits.bodyBytes)
+    .optional()
+    .meta({ description: 'The client_id. Required for public clients.', examples: [examples.serviceId] }),
+  client_secret: opaque(fieldLimits.bodyBytes)
+    .optional()
+    .meta({ description: 'The secret of a service key, instead of HTTP Basic.', examples: ['lk_sk_…'] }),
+};
+
 export const deviceTokenRequest = z.object({
   device_code: token.meta({
     description: 'The device code that the sign-in was started with.',
@@ -96,7 +113,11 @@ export const deviceTokenRequest = z.object({
   ...unchangedAccess,
 });
 
-export const refreshRequest = z.object({ refresh_token: spentToken, ...unchangedAccess });
+export const refreshRequest = z.object({
+  refresh_token: spentToken,
+  ...unchangedAccess,
+  client_id: clientFields.client_id,
+});
 
 /** `session=cookie` starts a session in an HttpOnly cookie instead of returning tokens. */
 export const signInQuery = z.object({
@@ -114,6 +135,7 @@ export const revokeScope = z.object({
   }),
 });
 
+export const authorizationCodeGrantType = 'authorization_code';
 export const deviceCodeGrantType = 'urn:ietf:params:oauth:grant-type:device_code';
 export const refreshGrantType = 'refresh_token';
 
@@ -122,6 +144,7 @@ export const clientCredentialsGrantType = 'client_credentials';
 
 /** Everything that the token endpoint grants tokens for. */
 export const grantTypes = [
+  authorizationCodeGrantType,
   deviceCodeGrantType,
   refreshGrantType,
   tokenExchangeGrantType,
@@ -129,15 +152,31 @@ export const grantTypes = [
 ] as const;
 export type GrantType = (typeof grantTypes)[number];
 
-/** The form body of `POST /token`. @see RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1 */
+/** The form body of `POST /token`. @see RFC 6749 sections 4.1.3, 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1 */
 export const grantForm = z
   .object({
     grant_type: text(200).meta({
       enum: grantTypes,
       examples: [refreshGrantType],
-      description: `${refreshGrantType} with refresh_token; ${deviceCodeGrantType} with device_code; ${tokenExchangeGrantType} with subject_token, or from a page with the session cookie; ${clientCredentialsGrantType} with a service key.`,
+      description: `${authorizationCodeGrantType} with code; ${refreshGrantType} with refresh_token; ${deviceCodeGrantType} with device_code; ${tokenExchangeGrantType} with subject_token, or from a page with the session cookie; ${clientCredentialsGrantType} with a service key.`,
     }),
     ...unchangedAccess,
+    ...clientFields,
+    code: token
+      .optional()
+      .meta({ description: 'The authorization code.', examples: [examples.authorizationCode] }),
+    redirect_uri: opaque(fieldLimits.bodyBytes)
+      .optional()
+      .meta({
+        description: 'That of the authorization request, if it named one.',
+        examples: ['https://grafana.example/login/generic_oauth'],
+      }),
+    code_verifier: opaque(fieldLimits.bodyBytes)
+      .optional()
+      .meta({
+        description: 'What the code challenge was made of.',
+        examples: ['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'],
+      }),
     device_code: token
       .optional()
       .meta({ description: 'The device code, to redeem it.', examples: [examples.deviceCode] }),
@@ -162,7 +201,6 @@ export const grantForm = z
         description: 'The only type there is, which is also the default.',
         examples: [accessTokenType],
       }),
-    client_secret: notSupported,
     actor_token: notSupported,
     actor_token_type: notSupported,
     audience: notSupported,
@@ -206,6 +244,7 @@ export const refreshForm = z
     }),
     refresh_token: spentToken.optional(),
     ...unchangedAccess,
+    ...clientFields,
   })
   // Required by the document but not by the schema, so that a wrong grant_type is reported before a missing token.
   .meta({ required: ['grant_type', 'refresh_token'] });

@@ -1,4 +1,5 @@
 import {
+  authorizationCodeGrantType,
   clientCredentialsGrantType,
   deviceCodeGrantType,
   refreshGrantType,
@@ -50,6 +51,7 @@ import { sweepFeedEvents } from './security-log/feed/store.ts';
 import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';
 import { noticeTtlSeconds } from './security-log/notices/notices.ts';
 import { sweepNotices, sweepNoticeWindows } from './security-log/notices/store.ts';
+import { openClients } from './services/clients/clients.ts';
 import { scopeRoutes } from './services/scopes/routes.ts';
 import { authenticateService, requireRight } from './services/service-keys/authentication.ts';
 import { clientCredentialsGrant } from './services/service-tokens/routes.ts';
@@ -59,6 +61,9 @@ import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
 import { sweepSessions } from './sessions/store.ts';
+import { revokeCode } from './sign-in/authorize/authorize.ts';
+import { authorizationCodeGrant, authorizeRoutes } from './sign-in/authorize/routes.ts';
+import { sweepCodes } from './sign-in/authorize/store.ts';
 import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/device.ts';
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
@@ -119,6 +124,7 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
   runs: sweepAfter({ before: dayMs }, sweepRuns),
   'service tokens': sweepAfter({ before: hourMs }, sweepServiceTokens),
   'device authorizations': sweepAfter({ before: hourMs }, sweepAuthorizations),
+  'authorization codes': sweepAfter({ before: hourMs }, sweepCodes),
   'magic links': sweepAfter({ before: dayMs }, sweepMagicLinks),
   'spent challenges': sweepAfter({ before: clockDifferenceMs }, sweepSpentChallenges),
   'email changes': sweepAfter(
@@ -168,12 +174,15 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     manifest.version,
   );
   const heldPolls = openHeldPolls(ctx);
+  const authorizing = { clients: openClients(ctx), userOfIdToken: async () => undefined };
   tokenRoutes(api, ctx, {
+    [authorizationCodeGrantType]: authorizationCodeGrant(async () => undefined),
     [deviceCodeGrantType]: deviceCodeGrant(heldPolls),
     [refreshGrantType]: refreshGrant,
     [tokenExchangeGrantType]: tokenExchangeGrant,
     [clientCredentialsGrantType]: clientCredentialsGrant,
   });
+  authorizeRoutes(api, ctx, authorizing);
   deviceRoutes(api, ctx, heldPolls);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
@@ -181,6 +190,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     revokeAllSessions,
     withdrawApproval,
     cancelDeviceCode: (code, client) => cancelDeviceAuthorization(ctx, heldPolls, code, client),
+    revokeCode,
   });
   accountRoutes(api, ctx);
   emailChangeRoutes(api, ctx);

@@ -78,6 +78,7 @@ const suspicious: ReadonlySet<Event['type']> = new Set([
   'passkey_clone_suspected',
   'refresh_retry_elsewhere',
   'refresh_theft',
+  'code_replayed',
   'session_disowned',
   'email_change_undone',
   'account_disabled',

@@ -69,7 +69,12 @@ interface Poll {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-const endings: ReadonlySet<Event['type']> = new Set(['session_revoked', 'session_disowned', 'refresh_theft']);
+const endings: ReadonlySet<Event['type']> = new Set([
+  'session_revoked',
+  'session_disowned',
+  'refresh_theft',
+  'code_replayed',
+]);
 
 /** Reads the security log, which also shows a session that ended right after it started. */
 async function poll({ requestedAt }: Approval, sessionId: string): Promise<Poll> {

@@ -133,6 +133,7 @@ export const accountDe: AccountTexts = {
     device_code: 'mit Erlaubnis im Browser',
     magic_link: 'mit E‑Mail-Link',
     email_code: 'mit E‑Mail-Code',
+    browser_code: 'mit Erlaubnis im Browser',
     passkey: 'mit Passkey',
     token_exchange: 'mit dem Token einer anderen Sitzung',
   },
@@ -244,6 +245,8 @@ export const accountDe: AccountTexts = {
       'network program': 'Erneuerung der Sitzung aus einem anderen Netzwerk und Programm wiederholt',
     },
     refresh_theft: 'Sitzung beendet, weil ihr Token zweimal verwendet und möglicherweise gestohlen wurde',
+    code_replayed:
+      'Sitzung beendet, weil ihr Anmeldecode zweimal verwendet und möglicherweise gestohlen wurde',
     session_revoked: 'Sitzung beendet',
     sessionEndings: {
       logout: 'Abgemeldet',

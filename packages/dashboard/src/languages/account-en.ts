@@ -123,6 +123,7 @@ export const accountEn = {
   /** How a session was started, in `signedInBy` and in the activity. */
   methods: {
     device_code: 'with browser approval',
+    browser_code: 'with browser approval',
     magic_link: 'with an email link',
     email_code: 'with an email code',
     passkey: 'with a passkey',
@@ -232,6 +233,7 @@ export const accountEn = {
       'network program': 'Session refresh retried from a different network and program',
     },
     refresh_theft: 'Session ended because its token was used twice and may have been stolen',
+    code_replayed: 'Session ended because its sign-in code was used twice and may have been stolen',
     session_revoked: 'Session ended',
     sessionEndings: {
       logout: 'Signed out',

@@ -137,6 +137,7 @@ export const accountEs: AccountTexts = {
   },
   methods: {
     device_code: 'con aprobación en el navegador',
+    browser_code: 'con aprobación en el navegador',
     magic_link: 'con un enlace de correo',
     email_code: 'con un código de correo',
     passkey: 'con una llave de acceso',
@@ -251,6 +252,8 @@ export const accountEs: AccountTexts = {
     },
     refresh_theft: 'Sesión finalizada, porque su token se usó dos veces y puede que lo hayan robado',
     session_revoked: 'Sesión finalizada',
+    code_replayed:
+      'Sesión finalizada, porque su código de inicio de sesión se usó dos veces y puede que lo hayan robado',
     sessionEndings: {
       logout: 'Cierre de sesión',
       other_session: 'Sesión finalizada desde otra sesión',

@@ -140,6 +140,7 @@ export const accountFr: AccountTexts = {
     device_code: 'avec approbation dans le navigateur',
     magic_link: 'avec un lien par e‑mail',
     email_code: 'avec un code par e‑mail',
+    browser_code: 'avec approbation dans le navigateur',
     passkey: "avec une clé d'accès",
     token_exchange: "avec le jeton d'une autre session",
   },
@@ -251,6 +252,8 @@ export const accountFr: AccountTexts = {
       'network program': 'Renouvellement de la session répété depuis un autre réseau et un autre programme',
     },
     refresh_theft: 'Session terminée, car son jeton a été utilisé deux fois et a peut-être été volé',
+    code_replayed:
+      'Session terminée, car son code de connexion a été utilisé deux fois et a peut-être été volé',
     session_revoked: 'Session terminée',
     sessionEndings: {
       logout: 'Déconnexion',

@@ -122,6 +122,7 @@ export const accountJa: AccountTexts = {
   },
   methods: {
     device_code: 'ブラウザの承認で',
+    browser_code: 'ブラウザの承認で',
     magic_link: 'メールのリンクで',
     email_code: 'メールのコードで',
     passkey: 'パスキーで',
@@ -233,6 +234,7 @@ export const accountJa: AccountTexts = {
       'network program': '別のネットワークとプログラムからセッションの更新を再試行',
     },
     refresh_theft: 'トークンが2回使用され、盗まれた可能性があるため、セッションを終了',
+    code_replayed: 'ログインコードが2回使用され、盗まれた可能性があるため、セッションを終了',
     session_revoked: 'セッションを終了',
     sessionEndings: {
       logout: 'ログアウト',

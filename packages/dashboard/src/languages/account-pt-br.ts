@@ -136,6 +136,7 @@ export const accountPtBr: AccountTexts = {
     device_code: 'com aprovação no navegador',
     magic_link: 'com um link de e‑mail',
     email_code: 'com um código de e‑mail',
+    browser_code: 'com aprovação no navegador',
     passkey: 'com uma chave de acesso',
     token_exchange: 'com um token de outra sessão',
   },
@@ -245,6 +246,8 @@ export const accountPtBr: AccountTexts = {
       'network program': 'Renovação da sessão repetida de outra rede e de outro programa',
     },
     refresh_theft: 'Sessão encerrada, porque o token dela foi usado duas vezes e pode ter sido roubado',
+    code_replayed:
+      'Sessão encerrada, porque o código de acesso dela foi usado duas vezes e pode ter sido roubado',
     session_revoked: 'Sessão encerrada',
     sessionEndings: {
       logout: 'Você saiu da conta',

@@ -197,6 +197,7 @@ export const de: Texts = {
       'Ein anderes Konto verwendet jetzt Ihre vorherige E‑Mail-Adresse. Daher konnte sie nicht wiederhergestellt werden, und es wurde nichts geändert. Wenden Sie sich an die Administration.',
     ended: {
       new_device: 'Das Gerät wurde abgemeldet.',
+      new_app: 'Die Anwendung wurde abgemeldet.',
       new_browser: 'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt.',
       passkey_added:
         'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt, auch der Passkey.',

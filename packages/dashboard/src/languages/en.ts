@@ -190,6 +190,7 @@ export const en = {
       "Another account now uses your previous email, so it couldn't be restored and nothing was changed. Contact the administrator.",
     ended: {
       new_device: 'The device has been signed out.',
+      new_app: 'The application has been signed out.',
       new_browser: 'The session has ended, and everything it added has been removed.',
       passkey_added:
         'The session has ended, and everything it added has been removed, including the passkey.',

@@ -191,6 +191,7 @@ export const es: Texts = {
     ended: {
       new_device: 'Se ha cerrado la sesión del dispositivo.',
       new_browser: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió.',
+      new_app: 'Se ha cerrado la sesión de la aplicación.',
       passkey_added:
         'Se ha finalizado la sesión y se ha eliminado todo lo que añadió, incluida la llave de acceso.',
       passkey_removed:

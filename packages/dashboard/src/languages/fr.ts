@@ -189,6 +189,7 @@ export const fr: Texts = {
       "Un autre compte utilise maintenant votre adresse e‑mail précédente : elle n'a pas pu être restaurée et rien n'a été modifié. Contactez l'administrateur.",
     ended: {
       new_device: "L'appareil a été déconnecté.",
+      new_app: "L'application a été déconnectée.",
       new_browser: "La session est terminée, et tout ce qu'elle a ajouté a été supprimé.",
       passkey_added:
         "La session est terminée, et tout ce qu'elle a ajouté a été supprimé, y compris la clé d'accès.",

@@ -186,6 +186,7 @@ export const ptBr: Texts = {
       'Outra conta agora usa seu e‑mail anterior, por isso ele não pôde ser restaurado e nada foi alterado. Fale com o administrador.',
     ended: {
       new_device: 'O dispositivo foi desconectado.',
+      new_app: 'O aplicativo foi desconectado.',
       new_browser: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido.',
       passkey_added:
         'A sessão foi encerrada, e tudo o que ela adicionou foi removido, inclusive a chave de acesso.',

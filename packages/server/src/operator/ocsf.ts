@@ -80,6 +80,10 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
   refresh_retry: signIn('Service Ticket Renew'),
   refresh_retry_elsewhere: signIn('Service Ticket Renew', { severity: 'Medium' }),
   refresh_theft: signIn('Service Ticket Renew', { severity: 'High', status: 'Failure' }),
+  code_replayed: other('authentication', 'Authorization Code Replayed', {
+    severity: 'High',
+    status: 'Failure',
+  }),
   session_revoked: signIn('Logoff'),
   all_sessions_revoked: signIn('Logoff'),
   session_disowned: signIn('Logoff', { severity: 'High' }),

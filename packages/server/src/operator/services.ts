@@ -3,15 +3,16 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Context } from '../platform/context.ts';
 import { takenOver } from '../programs/taken-over/taken-over.ts';
 import {
+  type CreatedService,
   createService,
   type DeclaredScope,
+  emptyRegistration,
   type ListedService,
   listServices,
   type Registration,
   retireServiceKey,
   revokeService,
   rotateServiceKey,
-  type ServiceCredentials,
   setService,
 } from '../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../sessions/sessions.ts';
@@ -37,6 +38,10 @@ interface Options {
   readonly scope?: readonly DeclaredScope[] | false;
   readonly may?: readonly ServiceRight[] | false;
   readonly reach?: readonly string[] | false;
+  readonly redirect?: readonly string[] | false;
+  readonly signOutRedirect?: readonly string[] | false;
+  readonly public?: boolean;
+  readonly trusted?: boolean;
 }
 
 /** Adds to what the option had before, unless that was cleared. */
@@ -78,26 +83,42 @@ const withOptions = (command: Command): Command =>
       `a right of the service: ${serviceRights.join(', ')}; repeat it for each right`,
       listing(parseRight),
     )
-    .option('--reach <uri...>', 'the resources of other services that it may ask for tokens for');
+    .option('--reach <uri...>', 'the resources of other services that it may ask for tokens for')
+    .option('--redirect <uri...>', 'where people who sign in to it are sent back to')
+    .option('--sign-out-redirect <uri...>', 'where people are sent after they have signed out')
+    .option('--public', 'it runs where it cannot keep a key, as in a browser: it signs people in without one')
+    .option('--trusted', "it is one of the platform's own applications: people need not approve it");
 
 /** What the options name; undefined members stay as they are. */
-const namedBy = ({ resource, scope, may, reach }: Options): Partial<Registration> => ({
+const namedBy = ({
+  resource,
+  scope,
+  may,
+  reach,
+  redirect,
+  signOutRedirect,
+  ...client
+}: Options): Partial<Registration> => ({
   ...(resource === undefined ? {} : { resource: resource === false ? null : resource }),
   ...(scope === undefined ? {} : { scopes: scope || [] }),
   ...(may === undefined ? {} : { rights: may || [] }),
   ...(reach === undefined ? {} : { reach: reach || [] }),
+  ...(redirect === undefined ? {} : { redirectUris: redirect || [] }),
+  ...(signOutRedirect === undefined ? {} : { signOutRedirectUris: signOutRedirect || [] }),
+  ...(client.public === undefined ? {} : { isPublic: client.public }),
+  ...(client.trusted === undefined ? {} : { isTrusted: client.trusted }),
 });
-
-const nothing: Registration = { resource: null, scopes: [], rights: [], reach: [] };
 
 function addRegistrationCommands(services: Command, run: Run): void {
   withOptions(services.command('create <name>'))
-    .description('register a service; the last line is its key, id:secret, which is shown only once')
+    .description(
+      'register a service; the last line is its key, id:secret, which is shown only once, or the id of a public one',
+    )
     .action((name: string, options: Options) =>
       run(async (ctx) => {
-        const registration = { ...nothing, ...namedBy(options) };
-        const key = await createService(ctx, name, registration, takenOver);
-        return shownOnce(`Created the service ${name}.`, key);
+        const registration = { ...emptyRegistration, ...namedBy(options) };
+        const created = await createService(ctx, name, registration, takenOver);
+        return shownOnce(`Created the service ${name}.`, created);
       }),
     );
 
@@ -106,6 +127,10 @@ function addRegistrationCommands(services: Command, run: Run): void {
     .option('--no-scope', 'it declares no scopes any more')
     .option('--no-may', 'it has no rights any more')
     .option('--no-reach', 'it reaches no other resources any more')
+    .option('--no-redirect', 'it signs nobody in any more; sessions that it has go on')
+    .option('--no-sign-out-redirect', 'people stay on the page that confirms their signing out')
+    .option('--no-public', 'it signs people in with its key')
+    .option('--no-trusted', 'people have to approve it')
     .description('replace what the options name, each as a whole; the rest stays')
     .action((id: string, options: Options, command: Command) => {
       const changes = namedBy(options);
@@ -117,8 +142,10 @@ function addRegistrationCommands(services: Command, run: Run): void {
     });
 }
 
-const shownOnce = (sentence: string, { id, secret }: ServiceCredentials): string =>
-  `${sentence} Save its key now: it is not shown again.\n${id}:${secret}`;
+const shownOnce = (sentence: string, { id, secret }: CreatedService): string =>
+  secret === undefined
+    ? `${sentence} It is public: it has an id and no key.\n${id}`
+    : `${sentence} Save its key now: it is not shown again.\n${id}:${secret}`;
 
 function addListCommand(services: Command, run: Run): void {
   services
@@ -140,8 +167,17 @@ async function* allServices(ctx: Context) {
 }
 
 const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: ListedService) => ({
-  ...service,
+  id: service.id,
+  name: service.name,
+  resource: service.resource,
   scopes: scopes.map(({ name, sentence }) => ({ name, description: sentence })),
+  rights: service.rights,
+  reach: service.reach,
+  redirect_uris: service.redirectUris,
+  sign_out_redirect_uris: service.signOutRedirectUris,
+  public: service.isPublic,
+  trusted: service.isTrusted,
+  secrets: service.secrets,
   created_at: new Date(createdAt).toISOString(),
   last_used_at: timeOrNull(lastUsedAt),
   revoked_at: timeOrNull(revokedAt),

@@ -52,7 +52,7 @@ export interface Caller {
   readonly userId: string;
   /** The account as it was when the credential was checked. */
   readonly account: CallerAccount;
-  readonly kind: 'browser' | 'device' | 'key' | 'run';
+  readonly kind: 'browser' | 'device' | 'app' | 'key' | 'run';
   /** Scope names separated by spaces, or `*` for everything the user may do. */
   readonly scope: string;
   /** The only service that accepts the credential, if any. */

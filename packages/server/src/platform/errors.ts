@@ -3,6 +3,7 @@ import { organizationSlugRule } from '@latchkey/contract/organizations';
 
 /** Why a credential, link, code or token was refused. */
 type RefusalDetail =
+  | 'another_client'
   | 'another_service'
   | 'another_user'
   | 'client_gone'
@@ -52,6 +53,8 @@ type UnavailableDetail = 'draining' | 'library_unavailable' | 'limiter_unavailab
 /** The rate limit that was reached. */
 type RateLimitDetail =
   | 'account_changes'
+  | 'authorizations'
+  | 'client_documents'
   | 'device_authorizations'
   | 'device_polls'
   | 'email_changes'
@@ -73,12 +76,16 @@ type RateLimitDetail =
 /** The reason for an error, in one word. It goes into the log and never into the response. */
 export type ErrorDetail = RefusalDetail | CeremonyDetail | UnavailableDetail | RateLimitDetail;
 
+type Members = Pick<ErrorBody, 'interval' | 'redirect' | 'form_post'>;
+
 interface Extra {
   readonly detail?: ErrorDetail;
   /** Further members of the response. */
-  readonly members?: Pick<ErrorBody, 'interval'>;
+  readonly members?: Members;
   /** Further headers of the response. */
   readonly headers?: Record<string, string>;
+  /** Other than the status of the code. */
+  readonly status?: 400;
   readonly cause?: unknown;
 }
 
@@ -86,8 +93,9 @@ interface Extra {
 export class AuthError extends Error {
   readonly code: ErrorCode;
   readonly detail: ErrorDetail | undefined;
-  readonly members: Pick<ErrorBody, 'interval'>;
+  readonly members: Members;
   readonly headers: Record<string, string>;
+  readonly #status: 400 | undefined;
 
   constructor(code: ErrorCode, message: string, extra: Extra = {}) {
     super(message, { cause: extra.cause });
@@ -96,20 +104,37 @@ export class AuthError extends Error {
     this.detail = extra.detail;
     this.members = extra.members ?? {};
     this.headers = extra.headers ?? {};
+    this.#status = extra.status;
   }
 
   get status(): (typeof errorStatus)[ErrorCode] {
-    return errorStatus[this.code];
+    return this.#status ?? errorStatus[this.code];
   }
 
   /** The same error with further headers of the response. */
   withHeaders(headers: Record<string, string>): AuthError {
-    const { code, message, detail, members, cause } = this;
+    return this.#with({ headers: { ...this.headers, ...headers } });
+  }
+
+  /** The same error with further members of the response. */
+  withMembers(members: Members): AuthError {
+    return this.#with({ members: { ...this.members, ...members } });
+  }
+
+  /** The same error with status 400. @see RFC 6749 section 5.2 */
+  asBadRequest(): AuthError {
+    const { 'WWW-Authenticate': _, ...headers } = this.headers;
+    return this.#with({ status: 400, headers });
+  }
+
+  #with(changes: Extra): AuthError {
+    const { code, message, detail, members, headers, cause } = this;
+    const status = this.#status === undefined ? {} : { status: this.#status };
     return new AuthError(code, message, {
       ...(detail ? { detail } : {}),
-      members,
-      headers: { ...this.headers, ...headers },
-      cause,
+      ...{ members, headers, cause },
+      ...status,
+      ...changes,
     });
   }
 

@@ -62,6 +62,9 @@ export async function insertKey(
     passkey_id: null,
     email_key: null,
     authorization_details: key.authorizationDetails,
+    client_id: null,
+    authenticated_at: null,
+    authenticated_by: null,
     // Never used.
     last_used_at: 0,
   });

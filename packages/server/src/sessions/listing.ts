@@ -36,6 +36,7 @@ export async function listSessions(
     current: row.id === sessionId,
     scope: row.scope ?? everything,
     resource: row.resource,
+    ...(row.client_id === null ? {} : { client_id: row.client_id }),
     ...(row.path === null
       ? {}
       : { within: withinOf(row.path), authorization_details: parseDetails(row.authorization_details) }),

@@ -6,10 +6,20 @@ import { AuthError, bearerChallenge } from '../platform/errors.ts';
  * @throws {AuthError} `insufficient_user_authentication`
  * @see RFC 9470 section 3
  */
-export function requireRecentSignIn(ctx: Context, caller: Caller): void {
-  const maxAge = ctx.config.recentLoginTtlSeconds;
-  if (caller.kind === 'browser' && ctx.clock() - caller.authenticatedAt <= maxAge * 1000) return;
-  throw insufficientAuthentication('This operation requires a recent sign-in by passkey or email.', maxAge);
+export const requireRecentSignIn = (ctx: Context, caller: Caller): void =>
+  requireSignInWithin(ctx, caller, ctx.config.recentLoginTtlSeconds);
+
+/** Whether the caller is a browser session whose sign-in is at most this old. */
+export const isSignedInWithin = (ctx: Context, caller: Caller, maxAgeSeconds: number): boolean =>
+  caller.kind === 'browser' && ctx.clock() - caller.authenticatedAt <= maxAgeSeconds * 1000;
+
+/** @throws {AuthError} `insufficient_user_authentication` unless the caller's sign-in is at most this old */
+export function requireSignInWithin(ctx: Context, caller: Caller, maxAgeSeconds: number): void {
+  if (isSignedInWithin(ctx, caller, maxAgeSeconds)) return;
+  throw insufficientAuthentication(
+    'This operation requires a recent sign-in by passkey or email.',
+    maxAgeSeconds,
+  );
 }
 
 /**

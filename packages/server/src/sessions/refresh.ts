@@ -8,6 +8,7 @@ import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { proveClient } from '../services/clients/clients.ts';
 import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
 import { identifyService, requireDelegation } from '../services/service-keys/service-keys.ts';
 import { endStolenSession } from './revocation.ts';
@@ -25,8 +26,9 @@ export type ReuseKind = 'retry' | 'race' | 'theft' | Exclude<SessionStatus, 'act
 interface RefreshCall {
   readonly idempotencyKey: string | undefined;
   readonly client: ClientInfo;
-  /** With the key of the service that made the run, which the refresh token of a run needs. */
+  /** With the key of the service that made the run, or that is the application. */
   readonly authorization: string | null;
+  readonly body: { readonly client_id?: string | undefined };
 }
 
 interface PresentedToken {
@@ -98,6 +100,8 @@ interface RefreshRequest extends PresentedToken {
   readonly now: number;
   /** The service whose key came with the request, if that is valid. */
   readonly service: CallingService | AuthError | undefined;
+  /** The client that the request is proven to come from, or the public one that it names. */
+  readonly clientId: string | undefined;
 }
 
 type StoredSession = Awaited<ReturnType<typeof store.findSession>>[number];
@@ -127,7 +131,14 @@ export async function refresh(
     throw refused('malformed');
   }
   await ctx.limiter.take({ limit: 'refreshes', key: read.sessionId });
-  const request = { ...read, service: await readService(ctx, call.authorization) };
+  const service = await readService(ctx, call.authorization);
+  const clientId =
+    service === undefined && call.body.client_id !== undefined
+      ? await readClient(ctx, call)
+      : service && !(service instanceof AuthError)
+        ? service.id
+        : undefined;
+  const request = { ...read, service, clientId };
   await checkRepeatedAccess(ctx, request, repeated);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
   return { tokens: withRequestedScope(tokens, repeated), detail };
@@ -145,6 +156,24 @@ async function readService(
     if (error instanceof AuthError && error.code === 'invalid_client') return error;
     throw error;
   }
+}
+
+/** The public client that a request names. */
+async function readClient(ctx: Context, call: RefreshCall): Promise<string | undefined> {
+  try {
+    return await proveClient(ctx, call);
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'invalid_client') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Refuses the refresh token of an application for every other client, before anything else is decided.
+ * @throws {AuthError} `invalid_grant`
+ */
+function requireClient({ client_id }: StoredSession, { clientId }: RefreshRequest): void {
+  if (client_id !== null && client_id !== clientId) throw refused('another_client');
 }
 
 /**
@@ -177,7 +206,10 @@ async function spendOrRepeat(ctx: Context, request: RefreshRequest): Promise<Ref
       return { tokens: tokenSetOf(ctx, request.secret, rotated), detail: 'rotated' };
     }
     const [session] = await store.findSession(ctx.db.read, { id: request.sessionId });
-    if (session) await requireServiceOfRun(ctx, session, request.service);
+    if (session) {
+      await requireServiceOfRun(ctx, session, request.service);
+      requireClient(session, request);
+    }
     if (attempt === maxRotations || !isCurrent(session, request)) return answerReuse(ctx, request, session);
   }
 }
@@ -200,6 +232,7 @@ async function checkRepeatedAccess(
   const [session] = await store.findSession(ctx.db.read, { id: sessionId });
   if (!session) return;
   await requireServiceOfRun(ctx, session, service);
+  requireClient(session, request);
   const yieldsTokens =
     generation === session.generation
       ? sessionStatus(session, now) === 'active'
@@ -213,7 +246,7 @@ function readRequest(
   ctx: Context,
   refreshToken: string,
   { idempotencyKey, client }: RefreshCall,
-): Omit<RefreshRequest, 'service'> | undefined {
+): Omit<RefreshRequest, 'service' | 'clientId'> | undefined {
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
   if (!handle) return undefined;
   return {
@@ -242,6 +275,7 @@ async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation |
     idle_expires_at: request.now + ctx.config.refreshIdleTtlSeconds * 1000,
     run_idle_expires_at: request.now + ctx.config.runIdleTtlSeconds * 1000,
     service_id: mayDelegate ? service.id : null,
+    client_id: request.clientId ?? null,
   });
   return rotated;
 }

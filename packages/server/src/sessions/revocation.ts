@@ -7,6 +7,7 @@ import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { announceEnd } from './announcements.ts';
+import * as apps from './apps/store.ts';
 import { recordRemovedKey } from './keys.ts';
 import { recordEndedRun } from './runs/starting.ts';
 import * as runStore from './runs/store.ts';
@@ -81,7 +82,7 @@ export async function revokeByToken(
 }
 
 /**
- * Locks the accounts with active runs that a service acts in. Returns what ends these runs and records it for each account,
+ * Locks the accounts with active sessions of a service as an application, and with active runs that it acts in. Returns what ends these runs and records it for each account,
  * since the transaction that revokes the service takes other locks in between (`platform/database/locks.ts`).
  */
 export async function endRunsOfService(
@@ -90,13 +91,23 @@ export async function endRunsOfService(
   serviceId: string,
 ): Promise<() => Promise<void>> {
   const now = ctx.clock();
-  const accounts = await runStore.listAccountsOfService(tx, { service_id: serviceId, now });
+  const accounts = [
+    ...(await runStore.listAccountsOfService(tx, { service_id: serviceId, now })),
+    ...(await apps.listAccountsOfClient(tx, { client_id: serviceId, now })),
+  ];
+  const userIds = [...new Set(accounts.map(({ user_id }) => user_id))];
   // Locks all accounts before the first log, in the order in which every transaction locks several.
-  await lockAccountRows(tx, { ids: JSON.stringify(accounts.map(({ user_id }) => user_id)) });
+  await lockAccountRows(tx, { ids: JSON.stringify(userIds) });
   return async () => {
-    for (const { user_id } of accounts) {
-      const ended = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now });
-      for (const run of ended) {
+    for (const user_id of userIds.toSorted()) {
+      const ended = await apps.endSessionsOfClient(tx, { client_id: serviceId, user_id, now });
+      for (const { id: sessionId, kind } of ended) {
+        const detail = { reason: 'service_revoked' };
+        await recordEvent(ctx, tx, { type: 'session_revoked', userId: user_id, sessionId, detail });
+        await announceEnd(ctx, tx, user_id, { id: sessionId, kind });
+      }
+      const endedRuns = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now });
+      for (const run of endedRuns) {
         await recordEndedRun(ctx, tx, { userId: user_id }, run, { reason: 'service_revoked' });
         await announceEnd(ctx, tx, user_id, { id: run.id, kind: 'run' });
       }
@@ -142,12 +153,13 @@ function reasonOf(sessionId: string, by: string | undefined): Record<string, str
 export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | 'operator';
 
 /**
- * Ends a session whose refresh token was stolen and notifies the owner. If stolen tokens are presented in parallel, only
+ * Ends a session whose refresh token or authorization code was stolen and notifies the owner. If stolen tokens are presented in parallel, only
  * one call does so. Resolves once this is committed, so that the refusal never precedes it.
  */
 export const endStolenSession = (
   ctx: Context,
   { userId, sessionId, client }: { userId: string; sessionId: string; client: ClientInfo },
+  type: 'refresh_theft' | 'code_replayed' = 'refresh_theft',
 ): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     await lockAccountRow(tx, { id: userId });
@@ -155,6 +167,6 @@ export const endStolenSession = (
     const [ended] = await store.endSession(tx, ending);
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId, client });
-    await recordEvent(ctx, tx, { type: 'refresh_theft', userId, sessionId, client });
+    await recordEvent(ctx, tx, { type, userId, sessionId, client });
     await announceEnd(ctx, tx, userId, ended);
   });

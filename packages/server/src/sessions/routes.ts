@@ -34,12 +34,14 @@ interface Transitions {
   readonly revokeAllSessions: (ctx: Context, userId: string, by: RevokedAllBy) => Promise<void>;
   readonly withdrawApproval: WithdrawApproval;
   readonly cancelDeviceCode: CancelDeviceCode;
+  /** Spends an authorization code; ignores any other string. */
+  readonly revokeCode: (ctx: Context, token: string) => Promise<void>;
 }
 
 export function sessionRoutes(
   api: Api,
   ctx: Context,
-  { revokeAllSessions, withdrawApproval, cancelDeviceCode }: Transitions,
+  { revokeAllSessions, withdrawApproval, cancelDeviceCode, revokeCode }: Transitions,
 ): void {
   /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */
   const signOut = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
@@ -50,6 +52,7 @@ export function sessionRoutes(
   };
   api.on(endpoints.revoke, signOut, async ({ body, client }) => {
     await revokeByToken(ctx, body.token, client, cancelDeviceCode);
+    await revokeCode(ctx, body.token);
     return {};
   });
   api.on(endpoints.logout, signOut);

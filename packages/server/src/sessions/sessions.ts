@@ -20,7 +20,8 @@ import { announceEnd } from './announcements.ts';
 import { insertKey, type NewKey, recordNewKey, recordRemovedKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
 import { listSessions } from './listing.ts';
-import { endRunsOfService as endServiceRuns, revokeKeySession } from './revocation.ts';
+import { isSignedInWithin, requireSignInWithin } from './policy.ts';
+import { endRunsOfService as endServiceRuns, endStolenSession, revokeKeySession } from './revocation.ts';
 import {
   endReplacedRun,
   findPlace,
@@ -80,6 +81,29 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
 }
 
 export type { SignInOrigin, StartedSession };
+export { isSignedInWithin, requireSignInWithin };
+
+/** The session of an application that a user signed in to. */
+export interface AppSession {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly clientId: string;
+  /** Scope names separated by spaces. */
+  readonly scope: string;
+}
+
+/** The identity token of an application's session; undefined if the application did not ask for one. */
+export type IssueIdentityToken = (
+  session: AppSession,
+  tokens: TokenSet,
+  nonce: string | null,
+) => Promise<string | undefined>;
+
+/** Ends a session whose authorization code was used a second time, and notifies the owner. */
+export const endReplayedSession = (
+  ctx: Context,
+  session: { userId: string; sessionId: string; client: ClientInfo },
+): Promise<void> => endStolenSession(ctx, session, 'code_replayed');
 
 /** The id of the session that is or will be started with this `secret`. */
 export const sessionIdFor = (secret: Uint8Array): string => sessionIdOf(secret);
@@ -302,6 +326,8 @@ export interface ActiveToken {
   readonly authorizationDetails: AuthorizationDetails | null;
   /** The services that act for the user, the last one first. */
   readonly actors: readonly string[];
+  /** The application that it was issued to, if any. */
+  readonly clientId: string | null;
   /** The ids of what a run is within, nearest first. Empty for logins and keys. */
   readonly within: readonly string[];
   readonly method: Tables['sessions']['method'];
@@ -347,6 +373,7 @@ export async function findActiveToken(
     resource: session.resource,
     authorizationDetails: parseDetails(session.authorization_details),
     actors: session.actor?.split(' ') ?? [],
+    clientId: session.client_id,
     within: session.path === null ? [] : withinOf(session.path),
     method: session.method,
     startedAt: session.created_at,

@@ -5,12 +5,14 @@ import type { loginKinds, loginMethods } from '@latchkey/contract/sessions';
 import type { Context } from '../platform/context.ts';
 import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
+import type { Tables } from '../platform/database/schema.ts';
 import { AuthError, accountDisabled } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceEnd } from './announcements.ts';
 import { isKnownPlace } from './known-places.ts';
+import * as origins from './origins/store.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf } from './tokens.ts';
 
@@ -30,8 +32,13 @@ export interface NewSession {
   readonly secret?: Buffer;
   /** The cookie of the browser's previous session, which this one replaces if it belongs to the same user. */
   readonly replacesCookie?: string | undefined;
-  /** The session that approved this device. */
+  /** The session that approved this device or application. */
   readonly approvedBy?: string | null;
+  /** The client that only may refresh this session. */
+  readonly clientId?: string | null;
+  /** When and how the user signed in to the session that approved this application. */
+  readonly authenticatedAt?: number | null;
+  readonly authenticatedBy?: Tables['sessions']['authenticated_by'];
   /** The passkey that was used. */
   readonly passkeyId?: string;
   /** The key of the address that was proven. The account must still have it. */
@@ -58,14 +65,17 @@ export interface StartedSession {
   readonly rotation: Rotation;
 }
 
-/** Whether the owner gets a notice: for every device, and for a browser at a place that is not known. */
+/**
+ * Whether the owner gets a notice: for every device, for a browser at a place that is not known, and for an application
+ * that is new or at a new place.
+ */
 export async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
   if (session.makesAccount) return false;
   if (session.kind === 'device') return true;
-  const earlier = await store.listBrowserSignInOrigins(tx, {
-    user_id: session.userId,
-    limit: maxComparedSignIns,
-  });
+  const compared = { user_id: session.userId, limit: maxComparedSignIns };
+  const earlier = session.clientId
+    ? await origins.listAppOrigins(tx, { ...compared, client_id: session.clientId })
+    : await origins.listBrowserOrigins(tx, compared);
   return !isKnownPlace(session.client, earlier);
 }
 
@@ -130,6 +140,9 @@ export async function insertSession(
     scope: storedScope(session.scope),
     resource: session.resource ?? null,
     authorization_details: null,
+    client_id: session.clientId ?? null,
+    authenticated_at: session.authenticatedAt ?? null,
+    authenticated_by: session.authenticatedBy ?? null,
     last_used_at: now,
   });
   if (!row) throw await whyNotStarted(tx, session.userId);
@@ -158,7 +171,10 @@ export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthE
   });
 }
 
-/** Sends the security notice about a new device or a browser at a new place. */
+/** The security notice about a new session of each kind. */
+const noticeKindOf = { browser: 'new_browser', device: 'new_device', app: 'new_app' } as const;
+
+/** Sends the security notice about a new device or application, or a browser at a new place. */
 export const sendSignInNotice = (
   ctx: Context,
   tx: Executor,
@@ -166,7 +182,7 @@ export const sendSignInNotice = (
   sessionId: string,
 ): Promise<void> =>
   notify(ctx, tx, {
-    kind: session.kind === 'device' ? 'new_device' : 'new_browser',
+    kind: noticeKindOf[session.kind],
     userId: session.userId,
     sessionId,
     client: session.client,

@@ -16,7 +16,7 @@ import { listsAny, textsOf } from '../platform/database/texts.ts';
 import { update } from '../platform/database/update.ts';
 import { isPathActive, pathEndsAt } from './runs/store.ts';
 
-const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
+const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
 
 /** Extends the idle timeout, never shortens it, and never past the absolute lifetime. */
 const extendedIdleExpiry = (idle: Expression<number>, dialect: Dialect) => {
@@ -25,7 +25,7 @@ const extendedIdleExpiry = (idle: Expression<number>, dialect: Dialect) => {
 };
 
 /** The account is enabled, and its sessions have not all been revoked since this one started. */
-const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
+export const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e.exists(
     e
       .selectFrom('users')
@@ -74,6 +74,9 @@ export const insertSession = statement<{
   scope: string | null;
   resource: string | null;
   authorization_details: string | null;
+  client_id: string | null;
+  authenticated_at: number | null;
+  authenticated_by: Tables['sessions']['authenticated_by'];
   last_used_at: number;
 }>()((db, p) => {
   const e = expressionBuilder<Tables, 'users'>();
@@ -103,6 +106,9 @@ export const insertSession = statement<{
     scope: p.scope,
     resource: p.resource,
     authorization_details: p.authorization_details,
+    client_id: p.client_id,
+    authenticated_at: bigint(p.authenticated_at),
+    authenticated_by: p.authenticated_by,
   } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
   return db
     .insertInto('sessions')
@@ -147,7 +153,8 @@ const rotationColumns = [
 
 /**
  * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at most once,
- * and only while the session is active. That of a run also needs the service that the run was made for.
+ * and only while the session is active. That of a run also needs the service that the run was made for, that of an
+ * application its client.
  */
 export const rotate = update('sessions', {
   id: 'text',
@@ -159,6 +166,7 @@ export const rotate = update('sessions', {
   idle_expires_at: 'bigint',
   run_idle_expires_at: 'bigint',
   service_id: 'text null',
+  client_id: 'text null',
 })((db, p, dialect) =>
   db
     .updateTable('sessions')
@@ -176,6 +184,7 @@ export const rotate = update('sessions', {
     .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
     .where((e) => e.or([e('token_ttl_seconds', 'is', null), e('service_id', '=', p.service_id)]))
+    .where((e) => e.or([e('client_id', 'is', null), e('client_id', '=', p.client_id)]))
     .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
     .returning(rotationColumns),
@@ -226,6 +235,7 @@ export const findSession = lookup((db, p, dialect) =>
     .select([...new Set([...statusColumns, ...rotationColumns])])
     .select(['id', 'kind', 'method', 'created_at', 'last_used_at', 'resource', 'client_name'])
     .select(['path', 'within_session_id', 'root_session_id', 'service_id', 'actor'])
+    .select(['client_id', 'authenticated_at', 'authenticated_by'])
     .select(['idempotency_hash', 'rotated_network', 'rotated_program'])
     .select((e) => [userEpoch(e), pathEndsAt('sessions', dialect).as('path_ends_at')])
     .where('id', '=', p.id),
@@ -255,9 +265,10 @@ export const listSessions = statement<{
       'resource',
       'authorization_details',
       'path',
+      'client_id',
     ])
     .where('user_id', '=', p.user_id)
-    .where('kind', 'in', ['browser', 'device', 'run'])
+    .where('kind', 'in', ['browser', 'device', 'app', 'run'])
     .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
     .where('idle_expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
@@ -284,18 +295,6 @@ export const countUnchangedSince = statement<{ now: number; then: number }>()((d
     .where(isUnrevoked)
     .where(sql<boolean>`case when kind = 'browser' then last_used_at else rotated_at end < ${p.then}`)
     .groupBy('kind'),
-);
-
-/** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
-export const listBrowserSignInOrigins = statement<{ user_id: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom('sessions')
-    .select(['ip_address', 'user_agent'])
-    .where('user_id', '=', p.user_id)
-    .where('kind', '=', sql.lit('browser'))
-    .where('distrusted_as', 'is', null)
-    .orderBy('created_at', 'desc')
-    .limit(p.limit),
 );
 
 /**

@@ -1,10 +1,9 @@
 import type { Profile, ProfilePatch, ProfileView } from '@latchkey/contract/account';
-import { everything } from '@latchkey/contract/scopes';
 import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError, accountGone } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
-import { includesAny } from '../../platform/values/scope.ts';
+import { holdsEverything, includesAny } from '../../platform/values/scope.ts';
 import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
@@ -43,7 +42,7 @@ interface TaggedView {
 /** The part of the caller's profile that its scope allows. Its tag differs from that of the whole profile. */
 export function visibleTo({ scope, account }: Caller): TaggedView {
   const whole = tagged(account);
-  if (scope === everything) return whole;
+  if (holdsEverything(scope)) return whole;
   const { email, email_verified, name, avatar_url, locale, time_zone, ...profile } = whole.profile;
   const allowed = {
     email: { email, email_verified },

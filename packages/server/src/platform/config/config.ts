@@ -25,8 +25,12 @@ export interface Config {
   /** Origin of the public address, without a trailing slash. */
   readonly baseUrl: string;
   readonly https: boolean;
+  /** The host of the public address is a loopback one: this is development. */
+  readonly isLocal: boolean;
   readonly rpId: string;
   readonly allowedOrigins: readonly string[];
+  /** Hosts, some with a port, whose programs describe themselves as OAuth clients. */
+  readonly clientHosts: readonly string[];
   readonly trustedProxies: readonly CidrRange[];
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
@@ -93,8 +97,10 @@ export function readConfig(env: Environment = processEnvironment): Config {
     workers: readWorkers(s.LATCHKEY_WORKERS, databaseUrl),
     baseUrl,
     https: protocol === 'https:',
+    isLocal,
     rpId,
     allowedOrigins: s.LATCHKEY_ALLOWED_ORIGINS,
+    clientHosts: s.LATCHKEY_CLIENT_HOSTS,
     trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
     smtpUrl: s.LATCHKEY_SMTP_URL,
     mailFrom: s.LATCHKEY_MAIL_FROM ?? defaultSender(product),

@@ -166,6 +166,24 @@ export const origins: Format<string[]> = {
     .refine((entries) => entries.every(isOrigin), `must be ${originsSyntax}`),
 };
 
+/** A host as URLs spell it, with a port where that is not the one of the scheme. */
+function isHost(text: string): boolean {
+  const [, name = '', port = '443'] = /^(\[[^\]]*\]|[^:]*)(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
+  const url = URL.parse(`https://${name}:${port}/`);
+  return name !== '' && !name.includes('*') && url?.hostname === name && url.pathname === '/';
+}
+
+const hostsSyntax =
+  'a comma-separated list of hosts in lower case, each with a port if it is not the usual one, like app.example.com';
+
+export const hosts: Format<string[]> = {
+  syntax: hostsSyntax,
+  schema: z
+    .string()
+    .transform(list)
+    .refine((entries) => entries.every(isHost), `must be ${hostsSyntax}`),
+};
+
 const rangesSyntax = 'a comma-separated list of IP addresses or CIDR ranges';
 
 export const addressRanges: Format<CidrRange[]> = {

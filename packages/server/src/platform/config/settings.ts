@@ -117,6 +117,11 @@ export const settings = {
     '',
     'Further origins whose pages may call the API, use the session cookie and use passkeys.',
   ),
+  LATCHKEY_CLIENT_HOSTS: setting(
+    format.hosts,
+    '',
+    'Hosts of OAuth clients that describe themselves at the URL that is their `client_id`.',
+  ),
   LATCHKEY_RP_ID: optional(
     { ...format.anyText, syntax: 'a domain' },
     'The domain that passkeys belong to: the host of the base URL or a parent domain of it. Changing it makes all passkeys unusable.',

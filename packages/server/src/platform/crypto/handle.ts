@@ -10,6 +10,7 @@ export const handlePrefix = {
   refreshToken: 'lk_rt_',
   browserSession: 'lk_bs_',
   deviceCode: 'lk_dc_',
+  authorizationCode: 'lk_ac_',
   magicLink: 'lk_ml_',
   magicLinkRequest: 'lk_mr_',
   emailChange: 'lk_ec_',

@@ -1,5 +1,6 @@
 import { type Kysely, type Migration, Migrator, PostgresAdapter, sql } from 'kysely';
 import { up as schema } from './migrations/0001-schema.ts';
+import { up as clients } from './migrations/0002-clients.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -9,6 +10,7 @@ export type Migrations = Readonly<Record<string, Migration>>;
  */
 export const migrations: Migrations = {
   '0001-schema': { up: schema },
+  '0002-clients-from-0001': { up: clients },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -27,8 +27,15 @@ export interface Tables {
     id: string;
     user_id: string;
     session_epoch: number;
-    kind: 'browser' | 'device' | 'key' | 'run';
-    method: 'device_code' | 'magic_link' | 'email_code' | 'passkey' | 'key' | 'token_exchange';
+    kind: 'browser' | 'device' | 'app' | 'key' | 'run';
+    method:
+      | 'device_code'
+      | 'browser_code'
+      | 'magic_link'
+      | 'email_code'
+      | 'passkey'
+      | 'key'
+      | 'token_exchange';
     generation: number;
     rotated_at: number;
     idempotency_hash: string | null;
@@ -57,6 +64,30 @@ export interface Tables {
     service_id: string | null;
     actor: string | null;
     token_ttl_seconds: number | null;
+    client_id: string | null;
+    authenticated_at: number | null;
+    authenticated_by: 'magic_link' | 'email_code' | 'passkey' | null;
+  };
+  authorization_codes: {
+    id: string;
+    user_id: string;
+    session_epoch: number;
+    approved_by: string;
+    session_id: string;
+    client_id: string;
+    client_name: string | null;
+    device_name: string | null;
+    redirect_uri: string;
+    redirect_uri_named: number;
+    code_challenge: string;
+    scope: string;
+    resource: string | null;
+    nonce: string | null;
+    created_at: number;
+    expires_at: number;
+    spent_at: number | null;
+    redeemed: number;
+    request_hash: string | null;
   };
   device_authorizations: {
     id: string;
@@ -122,6 +153,10 @@ export interface Tables {
     next_secret_hash: string | null;
     feed_since: number | null;
     feed_from: number | null;
+    redirect_uris: Generated<string>;
+    sign_out_redirect_uris: Generated<string>;
+    public_client: Generated<number>;
+    trusted: Generated<number>;
   };
   declarations: {
     kind: 'scope' | 'resource';

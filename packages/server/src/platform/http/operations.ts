@@ -308,12 +308,19 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
     ...(endpoint.body ? bodyErrors : []),
     ...commonErrors,
   ]);
-  const byStatus = Map.groupBy(codes, (code) => errorStatus[code]);
+  const byStatus = Map.groupBy(codes, (code): number => errorStatus[code]);
+  // A service key that came in the form. @see RFC 6749 section 5.2
+  const keyInForm: ErrorCode[] = endpoint.takesServiceKey && endpoint.form ? ['invalid_client'] : [];
   const preferenceHeaders = preferenceHeadersOf(endpoint);
   return Object.fromEntries(
     [...byStatus].map(([status, found]) => {
-      const response = errorResponse(found, undefined, endpoint.errorMeanings);
-      return [status, { ...response, headers: [...(response.headers ?? []), ...preferenceHeaders] }];
+      const { headers = [] } = errorResponse(found);
+      const described = errorResponse(
+        [...found, ...(status === 400 ? keyInForm : [])],
+        undefined,
+        endpoint.errorMeanings,
+      );
+      return [status, { ...described, headers: [...headers, ...preferenceHeaders] }];
     }),
   );
 }

@@ -16,6 +16,15 @@ export function requireAllowedOrigin(config: Config, headers: Headers): void {
   throw new AuthError('origin_not_allowed', 'Cookies are accepted only from pages of an allowed origin.');
 }
 
+/**
+ * Requires that a page of this service made the request.
+ * @throws {AuthError} `origin_not_allowed`
+ */
+export function requireOwnOrigin(config: Config, headers: Headers): void {
+  if (headers.get('Sec-Fetch-Site') === 'same-origin' || headers.get('Origin') === config.baseUrl) return;
+  throw new AuthError('origin_not_allowed', 'Cookies are accepted here only from pages of this service.');
+}
+
 /** Whether, according to the browser, a page of an origin that is not allowed made the request. */
 export function isFromForeignPage(config: Config, headers: Headers): boolean {
   const site = headers.get('Sec-Fetch-Site');

@@ -27,7 +27,7 @@ import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
 import { namesBearer, type PresentedCredential, readPresentedCredential } from './credential.ts';
 import type { Exchange } from './exchange.ts';
 import { describeEndpoint, patternOf, serverVersion, takesUser } from './operations.ts';
-import { requireAllowedOrigin } from './origin.ts';
+import { requireAllowedOrigin, requireOwnOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
 import { requireExpectedUser } from './user.ts';
 
@@ -168,6 +168,7 @@ function requireCredential<Credential>(
     if (endpoint.access === 'optional' && !namesBearer(headers)) return undefined;
     throw access.missingCredential();
   }
+  if (endpoint.ownOriginOnly && presented.type === 'cookie') requireOwnOrigin(config, headers);
   const credential = access.readCredential(presented);
   return isStaleCookie(endpoint, headers, credential) ? undefined : credential;
 }

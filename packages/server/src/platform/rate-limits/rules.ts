@@ -95,6 +95,18 @@ export const rateLimitRules = {
     shared: true,
     description: 'Device sign-ins started, by client address.',
   },
+  authorizations: {
+    quota: 300,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Approved authorization requests, by account.',
+  },
+  client_documents: {
+    quota: 30,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Metadata documents of clients fetched, by client address.',
+  },
   link_logins: {
     quota: 600,
     windowSeconds: 60,

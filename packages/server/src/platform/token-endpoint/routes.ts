@@ -10,6 +10,7 @@ import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { Reply } from '../http/call.ts';
 import type { Api } from '../http/pipeline.ts';
+import { clientAuthorization } from './client.ts';
 import type { Grant, GrantCall, GrantParameters } from './grant.ts';
 
 /** The grant of each grant type. The first two also have a JSON dialect, whose response is a set of tokens. */
@@ -31,7 +32,7 @@ export function tokenRoutes(api: Api, ctx: Context, grants: Grants): void {
 
 /**
  * Redeems the grant that `grant_type` names.
- * @throws {AuthError} `unsupported_grant_type`
+ * @throws {AuthError} `unsupported_grant_type`, `invalid_request`
  * @see RFC 6749 section 4.5
  */
 function redeemForm<Tokens extends TokenSet | IssuedToken>(
@@ -44,6 +45,18 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ): Promise<Reply<Tokens>> => {
     const grant = byType.get(call.body.grant_type);
     if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
-    return grant.redeem(ctx, call);
+    const authorization = clientAuthorization(call);
+    try {
+      return await grant.redeem(ctx, { ...call, authorization });
+    } catch (error) {
+      // The key came in the body. @see RFC 6749 section 5.2
+      if (
+        error instanceof AuthError &&
+        error.code === 'invalid_client' &&
+        authorization !== call.authorization
+      )
+        throw error.asBadRequest();
+      throw error;
+    }
   };
 }

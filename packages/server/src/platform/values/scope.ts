@@ -2,24 +2,28 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything, scopeName } from '@latchkey/contract/scopes';
 
 /**
- * The distinct names in a scope, in their order; undefined if the scope is empty, malformed or too long. A scope that
- * includes everything is just that.
+ * The distinct names in a scope, in their order; undefined if the scope is empty, malformed or too long. Everything holds
+ * all names but `openid`, which may stand beside it.
  * @see RFC 6749 section 3.3
  */
 export function parseScope(scope: string): readonly string[] | undefined {
   const names = scope.split(' ');
   if (names.length > fieldLimits.scopes) return undefined;
   if (!names.every((name) => name === everything || scopeName.test(name))) return undefined;
-  return names.includes(everything) ? [everything] : [...new Set(names)];
+  if (!names.includes(everything)) return [...new Set(names)];
+  return names.includes('openid') ? [everything, 'openid'] : [everything];
 }
+
+/** Whether a scope in its normal form holds everything the user may do. */
+export const holdsEverything = (scope: string): boolean => scope.startsWith(everything);
 
 /** Whether a scope includes at least one of these names. */
 export const includesAny = (scope: string, names: readonly string[]): boolean =>
-  scope === everything || scope.split(' ').some((name) => names.includes(name));
+  holdsEverything(scope) || scope.split(' ').some((name) => names.includes(name));
 
 /** Whether every name of one scope is in the other. */
 export const isWithin = (inner: string, outer: string): boolean =>
-  outer === everything || inner.split(' ').every((name) => outer.split(' ').includes(name));
+  holdsEverything(outer) || inner.split(' ').every((name) => outer.split(' ').includes(name));
 
 /** Whether two scopes hold the same names, in any order. */
 export const isSameScope = (one: string, other: string): boolean =>

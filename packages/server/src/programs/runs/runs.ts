@@ -5,7 +5,7 @@ import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { isWithin } from '../../platform/values/scope.ts';
+import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
 import { recordingRateLimits } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
 import { type RunSubject, startRun } from '../../sessions/sessions.ts';
@@ -95,7 +95,7 @@ const scopeMissing = () =>
 
 /** @throws {AuthError} `invalid_scope` */
 function narrowedScope({ scope: parent }: RunSubject, requested: string | undefined): string {
-  if (requested === undefined && parent === everything) throw scopeMissing();
+  if (requested === undefined && holdsEverything(parent)) throw scopeMissing();
   const scope = requested ?? parent;
   if (scope.split(' ').includes(everything))
     throw new AuthError('invalid_scope', `scope: a run cannot have the scope ${everything}`);

@@ -21,6 +21,7 @@ function undoText({ fill, texts: { undo } }: Writer, kind: NoticeKind): string {
   const texts: Record<NoticeKind, string> = {
     new_device: undo.device,
     new_browser: undo.session,
+    new_app: undo.app,
     passkey_added: undo.session,
     passkey_removed: undo.passkey,
     key_added: undo.session,

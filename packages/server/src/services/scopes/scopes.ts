@@ -10,9 +10,14 @@ import { isSameScope, parseScope } from '../../platform/values/scope.ts';
 import {
   findResource,
   findScopes,
+  findScopesOfService,
   holdDeclarations,
   listDeclarations,
 } from '../service-keys/service-keys.ts';
+
+/** The names in a scope that services declare. */
+const foreignNames = (scope: string): string[] =>
+  scope.split(' ').filter((name) => name !== everything && !isOwn(name));
 
 const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name);
 
@@ -28,7 +33,7 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
       `scope: must be 1-${fieldLimits.scopes} scopes separated by single spaces, each a letter followed by up to 63 of a-z, 0-9 and _.:-`,
     );
   }
-  const foreign = names.filter((name) => name !== everything && !isOwn(name));
+  const foreign = foreignNames(names.join(' '));
   const declared = foreign.length > 0 ? await findScopes(ctx.db.read, foreign) : [];
   const unknown = foreign.find((name) => !declared.some((scope) => scope.name === name));
   if (unknown !== undefined) throw undeclaredScope(unknown);
@@ -49,6 +54,16 @@ const undeclaredResource = (): AuthError =>
 async function resolveResource(ctx: Context, requested: string): Promise<string> {
   if (await findResource(ctx.db.read, requested)) return requested;
   throw undeclaredResource();
+}
+
+/**
+ * Every scope that the service with a resource declares, by name.
+ * @throws {AuthError} `invalid_target` if no service has declared it
+ */
+export async function listScopesOfResource(on: Executor, resource: string): Promise<string[]> {
+  const service = await findResource(on, resource);
+  if (!service) throw undeclaredResource();
+  return findScopesOfService(on, service.id);
 }
 
 /** What a client asked for, checked. */
@@ -74,8 +89,7 @@ export const resolveAccess = async (
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 export async function holdAccess(tx: Executor, { scope, resource }: RequestedAccess): Promise<void> {
-  const names = scope === null || scope === everything ? [] : scope.split(' ');
-  const foreign = names.filter((name) => !isOwn(name));
+  const foreign = foreignNames(scope ?? everything);
   if (foreign.length === 0 && resource === null) return;
   const held = await holdDeclarations(tx, foreign, resource);
   const isHeld = (wanted: 'scope' | 'resource', name: string) =>
@@ -115,11 +129,10 @@ const describedEverything: DescribedScope = {
 
 /** The names of a scope with the sentences that people approve, in their order. */
 export async function describeScope(on: Executor, scope: string): Promise<DescribedScope[]> {
-  if (scope === everything) return [describedEverything];
-  const names = scope.split(' ');
-  const foreign = names.filter((name) => !isOwn(name));
+  const foreign = foreignNames(scope);
   const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
-  return names.map((name) => {
+  return scope.split(' ').map((name) => {
+    if (name === everything) return describedEverything;
     if (isOwn(name)) return { name, description: ownScopes[name], service: null };
     const found = declared.find((scope) => scope.name === name);
     return { name, description: found?.sentence ?? '', service: found?.service ?? null };

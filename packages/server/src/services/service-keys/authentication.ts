@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
-import { readBasic, secretBytes, secretHash } from './credentials.ts';
+import { readServiceKey, secretBytes, secretHash } from './credentials.ts';
 import { listOf } from './registration.ts';
 import * as store from './store.ts';
 
@@ -28,7 +28,7 @@ export async function authenticateService(
   ctx: Context,
   authorization: string | null,
 ): Promise<CallingService> {
-  const credentials = readBasic(authorization);
+  const credentials = readServiceKey(authorization);
   if (!credentials) throw invalidClient(authorization === null ? 'no_credential' : 'malformed');
   const { id, secret } = credentials;
   const [key] = await store.findServiceKey(ctx.db.read, { id });

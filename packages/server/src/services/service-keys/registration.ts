@@ -5,6 +5,7 @@ import { visibleText } from '@latchkey/contract/fields';
 import { ownScopes, scopeName } from '@latchkey/contract/scopes';
 import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
 import { AuthError } from '../../platform/errors.ts';
+import { isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 
 /** A scope that a service declares, with the sentence that people approve. */
 export interface DeclaredScope {
@@ -19,7 +20,27 @@ export interface Registration {
   readonly rights: readonly ServiceRight[];
   /** The resources of other services that it may ask tokens for. */
   readonly reach: readonly string[];
+  /** Where people who sign in to it are sent back to. A service with any is an OAuth client. */
+  readonly redirectUris: readonly string[];
+  /** Where people who signed out are sent back to. */
+  readonly signOutRedirectUris: readonly string[];
+  /** As an OAuth client it has no key. @see RFC 6749 section 2.1 */
+  readonly isPublic: boolean;
+  /** It is one of the platform's own applications: people need not approve it. */
+  readonly isTrusted: boolean;
 }
+
+/** A service that declares nothing and may do nothing. */
+export const emptyRegistration: Registration = {
+  resource: null,
+  scopes: [],
+  rights: [],
+  reach: [],
+  redirectUris: [],
+  signOutRedirectUris: [],
+  isPublic: false,
+  isTrusted: false,
+};
 
 /** Lists are stored as text, separated by spaces. */
 export const listOf = (text: string): string[] => (text === '' ? [] : text.split(' '));
@@ -41,6 +62,8 @@ export function requireValid({
   scopes = [],
   rights = [],
   reach = [],
+  redirectUris = [],
+  signOutRedirectUris = [],
 }: Partial<Registration>): void {
   if (resource) requireUri('resource', resource);
   for (const uri of reach) requireUri('reach', uri);
@@ -54,6 +77,38 @@ export function requireValid({
   const unknown = rights.find((right) => !serviceRights.includes(right));
   if (unknown !== undefined)
     throw invalid(`may: there is no right ${unknown}; the rights are ${serviceRights.join(', ')}.`);
+  requireRedirects('redirect', redirectUris);
+  requireRedirects('sign-out-redirect', signOutRedirectUris);
+}
+
+function requireRedirects(field: 'redirect' | 'sign-out-redirect', uris: readonly string[]): void {
+  if (uris.length > fieldLimits.serviceRedirects)
+    throw invalid(`${field}: a service can have at most ${fieldLimits.serviceRedirects} of them.`);
+  const wrong = uris.find((uri) => parseRedirectUri(uri) === undefined);
+  if (wrong === undefined) return;
+  const spelled = URL.parse(wrong)?.href;
+  const hint =
+    spelled !== undefined && parseRedirectUri(spelled) ? ` Write ${spelled} instead of ${wrong}.` : '';
+  throw invalid(
+    `${field}: must be an https URL, or an http URL of 127.0.0.1, [::1] or localhost, without user information and fragment, of at most ${fieldLimits.redirectUri} characters.${hint}`,
+  );
+}
+
+/**
+ * What an OAuth client may be, once all of its parts are known.
+ * @param isDevelopment whether this service itself has a loopback address
+ * @throws {AuthError} `invalid_request`
+ */
+export function requireClient(
+  { redirectUris, isPublic, isTrusted }: Registration,
+  isDevelopment: boolean,
+): void {
+  if ((isPublic || isTrusted) && redirectUris.length === 0)
+    throw invalid(`A ${isTrusted ? 'trusted' : 'public'} service needs a redirect URI: add --redirect.`);
+  if (!isTrusted) return;
+  if (isPublic) throw invalid('A service is either public or trusted: a trusted one needs its key.');
+  if (!isDevelopment && redirectUris.some(isLoopbackRedirect))
+    throw invalid('The redirect URIs of a trusted service must be https, and not of a loopback host.');
 }
 
 /** Whether a service can declare this resource. */

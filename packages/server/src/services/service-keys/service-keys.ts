@@ -12,9 +12,11 @@ import { authenticateService, requireRight } from './authentication.ts';
 import { newSecret, type ServiceCredentials } from './credentials.ts';
 import {
   type DeclaredScope,
+  emptyRegistration,
   isResource,
   listOf,
   type Registration,
+  requireClient,
   requireName,
   requireValid,
 } from './registration.ts';
@@ -22,7 +24,7 @@ import * as store from './store.ts';
 import { type AccessEnding, declaring, withdrawAll } from './takeover.ts';
 
 export type { AccessEnding, InheritedAccess } from './takeover.ts';
-export type { DeclaredScope, Registration, ServiceCredentials };
+export { type DeclaredScope, emptyRegistration, type Registration, type ServiceCredentials };
 
 /**
  * The service that authenticates with this header, for a request that only sometimes needs one.
@@ -36,6 +38,32 @@ export const requireDelegation = (service: CallingService): void => requireRight
 
 const withoutDuplicates = (list: readonly string[]): string => [...new Set(list)].join(' ');
 
+/** What a service may do, as its row stores it. */
+const columnsOf = (service: Omit<Registration, 'scopes'>) => ({
+  resource: service.resource,
+  rights: withoutDuplicates(service.rights),
+  reach: withoutDuplicates(service.reach),
+  redirect_uris: withoutDuplicates(service.redirectUris),
+  sign_out_redirect_uris: withoutDuplicates(service.signOutRedirectUris),
+  public_client: Number(service.isPublic),
+  trusted: Number(service.isTrusted),
+});
+
+type ServiceRow = Omit<ReturnType<typeof columnsOf>, 'scopes'>;
+
+const registrationOf = (row: ServiceRow): Omit<Registration, 'scopes'> => ({
+  resource: row.resource,
+  rights: listOf(row.rights) as ServiceRight[],
+  reach: listOf(row.reach),
+  redirectUris: listOf(row.redirect_uris),
+  signOutRedirectUris: listOf(row.sign_out_redirect_uris),
+  isPublic: row.public_client === 1,
+  isTrusted: row.trusted === 1,
+});
+
+/** A registered service. One that was registered as public has no secret. */
+export type CreatedService = Pick<ServiceCredentials, 'id'> & Partial<ServiceCredentials>;
+
 /**
  * Registers a service with what it declares and may do. The result is the only time its secret is shown. What held a
  * name that another service had before ends.
@@ -44,26 +72,26 @@ const withoutDuplicates = (list: readonly string[]): string => [...new Set(list)
 export async function createService(
   ctx: Context,
   name: string,
-  { resource, scopes, rights, reach }: Registration,
+  registration: Registration,
   ending: AccessEnding,
-): Promise<ServiceCredentials> {
+): Promise<CreatedService> {
   requireName(name);
-  requireValid({ resource, scopes, rights, reach });
+  requireValid(registration);
+  requireClient(registration, ctx.config.isLocal);
+  const { resource, scopes, rights, isPublic } = registration;
   const id = newId('svc_', ctx.random);
   const { secret, hash } = newSecret(ctx.random);
   await declaring(ctx, id, { resource, scopes }, ending, async (tx) => {
     await store.insertServiceKey(tx, {
       id,
       name,
-      secret_hash: hash,
-      resource,
-      rights: withoutDuplicates(rights),
-      reach: withoutDuplicates(reach),
+      secret_hash: isPublic ? '' : hash,
+      ...columnsOf(registration),
       now: ctx.clock(),
     });
     if (rights.includes('feed')) await startFeed(ctx, tx, id);
   });
-  return { id, secret };
+  return isPublic ? { id } : { id, secret };
 }
 
 /**
@@ -81,14 +109,12 @@ export async function setService(
   await declaring(ctx, id, changes, ending, async (tx) => {
     const [service] = await store.lockServiceKey(tx, { id });
     if (!service) throw noSuchService(id);
-    const { resource = service.resource, rights, reach } = changes;
-    await store.updateServiceKey(tx, {
-      id,
-      resource,
-      rights: rights ? withoutDuplicates(rights) : service.rights,
-      reach: reach ? withoutDuplicates(reach) : service.reach,
-    });
-    const isNewReader = rights?.includes('feed') && !listOf(service.rights).includes('feed');
+    const changed = { ...registrationOf(service), scopes: [], ...changes };
+    requireClient(changed, ctx.config.isLocal);
+    if (!changed.isPublic && service.secret_hash === '')
+      throw new AuthError('conflict', `${id} has no key yet. Run services rotate ${id} first.`);
+    await store.updateServiceKey(tx, { id, ...columnsOf(changed) });
+    const isNewReader = changed.rights.includes('feed') && !listOf(service.rights).includes('feed');
     if (isNewReader) await startFeed(ctx, tx, id);
   });
 }
@@ -109,13 +135,15 @@ async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> 
 const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);
 
 /**
- * Adds a second secret, which works beside the first until `retireServiceKey`. The result is the only time it is shown.
+ * Adds a second secret, which works beside the first until `retireServiceKey`, or the first one of a service that was
+ * registered as public. The result is the only time it is shown.
  * @throws {AuthError} `not_found`; `conflict` if the service has two already
  */
 export async function rotateServiceKey(ctx: Context, id: string): Promise<ServiceCredentials> {
   const { secret, hash } = newSecret(ctx.random);
   const [rotated] = await store.addSecret(ctx.db.single, { id, next_secret_hash: hash });
-  if (!rotated) {
+  const [first] = rotated ? [] : await store.addFirstSecret(ctx.db.single, { id, secret_hash: hash });
+  if (!rotated && !first) {
     await requireService(ctx, id);
     throw new AuthError('conflict', `${id} has two secrets already. Retire the older one first.`);
   }
@@ -169,8 +197,8 @@ export async function revokeService(ctx: Context, id: string, endRuns: EndRunsOf
 export interface ListedService extends Registration {
   readonly id: string;
   readonly name: string;
-  /** Two while it changes over to the second. */
-  readonly secrets: 1 | 2;
+  /** None if it was registered as public; two while it changes over to the second. */
+  readonly secrets: 0 | 1 | 2;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
@@ -186,20 +214,54 @@ export async function listServices(ctx: Context): Promise<ListedService[]> {
   return services.map((row) => ({
     id: row.id,
     name: row.name,
-    resource: row.resource,
+    ...registrationOf(row),
     scopes: (scopes.get(row.id) ?? []).map(({ name, sentence }) => ({ name, sentence: sentence ?? '' })),
-    rights: listOf(row.rights) as ServiceRight[],
-    reach: listOf(row.reach),
-    secrets: row.next_secret_hash === null ? 1 : 2,
+    secrets: row.next_secret_hash !== null ? 2 : row.secret_hash === '' ? 0 : 1,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,
   }));
 }
 
+/** A service as an OAuth client. */
+export interface ServiceClient
+  extends Pick<Registration, 'redirectUris' | 'signOutRedirectUris' | 'isPublic' | 'isTrusted'> {
+  readonly id: string;
+  readonly name: string;
+}
+
+const idPattern = /^svc_[\w-]{22}$/;
+
+/** The active service with this id that has redirect URIs. */
+export async function findServiceClient(on: Executor, id: string): Promise<ServiceClient | undefined> {
+  const [row] = idPattern.test(id) ? await store.findClient(on, { id }) : [];
+  if (!row) return undefined;
+  return {
+    id,
+    name: row.name,
+    redirectUris: listOf(row.redirect_uris),
+    signOutRedirectUris: listOf(row.sign_out_redirect_uris),
+    isPublic: row.public_client === 1,
+    isTrusted: row.trusted === 1,
+  };
+}
+
+/**
+ * Whether a service is active, which it then stays until the transaction ends. Lock the account before
+ * (`platform/database/locks.ts`).
+ */
+export const holdService = async (tx: Executor, id: string): Promise<boolean> =>
+  (await store.holdService(tx, { id })).length > 0;
+
 /** The scopes among these names that a service declares, each with its sentence and the name of the service. */
 export const findScopes = (on: Executor, names: readonly string[]) =>
   store.findScopes(on, { names: JSON.stringify(names) });
+
+/** The names of the scopes that a service declares, in their order. */
+export const findScopesOfService = async (on: Executor, serviceId: string): Promise<string[]> =>
+  (await store.listScopes(on, {}))
+    .filter(({ service_id }) => service_id === serviceId)
+    .map(({ name }) => name);
 
 /** The service that declares this resource. PostgreSQL cannot even look for some texts that are none. */
 export const findResource = async (

@@ -12,6 +12,10 @@ export const insertServiceKey = statement<{
   resource: string | null;
   rights: string;
   reach: string;
+  redirect_uris: string;
+  sign_out_redirect_uris: string;
+  public_client: number;
+  trusted: number;
   now: number;
 }>()((db, p) =>
   db.insertInto('service_keys').values({
@@ -22,6 +26,10 @@ export const insertServiceKey = statement<{
     resource: p.resource,
     rights: p.rights,
     reach: p.reach,
+    redirect_uris: p.redirect_uris,
+    sign_out_redirect_uris: p.sign_out_redirect_uris,
+    public_client: p.public_client,
+    trusted: p.trusted,
   }),
 );
 
@@ -34,14 +42,35 @@ export const findServiceKey = lookup((db, p) =>
     .where('revoked_at', 'is', null),
 );
 
+const clientColumns = ['redirect_uris', 'sign_out_redirect_uris', 'public_client', 'trusted'] as const;
+
 /** Locks an active service until the transaction ends, so that changes to it wait for each other. */
 export const lockServiceKey = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('service_keys')
-    .select(['resource', 'rights', 'reach'])
+    .select(['resource', 'rights', 'reach', 'secret_hash', ...clientColumns])
     .where('id', '=', p.id)
     .where('revoked_at', 'is', null)
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+);
+
+/** An active service as an OAuth client. */
+export const findClient = statement<{ id: string }>()((db, p) =>
+  db
+    .selectFrom('service_keys')
+    .select(['name', ...clientColumns])
+    .where('id', '=', p.id)
+    .where('revoked_at', 'is', null),
+);
+
+/** An active service, which cannot be revoked until the transaction ends. */
+export const holdService = statement<{ id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('service_keys')
+    .select('id')
+    .where('id', '=', p.id)
+    .where('revoked_at', 'is', null)
+    .$if(dialect === 'postgres', (q) => q.forShare()),
 );
 
 /** Changes what a locked service may do. */
@@ -50,10 +79,22 @@ export const updateServiceKey = statement<{
   resource: string | null;
   rights: string;
   reach: string;
+  redirect_uris: string;
+  sign_out_redirect_uris: string;
+  public_client: number;
+  trusted: number;
 }>()((db, p) =>
   db
     .updateTable('service_keys')
-    .set({ resource: p.resource, rights: p.rights, reach: p.reach })
+    .set({
+      resource: p.resource,
+      rights: p.rights,
+      reach: p.reach,
+      redirect_uris: p.redirect_uris,
+      sign_out_redirect_uris: p.sign_out_redirect_uris,
+      public_client: p.public_client,
+      trusted: p.trusted,
+    })
     .where('id', '=', p.id),
 );
 
@@ -80,9 +121,11 @@ export const listServiceKeys = statement<Record<never, never>>()((db) =>
     .select([
       'id',
       'name',
+      'secret_hash',
       'resource',
       'rights',
       'reach',
+      ...clientColumns,
       'next_secret_hash',
       'created_at',
       'last_used_at',
@@ -101,6 +144,17 @@ export const touchServiceKey = statement<{ id: string; now: number; unless_since
     .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<', p.unless_since)])),
 );
 
+/** Gives an active service without a secret its first one; a row for exactly one caller. */
+export const addFirstSecret = statement<{ id: string; secret_hash: string }>()((db, p) =>
+  db
+    .updateTable('service_keys')
+    .set({ secret_hash: p.secret_hash })
+    .where('id', '=', p.id)
+    .where('revoked_at', 'is', null)
+    .where('secret_hash', '=', '')
+    .returning('id'),
+);
+
 /** Adds a second secret to an active service that has one; a row for exactly one caller. */
 export const addSecret = statement<{ id: string; next_secret_hash: string }>()((db, p) =>
   db
@@ -108,6 +162,7 @@ export const addSecret = statement<{ id: string; next_secret_hash: string }>()((
     .set({ next_secret_hash: p.next_secret_hash })
     .where('id', '=', p.id)
     .where('revoked_at', 'is', null)
+    .where('secret_hash', '<>', '')
     .where('next_secret_hash', 'is', null)
     .returning('id'),
 );

@@ -166,6 +166,9 @@ const nothing: readonly Step[] = [];
 
 /** The operations of each endpoint; `nothing` for those that end and change nothing that services care about. */
 const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
+  verifyAuthorization: nothing,
+  approveAuthorization: nothing,
+  denyAuthorization: nothing,
   startDeviceAuthorization: nothing,
   redeemDeviceCode: [
     async ({ t, tokens }) =>

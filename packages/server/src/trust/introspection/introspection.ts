@@ -92,6 +92,7 @@ function describeToken(ctx: Context, token: ActiveToken) {
     iat: inSeconds(token.issuedAt),
     session_kind: token.kind,
     scope: token.scope,
+    ...(token.clientId === null ? {} : { client_id: token.clientId }),
     ...(token.resource === null ? {} : { aud: token.resource }),
     ...(token.authorizationDetails === null ? {} : { authorization_details: token.authorizationDetails }),
     ...(token.actors.length === 0 ? {} : { act: actorOf(token.actors) }),
@@ -125,6 +126,7 @@ function authenticationClaims({ method, startedAt }: ActiveToken) {
     case 'email_code':
       return { auth_time, amr: ['otp'] };
     case 'device_code':
+    case 'browser_code':
     case 'key':
     case 'token_exchange':
       return {};

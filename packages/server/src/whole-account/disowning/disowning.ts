@@ -144,7 +144,7 @@ async function undoSession(
   const passkeys = await removePasskeysAddedBy(tx, descendants);
   if (email !== undefined) await endAllSessions(tx, userId);
 
-  const endedDevices = ended.filter(({ kind }) => kind === 'device');
+  const endedDevices = ended.filter(({ kind }) => kind === 'device' || kind === 'app');
   const endedKeys = ended.filter(({ kind }) => kind === 'key');
   const devices = [...endedDevices, ...denied];
   const undone = {

@@ -24,7 +24,7 @@ export const listSessionOrigins = statement<{ user_id: string }>()((db, p) =>
     .orderBy('s.created_at', 'desc'),
 );
 
-/** The session that approved a device; no row if it has been disowned already or is no longer stored. */
+/** The session that approved a device or application; no row if it has been disowned already or is no longer stored. */
 export const findApprover = statement<{ session_id: string; user_id: string }>()((db, p) =>
   db
     .selectFrom('sessions as device')
@@ -32,7 +32,7 @@ export const findApprover = statement<{ session_id: string; user_id: string }>()
     .select(['approver.id', 'approver.created_at', 'approver.ip_address', 'approver.user_agent'])
     .where('device.id', '=', p.session_id)
     .where('device.user_id', '=', p.user_id)
-    .where('device.kind', '=', 'device')
+    .where('device.kind', 'in', ['device', 'app'])
     .where('approver.user_id', '=', p.user_id)
     .where((e) =>
       e.or([e('approver.distrusted_as', 'is', null), e('approver.distrusted_as', '<>', 'disowned')]),

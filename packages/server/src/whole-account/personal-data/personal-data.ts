@@ -24,6 +24,7 @@ import { exportEventsOf, lockLog } from '../../security-log/events/events.ts';
 import { exportFeedEvents } from '../../security-log/feed/feed.ts';
 import { exportNotices, findReader, noticeMails } from '../../security-log/notices/notices.ts';
 import { exportSessions, requireActiveSession } from '../../sessions/sessions.ts';
+import { exportCodes } from '../../sign-in/authorize/authorize.ts';
 import { exportDeviceAuthorizations } from '../../sign-in/device/device.ts';
 import { deleteMagicLinksTo, exportMagicLinks } from '../../sign-in/magic-links/magic-links.ts';
 import { exportPasskeys } from '../../sign-in/passkeys/passkeys.ts';
@@ -135,6 +136,7 @@ export async function exportPersonalData(ctx: Context, email: string): Promise<R
     users: [account],
     sessions: await exportSessions(on, userId),
     passkeys: await exportPasskeys(on, userId),
+    authorization_codes: await exportCodes(on, userId),
     device_authorizations: await exportDeviceAuthorizations(on, userId),
     magic_links: await exportMagicLinks(on, email_key),
     organizations: await exportMemberships(on, userId),

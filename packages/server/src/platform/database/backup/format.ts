@@ -35,6 +35,7 @@ const isBackedUp: Readonly<Record<keyof Tables, boolean>> = {
   notices: true,
   feed_events: true,
   rate_limits: false,
+  authorization_codes: false,
   device_authorizations: false,
   magic_links: false,
   service_tokens: false,

@@ -103,6 +103,7 @@ export const de: MailTexts = {
       'Das beendet diese Sitzung und macht alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen.',
     device:
       '{session} Danach bietet die Seite an, auch die Sitzung zu beenden, über die das Gerät zugelassen wurde.',
+    app: '{session} Die Seite bietet danach an, auch die Sitzung zu beenden, die die Anwendung zugelassen hat.',
     passkey:
       '{session} Der entfernte Passkey wird nicht wiederhergestellt; Sie können ihn wieder hinzufügen.',
     key: '{session} Der entfernte Schlüssel wird nicht wiederhergestellt; Sie können einen neuen erstellen.',
@@ -120,6 +121,11 @@ export const de: MailTexts = {
       subject: 'Neue Anmeldung in Ihrem Konto bei {product}',
       digestSubject: 'Weitere neue Anmeldungen in Ihrem Konto bei {product}',
       what: 'Jemand hat sich in Ihrem Konto bei {product} mit einem Browser und aus einem Netzwerk angemeldet, die bisher nicht zusammen verwendet wurden.',
+    },
+    new_app: {
+      subject: 'Eine Anwendung hat sich in Ihrem Konto bei {product} angemeldet',
+      digestSubject: 'Weitere Anwendungen haben sich in Ihrem Konto bei {product} angemeldet',
+      what: 'Eine Anwendung hat sich in Ihrem Konto bei {product} angemeldet. Jemand, der mit Ihrem Konto angemeldet war, hat sie zugelassen, oder ein Administrator erlaubt sie für alle.',
     },
     passkey_added: {
       subject: 'Ein Passkey wurde zu Ihrem Konto bei {product} hinzugefügt',

@@ -99,6 +99,7 @@ export const en = {
     session:
       'It ends that session and undoes everything it added: passkeys, keys, approved devices, a changed email address, and any sessions that came from those.',
     device: '{session} The page then offers to end the session that approved the device, too.',
+    app: '{session} The page then offers to end the session that approved the application, too.',
     passkey: '{session} It does not restore the removed passkey; you can add that again.',
     key: '{session} It does not restore the removed key; you can create a new one.',
     address: 'It restores this address and ends every session of the account.',
@@ -115,6 +116,11 @@ export const en = {
       subject: 'New sign-in to your {product} account',
       digestSubject: 'More new sign-ins to your {product} account',
       what: 'Someone signed in to your {product} account from a browser and network that have not been used together before.',
+    },
+    new_app: {
+      subject: 'An application was signed in to your {product} account',
+      digestSubject: 'More applications were signed in to your {product} account',
+      what: 'An application was signed in to your {product} account. Someone who was signed in as you approved it, or an administrator allows it for everyone.',
     },
     passkey_added: {
       subject: 'A passkey was added to your {product} account',

@@ -98,6 +98,7 @@ export const ptBr: MailTexts = {
     device: '{session} Depois, a página oferece encerrar também a sessão que aprovou o dispositivo.',
     passkey: '{session} A chave de acesso removida não é restaurada; você pode adicioná-la novamente.',
     key: '{session} A chave de API removida não é restaurada; você pode criar uma nova.',
+    app: '{session} Em seguida, a página permite encerrar também a sessão que aprovou o aplicativo.',
     address: 'Isso restaura este endereço e encerra todas as sessões da conta.',
     theft:
       'Isso desfaz tudo o que essa sessão adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles.',
@@ -112,6 +113,11 @@ export const ptBr: MailTexts = {
       subject: 'Novo acesso à sua conta {product}',
       digestSubject: 'Mais acessos novos à sua conta {product}',
       what: 'Alguém entrou na sua conta {product} com um navegador e uma rede que ainda não tinham sido usados juntos.',
+    },
+    new_app: {
+      subject: 'Um aplicativo entrou na sua conta do {product}',
+      digestSubject: 'Mais aplicativos entraram na sua conta do {product}',
+      what: 'Um aplicativo entrou na sua conta do {product}. Alguém que estava conectado como você o aprovou, ou um administrador o permite para todos.',
     },
     passkey_added: {
       subject: 'Uma chave de acesso foi adicionada à sua conta {product}',

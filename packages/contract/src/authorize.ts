@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { examples } from './examples.ts';
+import { deviceName } from './fields.ts';
+import { describedScope } from './scopes.ts';
+
+/** The only response type. @see RFC 6749 section 4.1.1 */
+export const responseType = 'code';
+export const responseModes = ['query', 'form_post'] as const;
+export const codeChallengeMethod = 'S256';
+
+/** Only lengths that a body bounds anyway: what is wrong with a parameter is an error of the authorization request itself. */
+const parameter = (description: string, example: string) =>
+  z
+    .string()
+    .refine(
+      (value) => value.isWellFormed() && !value.includes('\0'),
+      'must be well-formed text without U+0000',
+    )
+    .optional()
+    .meta({ description, examples: [example] });
+
+/** The parameters of an authorization request. @see RFC 6749 section 4.1.1, RFC 7636 section 4.3, OpenID Connect Core 3.1.2.1 */
+export const authorizationParameters = z
+  .object({
+    response_type: parameter('Always `code`.', responseType),
+    client_id: parameter('The id of the client.', examples.serviceId),
+    redirect_uri: parameter(
+      'Where the response goes. Optional if the client has exactly one redirect URI.',
+      'https://grafana.example/login/generic_oauth',
+    ),
+    response_mode: parameter('`query` or `form_post`. Default: `query`.', 'query'),
+    code_challenge: parameter(
+      'The SHA-256 hash of the code verifier, in base64url.',
+      'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    ),
+    code_challenge_method: parameter('Always `S256`.', codeChallengeMethod),
+    scope: parameter('What the client asks to do: scopes separated by spaces.', 'openid profile'),
+    resource: parameter('The URI of the only service that shall accept the tokens.', examples.resource),
+    state: parameter('Returned with the response, up to 2,048 characters.', 'af0ifjsldkj'),
+    device_name: parameter('Where the command line runs. Ignored from other clients.', 'den'),
+    nonce: parameter('Returned in the identity token, up to 512 characters.', 'n-0S6_WzA2Mj'),
+    prompt: parameter('`login`, `consent`, `select_account` or `none`.', 'login'),
+    max_age: parameter('The maximum age of the sign-in, in seconds.', '3600'),
+    login_hint: parameter('The email address to fill in.', examples.email),
+    id_token_hint: parameter('An identity token of the user who is expected.', examples.idToken),
+    ui_locales: parameter('Accepted; pages are in the language of the browser.', 'de en'),
+    authorization_details: parameter('Not supported: refused.', ''),
+    request: parameter('Not supported: refused.', ''),
+    request_uri: parameter('Not supported: refused.', ''),
+  })
+  .meta({
+    examples: [
+      {
+        response_type: responseType,
+        client_id: examples.serviceId,
+        redirect_uri: 'https://grafana.example/login/generic_oauth',
+        code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        code_challenge_method: codeChallengeMethod,
+        scope: 'openid profile',
+        state: 'af0ifjsldkj',
+      },
+    ],
+  });
+export type AuthorizationParameters = z.infer<typeof authorizationParameters>;
+
+export const formPost = z
+  .object({
+    action: z.url().meta({
+      description: 'The redirect URI.',
+      examples: ['http://127.0.0.1:41234/callback'],
+    }),
+    fields: z.record(z.string(), z.string()).meta({
+      description: 'The fields of the form.',
+      examples: [{ code: examples.authorizationCode, state: 'af0ifjsldkj', iss: 'https://login.example' }],
+    }),
+  })
+  .meta({
+    id: 'FormPost',
+    description: 'A form that the page posts to the client (OAuth 2.0 Form Post Response Mode).',
+  });
+
+/** The response to the client: an address to go to, or a form to post. */
+export const authorizationResponse = z
+  .union([
+    z
+      .object({
+        redirect: z.url().meta({
+          description: 'The redirect URI with the response in its query.',
+          examples: [`https://grafana.example/login/generic_oauth?code=${examples.authorizationCode}`],
+        }),
+      })
+      .meta({ id: 'AuthorizationRedirect', title: 'With response_mode=query' }),
+    z.object({ form_post: formPost }).meta({
+      id: 'AuthorizationFormPost',
+      title: 'With response_mode=form_post',
+      description: 'The response as a form.',
+    }),
+  ])
+  .meta({ description: 'RFC 6749 section 4.1.2, RFC 9207' });
+export type AuthorizationResponse = z.infer<typeof authorizationResponse>;
+
+export const authorizationClient = z.object({
+  id: z.string().meta({ description: 'The client_id.', examples: [examples.serviceId] }),
+  name: z.string().meta({
+    description: 'The name of the client: registered by the operator, or unverified if `kind` is `external`.',
+    examples: ['Grafana'],
+  }),
+  kind: z.enum(['command_line', 'service', 'external']).meta({
+    description:
+      '`command_line` is the program latchkey, `service` an application that the operator registered, `external` one that describes itself at its client_id.',
+    examples: ['service'],
+  }),
+  host: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'The host of an external client, as in its client_id. Otherwise null.',
+      examples: [null],
+    }),
+});
+
+export const pendingAuthorization = z
+  .object({
+    client: authorizationClient.meta({ description: 'Who asks.' }),
+    redirect_host: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The host that the response goes to. Null for a program on this computer.',
+        examples: ['grafana.example'],
+      }),
+    loopback_warning: z.boolean().meta({
+      description: 'Whether to warn that any program on this computer could claim to be the client.',
+      examples: [false],
+    }),
+    scope: z.string().meta({
+      description: 'What the client asks to do. `*` is everything the user may do.',
+      examples: ['openid profile'],
+    }),
+    scopes: z.array(describedScope).meta({ description: 'The scopes in words.' }),
+    resource: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The only service that would accept the tokens. Null if any would.',
+        examples: [null],
+      }),
+    resource_service: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name of the service that declares the resource.', examples: [null] }),
+    device_name: deviceName,
+    approval: z.enum(['needed', 'given']).meta({
+      description: 'Whether the user has to approve. `given` for trusted applications: approve at once.',
+      examples: ['needed'],
+    }),
+    sign_in_needed: z.boolean().meta({
+      description: 'Whether the user has to sign in again before approving.',
+      examples: [false],
+    }),
+  })
+  .meta({ id: 'PendingAuthorization', description: 'What an authorization request asks for.' });
+export type PendingAuthorization = z.infer<typeof pendingAuthorization>;

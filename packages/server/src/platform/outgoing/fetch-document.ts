@@ -1,0 +1,129 @@
+// Requests to addresses that others choose. They reach only what is public, so that nobody can make the service look into its own network.
+
+import { lookup } from 'node:dns/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { isLoopbackHost } from '../values/loopback.ts';
+import { isPublicAddress } from '../values/public-address.ts';
+
+/** The addresses of a host name. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+export interface DocumentRequest {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  /** Loopback hosts may be asked, too: for development. */
+  readonly allowLoopback: boolean;
+  readonly resolve?: Resolve;
+}
+
+export interface FetchedDocument {
+  readonly json: unknown;
+  readonly headers: Headers;
+}
+
+/** Why a document could not be fetched. */
+export class FetchError extends Error {}
+
+const resolveName: Resolve = async (host) =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
+
+/**
+ * Fetches a JSON document: no redirects, within the time and size, from public addresses only. The connection goes to the
+ * address that was checked, whatever the name resolves to by then.
+ * @throws {FetchError}
+ */
+export async function fetchDocument(url: URL, request: DocumentRequest): Promise<FetchedDocument> {
+  const deadline = AbortSignal.timeout(request.timeoutMs);
+  const timedOut = new Promise<never>((_, reject) => {
+    deadline.addEventListener('abort', () => reject(new FetchError('no answer in time')), { once: true });
+  });
+  try {
+    return await Promise.race([fetchWithin(url, request, deadline), timedOut]);
+  } catch (error) {
+    throw error instanceof FetchError ? error : new FetchError('the request failed', { cause: error });
+  }
+}
+
+async function fetchWithin(
+  url: URL,
+  request: DocumentRequest,
+  signal: AbortSignal,
+): Promise<FetchedDocument> {
+  const address = await addressOf(url, request);
+  const response = await get(url, address, signal);
+  try {
+    if (response.statusCode !== 200) throw new FetchError(`the status is ${response.statusCode}`);
+    const headers = new Headers(
+      Object.entries(response.headers).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)] as [string, string]],
+      ),
+    );
+    const type = headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+    if (!/^application\/(?:[\w.-]+\+)?json$/.test(type)) throw new FetchError('it is not JSON');
+    const body = await readBody(response, request.maxBytes);
+    const text = decode(body, headers.get('Content-Encoding'), request.maxBytes);
+    return { json: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(text)) as unknown, headers };
+  } finally {
+    response.destroy();
+  }
+}
+
+/** One address of the host, all of which must be acceptable: a name with any other is not to be trusted. */
+async function addressOf(
+  { hostname, protocol }: URL,
+  { allowLoopback, resolve = resolveName }: DocumentRequest,
+): Promise<string> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const addresses = isIP(host) ? [host] : await resolve(host);
+  const isLoopback = allowLoopback && protocol === 'http:' && isLoopbackHost(hostname);
+  const isAcceptable = isLoopback ? isLoopbackHost : isPublicAddress;
+  const [first] = addresses;
+  if (first === undefined || !addresses.every(isAcceptable))
+    throw new FetchError('the address is not public');
+  return first;
+}
+
+function get(url: URL, address: string, signal: AbortSignal): Promise<http.IncomingMessage> {
+  const family = isIP(address);
+  const pinned: LookupFunction = (_, options, callback) =>
+    options.all ? callback(null, [{ address, family }]) : callback(null, address, family);
+  const options = {
+    // No agent: a kept connection could be one to another address.
+    agent: false,
+    lookup: pinned,
+    signal,
+    headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' },
+  };
+  return new Promise((resolve, reject) => {
+    const { get } = url.protocol === 'https:' ? https : http;
+    get(url, options, resolve).on('error', reject);
+  });
+}
+
+async function readBody(response: http.IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBytes) throw new FetchError('it is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const decoders: Readonly<Record<string, (body: Buffer, limit: { maxOutputLength: number }) => Buffer>> = {
+  gzip: gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+};
+
+/** Servers may compress although nobody asked them to. */
+function decode(body: Buffer, encoding: string | null, maxBytes: number): Buffer {
+  if (encoding === null || encoding === 'identity') return body;
+  const decoder = decoders[encoding.trim().toLowerCase()];
+  if (!decoder) throw new FetchError('its encoding is unknown');
+  return decoder(body, { maxOutputLength: maxBytes });
+}

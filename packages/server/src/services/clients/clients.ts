@@ -1,0 +1,177 @@
+// OAuth clients, which people sign in to: the command line, services that the operator gave redirect URIs, and programs
+// that describe themselves at a URL of a listed host. None registers itself.
+
+import type { Context } from '../../platform/context.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { FetchError, fetchDocument, type Resolve } from '../../platform/outgoing/fetch-document.ts';
+import { byClient } from '../../platform/rate-limits/keys.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
+import { findServiceClient, identifyService } from '../service-keys/service-keys.ts';
+import { type DescribedClient, keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
+
+/** The client_id of the command line. */
+export const commandLineId = 'latchkey-cli';
+
+export interface Client {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: 'command_line' | 'service' | 'external';
+  /** The host of an external client, as in its id. */
+  readonly host: string | null;
+  readonly redirectUris: readonly string[];
+  /** It proves nothing about itself at the token endpoint. */
+  readonly isPublic: boolean;
+  /** People need not approve it. */
+  readonly isTrusted: boolean;
+}
+
+/** Its redirect URIs follow a rule, because it chooses path and port anew each time. */
+const commandLine: Client = {
+  id: commandLineId,
+  name: 'Latchkey CLI',
+  kind: 'command_line',
+  host: null,
+  redirectUris: [],
+  isPublic: true,
+  isTrusted: false,
+};
+
+const maxDocumentBytes = 16 * 1024;
+const documentTimeoutMs = 3_000;
+const maxKeptDocuments = 1_000;
+
+interface KeptDocument {
+  readonly described: Promise<DescribedClient | undefined>;
+  /** In milliseconds since 1970; infinite while it is being fetched. */
+  until: number;
+}
+
+/** Looks clients up. */
+export interface Clients {
+  /**
+   * The client with this id; undefined if there is none.
+   * @throws {AuthError} `rate_limited`
+   */
+  find(clientId: string, requestedBy: ClientInfo): Promise<Client | undefined>;
+}
+
+/** Clients with a cache of the documents of external ones. @param resolve the addresses of a host, for tests */
+export function openClients(ctx: Context, resolve?: Resolve): Clients {
+  const kept = new Map<string, KeptDocument>();
+
+  const describe = async (url: URL, requestedBy: ClientInfo): Promise<DescribedClient | undefined> => {
+    const known = kept.get(url.href);
+    if (known && ctx.clock() < known.until) return known.described;
+    await ctx.limiter.take(byClient('client_documents', requestedBy));
+    return keep(url);
+  };
+
+  /** Requests at the same time share one fetch. A failure is not kept. */
+  const keep = (url: URL): Promise<DescribedClient | undefined> => {
+    const known = kept.get(url.href);
+    if (known && ctx.clock() < known.until) return known.described;
+    const fetching = fetchDescription(ctx, url, resolve);
+    const document: KeptDocument = {
+      described: fetching.then((fetched) => fetched?.client),
+      until: Number.POSITIVE_INFINITY,
+    };
+    kept.delete(url.href);
+    if (kept.size >= maxKeptDocuments) kept.delete(kept.keys().next().value!);
+    kept.set(url.href, document);
+    void fetching.then((fetched) => {
+      document.until = fetched ? ctx.clock() + fetched.keptSeconds * 1000 : 0;
+      if (!fetched && kept.get(url.href) === document) kept.delete(url.href);
+    });
+    return document.described;
+  };
+
+  return {
+    find: async (clientId, requestedBy) => {
+      if (clientId === commandLineId) return commandLine;
+      const service = await findServiceClient(ctx.db.read, clientId);
+      if (service && service.redirectUris.length > 0) return { ...service, kind: 'service', host: null };
+      const url = parseClientUrl(clientId, hostsOf(ctx));
+      const described = url && (await describe(url, requestedBy));
+      if (!described) return undefined;
+      return {
+        id: clientId,
+        ...described,
+        kind: 'external',
+        host: url.host,
+        isPublic: true,
+        isTrusted: false,
+      };
+    },
+  };
+}
+
+const hostsOf = ({ config }: Context) => ({
+  clientHosts: config.clientHosts,
+  isDevelopment: config.isLocal,
+});
+
+/** Undefined if there is no usable document. */
+async function fetchDescription(ctx: Context, url: URL, resolve: Resolve | undefined) {
+  try {
+    const { json, headers } = await fetchDocument(url, {
+      maxBytes: maxDocumentBytes,
+      timeoutMs: documentTimeoutMs,
+      allowLoopback: hostsOf(ctx).isDevelopment,
+      ...(resolve ? { resolve } : {}),
+    });
+    const client = readClientDocument(url, json);
+    if (!client) throw new FetchError('it does not describe a client that we take');
+    return { client, keptSeconds: keptSeconds(headers, ctx.clock()) };
+  } catch (error) {
+    const reason = error instanceof FetchError ? error.message : 'it failed';
+    ctx.log.warn({ host: url.host, reason }, 'the document of a client could not be used');
+    return undefined;
+  }
+}
+
+/** How a client says who it is at the token endpoint. */
+interface ClientProof {
+  readonly authorization: string | null;
+  readonly body: { readonly client_id?: string | undefined };
+}
+
+/**
+ * The id of the client of a token request: of the service whose key it has, or of the public client that it names. Undefined if
+ * it names no client that may do without a key.
+ * @throws {AuthError} `invalid_client`; `invalid_request` if it names none
+ */
+export async function proveClient(
+  ctx: Context,
+  { authorization, body: { client_id: id } }: ClientProof,
+): Promise<string | undefined> {
+  if (authorization !== null) return (await identifyService(ctx, authorization)).id;
+  if (id === undefined) throw new AuthError('invalid_request', 'client_id: is missing');
+  const service = await findServiceClient(ctx.db.read, id);
+  if (service && !service.isPublic)
+    throw new AuthError('invalid_client', 'This client authenticates with its service key.').asBadRequest();
+  return service || id === commandLineId || parseClientUrl(id, hostsOf(ctx)) ? id : undefined;
+}
+
+/** The redirect URI of a request, or the only one if the request names none; undefined if it is not the client's. */
+export function redirectUriOf(client: Client, requested: string | undefined): string | undefined {
+  if (requested === undefined) return client.redirectUris.length === 1 ? client.redirectUris[0] : undefined;
+  if (client.kind === 'command_line') return isCommandLineRedirect(requested) ? requested : undefined;
+  return client.redirectUris.some((uri) => allowsRedirect(uri, requested)) ? requested : undefined;
+}
+
+/** A port that the command line listens on, and a path that it made up. */
+function isCommandLineRedirect(uri: string): boolean {
+  const url = parseRedirectUri(uri);
+  return (
+    url?.protocol === 'http:' &&
+    url.hostname === '127.0.0.1' &&
+    url.port !== '' &&
+    url.pathname !== '/' &&
+    !uri.includes('?')
+  );
+}
+
+/** Whether any program on the user's computer could claim to be this client. */
+export const isLoopbackClient = ({ kind, redirectUris }: Client): boolean =>
+  kind === 'command_line' || redirectUris.every(isLoopbackRedirect);

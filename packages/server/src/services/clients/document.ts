@@ -1,0 +1,72 @@
+// The document in which an external client describes itself, at the URL that is its client_id: pure functions.
+// @see draft-ietf-oauth-client-id-metadata-document
+
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { visibleText } from '@latchkey/contract/fields';
+import { z } from 'zod';
+import { isLoopbackHost } from '../../platform/values/loopback.ts';
+import { parseRedirectUri } from '../../platform/values/redirect-uri.ts';
+
+const minKeptSeconds = 300;
+const maxKeptSeconds = 86_400;
+
+/**
+ * The URL of an external client, spelled as the URL standard serializes it: https, of a listed host. Undefined for any other
+ * client_id. In development, a loopback host is asked by http.
+ */
+export function parseClientUrl(
+  clientId: string,
+  {
+    clientHosts,
+    isDevelopment,
+  }: { readonly clientHosts: readonly string[]; readonly isDevelopment: boolean },
+): URL | undefined {
+  if (clientId.length > fieldLimits.redirectUri || /[?#]/.test(clientId)) return undefined;
+  const url = URL.parse(clientId);
+  if (url?.href !== clientId || url.pathname === '/' || url.username !== '' || url.password !== '')
+    return undefined;
+  const isOverHttp = url.protocol === 'http:' && isDevelopment && isLoopbackHost(url.hostname);
+  if (url.protocol !== 'https:' && !isOverHttp) return undefined;
+  const port = url.port || (isOverHttp ? '80' : '443');
+  const isListed = clientHosts.includes(url.host) || clientHosts.includes(`${url.hostname}:${port}`);
+  return isListed ? url : undefined;
+}
+
+const clientDocument = z.object({
+  client_id: z.string(),
+  client_name: visibleText(fieldLimits.clientText).optional().catch(undefined),
+  redirect_uris: z.array(z.string()),
+  token_endpoint_auth_method: z.literal('none').optional(),
+  client_secret: z.undefined().optional(),
+  client_secret_expires_at: z.undefined().optional(),
+});
+
+/** What a client says about itself. */
+export interface DescribedClient {
+  readonly name: string;
+  /** Those that are acceptable. */
+  readonly redirectUris: readonly string[];
+}
+
+/** Undefined unless the document is the client's own, and that of a client without a secret. */
+export function readClientDocument(url: URL, json: unknown): DescribedClient | undefined {
+  const { data } = clientDocument.safeParse(json);
+  if (data?.client_id !== url.href) return undefined;
+  return {
+    name: data.client_name ?? url.host,
+    redirectUris: data.redirect_uris.filter((uri) => parseRedirectUri(uri) !== undefined),
+  };
+}
+
+/** How long a document is kept, in seconds, as its headers say, within our limits. @see RFC 9111 section 4.2 */
+export function keptSeconds(headers: Headers, nowMs: number): number {
+  const control = headers.get('Cache-Control') ?? '';
+  const [, maxAge] = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(control) ?? [];
+  const expires = Date.parse(headers.get('Expires') ?? '');
+  const fresh = /(?:^|[\s,])no-(?:store|cache)\b/i.test(control)
+    ? 0
+    : maxAge !== undefined
+      ? Number(maxAge) - Number(headers.get('Age') ?? 0)
+      : (expires - nowMs) / 1000;
+  return Math.min(maxKeptSeconds, Math.max(minKeptSeconds, Number.isFinite(fresh) ? fresh : 0));
+}

@@ -1,0 +1,30 @@
+// The sessions of applications, by their client.
+
+import { statement } from '../../platform/database/statement.ts';
+import { inCurrentEpoch } from '../store.ts';
+
+/** The accounts with active sessions of a client, by ascending id. */
+export const listAccountsOfClient = statement<{ client_id: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select('user_id')
+    .distinct()
+    .where('client_id', '=', p.client_id)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .orderBy('user_id'),
+);
+
+/** Ends the active sessions of a client in one account; a row for each. */
+export const endSessionsOfClient = statement<{ client_id: string; user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now })
+    .where('client_id', '=', p.client_id)
+    .where('user_id', '=', p.user_id)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where(inCurrentEpoch)
+    .returning(['id', 'kind']),
+);

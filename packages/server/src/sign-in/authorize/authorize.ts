@@ -1,0 +1,353 @@
+// Authorization requests: what a client asks the user of a browser for. The rules without the database are in request.ts,
+// the exchange of the code for tokens in redeeming.ts.
+
+import type {
+  AuthorizationParameters,
+  AuthorizationResponse,
+  PendingAuthorization,
+} from '@latchkey/contract/authorize';
+import type { ErrorCode } from '@latchkey/contract/errors';
+import { everything } from '@latchkey/contract/scopes';
+import { lockAccount } from '../../identity/account/account.ts';
+import type { Caller, Context } from '../../platform/context.ts';
+import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { isLoopbackRedirect } from '../../platform/values/redirect-uri.ts';
+import { holdsEverything } from '../../platform/values/scope.ts';
+import { type Client, type Clients, isLoopbackClient } from '../../services/clients/clients.ts';
+import {
+  describeScope,
+  holdAccess,
+  listScopesOfResource,
+  resolveAccess,
+  serviceOf,
+} from '../../services/scopes/scopes.ts';
+import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
+import {
+  isSignedInWithin,
+  requireActiveSession,
+  requireSignInWithin,
+  sessionIdFor,
+} from '../../sessions/sessions.ts';
+import { codeIdOf, sessionSecretOf } from './code.ts';
+import { revokeCode as revokeUnredeemed } from './redeeming.ts';
+import {
+  type AuthorizationRequest,
+  errorResponseTo,
+  parseRequest,
+  type ResponseTarget,
+  requireClientId,
+  responseTarget,
+  responseTo,
+  type SentParameters,
+} from './request.ts';
+import * as store from './store.ts';
+
+const codeTtlSeconds = 60;
+
+/** What an authorization request depends on besides the database. */
+export interface AuthorizeOptions {
+  readonly clients: Clients;
+  /** The user whom an identity token of this service is about, expired or not; undefined for any other text. */
+  readonly userOfIdToken: (token: string) => Promise<string | undefined>;
+}
+
+/** An authorization request that may be approved. */
+interface CheckedRequest {
+  readonly client: Client;
+  readonly target: ResponseTarget;
+  readonly request: AuthorizationRequest;
+  readonly scope: string;
+  readonly resource: string | null;
+  /** The only user who may approve it, if the client named one. */
+  readonly expectedUserId: string | undefined;
+  readonly needsApproval: boolean;
+}
+
+/** What an authorization request says about itself before anybody is signed in. */
+export type Assessment =
+  | { readonly outcome: 'unknown'; readonly error: AuthError }
+  | {
+      readonly outcome: 'refused' | 'valid';
+      readonly client: Client;
+      readonly target: ResponseTarget;
+      /** Of a request that was refused. */
+      readonly response: AuthorizationResponse | undefined;
+    };
+
+/** The errors that belong to the client. All others are about the request of the page. */
+const clientErrors: readonly ErrorCode[] = [
+  'invalid_request',
+  'invalid_scope',
+  'invalid_target',
+  'unsupported_response_type',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'interaction_required',
+  'login_required',
+];
+
+/** Runs `work`; an error that belongs to the client gets the response that takes it there. */
+async function answeringClient<T>(
+  { config }: Context,
+  target: ResponseTarget,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AuthError) || !clientErrors.includes(error.code)) throw error;
+    throw error.withMembers(errorResponseTo(target, config.baseUrl, error));
+  }
+}
+
+/** @throws {AuthError} `invalid_request`, `rate_limited` */
+async function findTarget(
+  { clients }: AuthorizeOptions,
+  sent: SentParameters,
+  requestedBy: ClientInfo,
+): Promise<{ client: Client; target: ResponseTarget }> {
+  const client = await clients.find(requireClientId(sent), requestedBy);
+  if (!client) throw new AuthError('invalid_request', 'client_id: is unknown');
+  return { client, target: responseTarget(sent, client) };
+}
+
+/** @throws {AuthError} those of the client, which `answeringClient` takes to it */
+async function checkRequest(
+  ctx: Context,
+  { userOfIdToken }: AuthorizeOptions,
+  sent: SentParameters,
+  { client, target }: { readonly client: Client; readonly target: ResponseTarget },
+): Promise<CheckedRequest> {
+  const request = parseRequest(sent, client);
+  const { idTokenHint } = request;
+  const expectedUserId = idTokenHint === undefined ? undefined : await userOfIdToken(idTokenHint);
+  if (idTokenHint !== undefined && expectedUserId === undefined)
+    throw new AuthError('invalid_request', 'id_token_hint: is not an identity token of this service');
+  return {
+    client,
+    target,
+    request,
+    ...(await resolveClientAccess(ctx, client, request)),
+    expectedUserId,
+    needsApproval: !client.isTrusted || request.needsConsent,
+  };
+}
+
+/**
+ * What the client gets if the user approves.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ */
+async function resolveClientAccess(
+  ctx: Context,
+  client: Client,
+  requested: AuthorizationRequest,
+): Promise<{ readonly scope: string; readonly resource: string | null }> {
+  const mayDoEverything = client.isTrusted || client.kind === 'command_line';
+  const { scope, resource } = await resolveAccess(ctx, {
+    scope: requested.scope ?? (mayDoEverything ? everything : undefined),
+    resource: requested.resource,
+  });
+  if (scope === null) return { scope: await defaultScope(ctx.db.read, resource), resource };
+  if (holdsEverything(scope) && !mayDoEverything)
+    throw new AuthError('invalid_scope', `scope: this client cannot ask for ${everything}`);
+  return { scope, resource };
+}
+
+async function defaultScope(on: Executor, resource: string | null): Promise<string> {
+  const names = resource === null ? [] : await listScopesOfResource(on, resource);
+  if (names.length > 0) return names.join(' ');
+  throw new AuthError('invalid_scope', 'scope: is missing');
+}
+
+/** Judges a request for the page, before anybody has signed in. @throws {AuthError} `rate_limited` */
+export async function assessRequest(
+  ctx: Context,
+  options: AuthorizeOptions,
+  sent: SentParameters,
+  requestedBy: ClientInfo,
+): Promise<Assessment> {
+  let found: { client: Client; target: ResponseTarget };
+  try {
+    found = await findTarget(options, sent, requestedBy);
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'invalid_request') return { outcome: 'unknown', error };
+    throw error;
+  }
+  try {
+    await answeringClient(ctx, found.target, () => checkRequest(ctx, options, sent, found));
+    return { outcome: 'valid', ...found, response: undefined };
+  } catch (error) {
+    const response = error instanceof AuthError ? error.members : {};
+    if (response.redirect !== undefined)
+      return { outcome: 'refused', ...found, response: { redirect: response.redirect } };
+    if (response.form_post !== undefined)
+      return { outcome: 'refused', ...found, response: { form_post: response.form_post } };
+    throw error;
+  }
+}
+
+/** The user of a browser who is asked, and where from. */
+interface Approver {
+  readonly caller: Caller;
+  readonly client: ClientInfo;
+}
+
+/** A request that its approver may see. @throws {AuthError} `login_required`, and those of the request */
+async function checkFor(
+  ctx: Context,
+  options: AuthorizeOptions,
+  values: AuthorizationParameters,
+  approver: Approver,
+): Promise<CheckedRequest> {
+  const sent = { values, duplicates: [] };
+  const found = await findTarget(options, sent, approver.client);
+  return answeringClient(ctx, found.target, async () => {
+    const checked = await checkRequest(ctx, options, sent, found);
+    const { expectedUserId = approver.caller.userId } = checked;
+    if (expectedUserId === approver.caller.userId) return checked;
+    throw new AuthError(
+      'login_required',
+      'id_token_hint: is about another user than the one who is signed in',
+    );
+  });
+}
+
+/** How old the sign-in of the approver may be, in seconds; undefined if it does not matter. */
+function maxSignInAge({ config }: Context, { request, needsApproval }: CheckedRequest): number | undefined {
+  const limits = [
+    ...(needsApproval ? [config.recentLoginTtlSeconds] : []),
+    ...(request.maxAgeSeconds === undefined ? [] : [request.maxAgeSeconds]),
+  ];
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}
+
+/**
+ * Describes an authorization request to the user who is to approve it. Changes nothing.
+ * @throws {AuthError} those of the request
+ */
+export async function verifyRequest(
+  ctx: Context,
+  options: AuthorizeOptions,
+  values: AuthorizationParameters,
+  approver: Approver,
+): Promise<PendingAuthorization> {
+  const checked = await checkFor(ctx, options, values, approver);
+  const { client, target, request, scope, resource } = checked;
+  const isLoopback = isLoopbackRedirect(target.redirectUri);
+  const maxAgeSeconds = maxSignInAge(ctx, checked);
+  return {
+    client: { id: client.id, name: client.name, kind: client.kind, host: client.host },
+    redirect_host: isLoopback ? null : new URL(target.redirectUri).host,
+    loopback_warning: isLoopbackClient(client) || (isLoopback && target.responseMode === 'query'),
+    scope,
+    scopes: await describeScope(ctx.db.read, scope),
+    resource,
+    resource_service: resource === null ? null : await serviceOf(ctx.db.read, resource),
+    device_name: request.deviceName,
+    approval: checked.needsApproval ? 'needed' : 'given',
+    sign_in_needed: maxAgeSeconds !== undefined && !isSignedInWithin(ctx, approver.caller, maxAgeSeconds),
+  };
+}
+
+/**
+ * Approves an authorization request with the scope that was shown, and issues its code.
+ * @throws {AuthError} `insufficient_user_authentication`, `rate_limited`, and those of the request
+ */
+export async function approveRequest(
+  ctx: Context,
+  options: AuthorizeOptions,
+  values: AuthorizationParameters,
+  approver: Approver,
+): Promise<AuthorizationResponse> {
+  if (values.scope === undefined) throw new AuthError('invalid_request', 'scope: is missing');
+  const { caller } = approver;
+  const checked = await checkFor(ctx, options, values, approver);
+  const { client, target, request, scope, resource } = checked;
+  const maxAgeSeconds = maxSignInAge(ctx, checked);
+  if (maxAgeSeconds !== undefined) requireSignInWithin(ctx, caller, maxAgeSeconds);
+  await ctx.limiter.take({ limit: 'authorizations', key: caller.userId });
+  const secret = ctx.random(subjectBytes);
+  const now = ctx.clock();
+  const expires_at = now + codeTtlSeconds * 1000;
+  await answeringClient(ctx, target, () =>
+    ctx.db.transaction(async (tx) => {
+      const account = await lockAccount(tx, caller.userId);
+      await requireActiveSession(ctx, tx, caller);
+      await holdAccess(tx, { scope, resource });
+      await store.insertCode(tx, {
+        id: codeIdOf(secret),
+        user_id: caller.userId,
+        session_epoch: account.session_epoch,
+        approved_by: caller.sessionId,
+        session_id: sessionIdFor(sessionSecretOf(secret)),
+        client_id: client.id,
+        client_name: client.name,
+        device_name: request.deviceName,
+        redirect_uri: target.redirectUri,
+        redirect_uri_named: Number(request.isRedirectUriNamed),
+        code_challenge: request.codeChallenge,
+        scope,
+        resource,
+        nonce: request.nonce,
+        created_at: now,
+        expires_at,
+      });
+    }),
+  );
+  const code = mintHandle(ctx.keys, 'authorizationCode', { subject: secret, value: expires_at });
+  return responseTo(target, ctx.config.baseUrl, { code });
+}
+
+/**
+ * Denies an authorization request. Changes nothing: the client learns of it by the response.
+ * @throws {AuthError} those of the request
+ */
+export async function denyRequest(
+  ctx: Context,
+  options: AuthorizeOptions,
+  values: AuthorizationParameters,
+  approver: Approver,
+): Promise<AuthorizationResponse> {
+  const { target } = await checkFor(ctx, options, values, approver);
+  return errorResponseTo(
+    target,
+    ctx.config.baseUrl,
+    new AuthError('access_denied', 'The user denied the request.'),
+  );
+}
+
+/** Spends an unredeemed code; ignores any other string. */
+export const revokeCode = (ctx: Context, text: string): Promise<void> => revokeUnredeemed(ctx, text);
+
+const namesOf = ({ scopes, resources }: InheritedAccess) => ({
+  scopes: JSON.stringify(scopes),
+  resources: JSON.stringify(resources),
+});
+
+/** Up to `limit` accounts with unspent codes for this access. */
+export const listCodeHolders = async (
+  ctx: Context,
+  tx: Executor,
+  access: InheritedAccess,
+  limit: number,
+): Promise<string[]> => {
+  const rows = await store.listCodeHolders(tx, { ...namesOf(access), now: ctx.clock(), limit });
+  return rows.map(({ user_id }) => user_id);
+};
+
+/** Spends the unspent codes of these locked accounts for this access. */
+export const spendCodesWithAccess = async (
+  ctx: Context,
+  tx: Executor,
+  access: InheritedAccess,
+  userIds: readonly string[],
+): Promise<void> => {
+  const user_ids = JSON.stringify(userIds);
+  await store.spendCodesWithAccess(tx, { ...namesOf(access), user_ids, now: ctx.clock() });
+};
+
+/** The authorization codes of a user for the export of personal data. */
+export const exportCodes = (on: Executor, userId: string) => store.exportCodes(on, { user_id: userId });

@@ -1,0 +1,308 @@
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  asBrowser,
+  codeFor,
+  commandLineRequest,
+  redeem,
+  redirectUri,
+  requestOf,
+  verifier,
+} from '../../../../../tests/support/authorize.ts';
+import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
+
+setDefaultTimeout(60_000);
+
+onBothDatabases('the authorization code grant', (open) => {
+  let app: TestApp;
+  let service: TestService;
+  let publicClient: TestService;
+  let tokens: Tokens;
+  beforeAll(async () => {
+    app = await open();
+    const redirectUris = [redirectUri];
+    service = await declareService(app.ctx, { name: 'Charts', redirectUris });
+    publicClient = await declareService(app.ctx, { name: 'Notes', redirectUris, isPublic: true });
+  });
+  // Tests pass time, and only a recent sign-in approves.
+  beforeEach(async () => {
+    tokens = await app.login();
+  });
+  afterAll(() => app.close());
+
+  const asService = (authorization = service.authorization) => ({
+    headers: { Authorization: authorization },
+  });
+  const newCode = (changed = {}) => codeFor(app, tokens, requestOf(service.id, changed));
+  const publicCode = (changed = {}) => codeFor(app, tokens, requestOf(publicClient.id, changed));
+  const asPublic = { client_id: '' };
+  beforeAll(() => {
+    asPublic.client_id = publicClient.id;
+  });
+  const refusal = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
+  const isActive = async (accessToken: string) =>
+    (await app.ask('GET', '/me', { token: accessToken })).status === 200;
+  const events = async (type: string) => {
+    const { body } = await app.ask('GET', '/events?limit=100', { token: tokens.access_token });
+    return body.events.filter((event: { type: string }) => event.type === type);
+  };
+
+  test('a service with its key gets tokens with the scope that was approved', async () => {
+    const answer = await redeem(app, await newCode(), {}, asService());
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.body).toSorted()).toEqual([
+      'access_token',
+      'expires_in',
+      'refresh_token',
+      'scope',
+      'token_type',
+    ]);
+    expect(answer.body.scope).toBe('profile');
+    const me = await app.ask('GET', '/me', { token: answer.body.access_token });
+    expect(me.body.name).toBeString();
+    expect(me.body.email).toBeUndefined();
+  });
+
+  test('the key may also come in the form, and client_id may stand beside Basic', async () => {
+    const { id: client_id, secret: client_secret } = service;
+    expect((await redeem(app, await newCode(), { client_id, client_secret })).status).toBe(200);
+    expect((await redeem(app, await newCode(), { client_id }, asService())).status).toBe(200);
+  });
+
+  test('header and form that contradict each other are invalid_request, and a wrong key is invalid_client; neither spends the code', async () => {
+    const code = await newCode();
+    const { id: client_id, secret: client_secret } = service;
+    const wrong = `${client_secret.slice(0, -4)}AAAA`;
+    const other = publicClient.id;
+    const answers = [
+      await redeem(app, code, { client_id, client_secret }, asService()),
+      await redeem(app, code, { client_secret }),
+      await redeem(app, code, { client_id: other }, asService()),
+      await redeem(app, code, { client_id, client_secret: wrong }),
+      await redeem(app, code, { client_id }),
+      await redeem(app, code, {}, asService(`Basic ${btoa(`${client_id}:${wrong}`)}`)),
+      await redeem(app, code, {}),
+      await redeem(app, code, { code_verifier: undefined }, asService()),
+      await redeem(app, code, { redirect_uri: undefined }, asService()),
+      await redeem(app, code, { resource: 'https://nobody.example' }, asService()),
+      await app.ask('POST', '/token', {
+        ...asService(),
+        form: `grant_type=authorization_code&code=${code}&code=${code}&code_verifier=${verifier}`,
+      }),
+    ];
+    expect(answers.map(refusal)).toEqual([
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+      [400, 'invalid_client'],
+      [400, 'invalid_client'],
+      [401, 'invalid_client'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+      [400, 'invalid_target'],
+      [400, 'invalid_request'],
+    ]);
+    expect((await redeem(app, code, {}, asService())).status).toBe(200);
+  });
+
+  const wrong: Record<string, (code: string) => ReturnType<typeof redeem>> = {
+    "another service's key": async (code) =>
+      redeem(app, code, {}, asService((await declareService(app.ctx)).authorization)),
+    'the id of another public client': (code) => redeem(app, code, asPublic),
+    'an id that nobody has': (code) => redeem(app, code, { client_id: 'https://nobody.example/client' }),
+    'a wrong verifier': (code) =>
+      redeem(app, code, { code_verifier: verifier.replace('d', 'e') }, asService()),
+    'a short verifier': (code) => redeem(app, code, { code_verifier: 'x' }, asService()),
+    'a long verifier': (code) => redeem(app, code, { code_verifier: 'x'.repeat(2_000) }, asService()),
+    'another redirect URI': (code) => redeem(app, code, { redirect_uri: `${redirectUri}/` }, asService()),
+  };
+  for (const [what, attempt] of Object.entries(wrong))
+    test(`${what} is invalid_grant and spends the code`, async () => {
+      const code = await newCode();
+      expect(refusal(await attempt(code))).toEqual([400, 'invalid_grant']);
+      expect(refusal(await redeem(app, code, {}, asService()))).toEqual([400, 'invalid_grant']);
+    });
+
+  test('a code expires after 60 seconds', async () => {
+    const [late, timely] = [await publicCode(), await publicCode()];
+    app.pass(59);
+    expect((await redeem(app, timely, asPublic)).status).toBe(200);
+    app.pass(1);
+    expect(refusal(await redeem(app, late, asPublic))).toEqual([400, 'invalid_grant']);
+  });
+
+  test('a forged, cut or foreign code is refused without a query for it', async () => {
+    const code = await publicCode();
+    for (const forged of [
+      code.slice(0, -1),
+      `${code}x`,
+      tokens.access_token,
+      code.replace('lk_ac_', 'lk_dc_'),
+    ])
+      expect(refusal(await redeem(app, forged, asPublic))).toEqual([400, 'invalid_grant']);
+    expect((await redeem(app, code, asPublic)).status).toBe(200);
+  });
+
+  test('of many redemptions one gets tokens, and the others end its session, with an event and a notice', async () => {
+    const code = await publicCode();
+    const before = (await events('code_replayed')).length;
+    const answers = await Promise.all(Array.from({ length: 8 }, () => redeem(app, code, asPublic)));
+    const [won, ...rest] = answers.filter(({ status }) => status === 200);
+    expect(rest).toEqual([]);
+    expect(answers.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(7);
+    expect(await isActive(won!.body.access_token)).toBe(false);
+    expect((await events('code_replayed')).length).toBe(before + 1);
+    const mails = await app.mails();
+    expect(mails.some(({ subject }) => subject.includes('used twice'))).toBe(true);
+  });
+
+  const replays: Record<string, (code: string) => ReturnType<typeof redeem>> = {
+    'with a wrong verifier': (code) => redeem(app, code, { ...asPublic, code_verifier: 'wrong' }),
+    'without a verifier': (code) => redeem(app, code, { ...asPublic, code_verifier: undefined }),
+    'by another client': (code) => redeem(app, code, {}, asService()),
+    'for another resource': (code) => redeem(app, code, { ...asPublic, resource: 'https://x.example' }),
+    'after ten minutes less a second': (code) => {
+      app.pass(599);
+      return redeem(app, code, asPublic);
+    },
+  };
+  for (const [how, replay] of Object.entries(replays))
+    test(`a second use ${how} ends the session`, async () => {
+      const code = await publicCode();
+      const { body } = await redeem(app, code, asPublic);
+      expect(await isActive(body.access_token)).toBe(true);
+      expect((await replay(code)).status).toBe(400);
+      expect(await isActive(body.access_token)).toBe(false);
+      const refreshed = await app.ask('POST', '/refresh', {
+        json: { refresh_token: body.refresh_token, ...asPublic },
+      });
+      expect(refusal(refreshed)).toEqual([400, 'invalid_grant']);
+    });
+
+  test('a second use after ten minutes ends nothing', async () => {
+    const code = await publicCode();
+    const { body } = await redeem(app, code, asPublic);
+    app.pass(601);
+    expect(refusal(await redeem(app, code, asPublic))).toEqual([400, 'invalid_grant']);
+    expect(await isActive(body.access_token)).toBe(true);
+  });
+
+  test('the same request with the same idempotency key gets the same tokens for 60 seconds, and afterwards ends the session', async () => {
+    const code = await publicCode();
+    const again = { headers: { 'Idempotency-Key': 'once' } };
+    const answers = await Promise.all([1, 2, 3].map(() => redeem(app, code, asPublic, again)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const [first, ...others] = answers.map(({ body }) => body.refresh_token);
+    expect(others).toEqual([first, first]);
+    app.pass(59);
+    expect((await redeem(app, code, asPublic, again)).body.refresh_token).toBe(first);
+    expect(await isActive(answers[0]!.body.access_token)).toBe(true);
+    app.pass(2);
+    expect(refusal(await redeem(app, code, asPublic, again))).toEqual([400, 'invalid_grant']);
+    expect(await isActive(answers[0]!.body.access_token)).toBe(false);
+  });
+
+  test('the same idempotency key with another request is a second use', async () => {
+    const code = await publicCode();
+    const again = { headers: { 'Idempotency-Key': 'once' } };
+    const { body } = await redeem(app, code, asPublic, again);
+    const other = await redeem(app, code, { ...asPublic, code_verifier: 'other' }, again);
+    expect(refusal(other)).toEqual([400, 'invalid_grant']);
+    expect(await isActive(body.access_token)).toBe(false);
+  });
+
+  const endings: Record<string, (approver: Tokens, email: string) => Promise<unknown>> = {
+    'revoking the approving session': (approver) =>
+      app.ask('POST', '/revoke', { token: approver.access_token, json: { scope: 'session' } }),
+    'revoking all sessions': (approver) => app.ask('POST', '/revoke', { token: approver.access_token }),
+    'signing out everywhere by the operator': async (approver) => {
+      const { body } = await app.ask('GET', '/me', { token: approver.access_token });
+      await revokeAllSessions(app.ctx, body.id, 'operator');
+    },
+    'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
+    'revoking the service': () => revokeService(app.ctx, publicClient.id, endRunsOfService),
+  };
+  for (const [what, end] of Object.entries(endings))
+    test(`${what} makes the code worthless`, async () => {
+      const email = `${Bun.hash(what)}@example.com`;
+      const approver = await app.login(email);
+      const code = await codeFor(app, approver, requestOf(publicClient.id));
+      await end(approver, email);
+      expect(refusal(await redeem(app, code, asPublic))).toEqual([400, 'invalid_grant']);
+    });
+
+  test('revoking a code spends it, and not the session of a redeemed one', async () => {
+    const [unused, used] = [await newCode(), await newCode()];
+    const { body } = await redeem(app, used, {}, asService());
+    for (const token of [unused, used])
+      expect((await app.ask('POST', '/revoke', { form: { token } })).status).toBe(200);
+    expect(refusal(await redeem(app, unused, {}, asService()))).toEqual([400, 'invalid_grant']);
+    expect(await isActive(body.access_token)).toBe(true);
+  });
+
+  test('a redirect URI that the request left out may be left out of the redemption', async () => {
+    const request = { redirect_uri: undefined };
+    for (const sent of [undefined, redirectUri]) {
+      const answer = await redeem(app, await newCode(request), { redirect_uri: sent }, asService());
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  test('a scope that another service takes over makes the code worthless', async () => {
+    const scopes = [{ name: 'charts:read', sentence: 'Read charts' }];
+    const former = await declareService(app.ctx, { scopes });
+    const code = await newCode({ scope: 'charts:read' });
+    await changeService(app.ctx, former.id, { scopes: [] });
+    await declareService(app.ctx, { scopes });
+    expect(refusal(await redeem(app, code, {}, asService()))).toEqual([400, 'invalid_grant']);
+  });
+
+  test('a scope that nobody declares any more makes the code worthless', async () => {
+    const scopes = [{ name: 'notes:read', sentence: 'Read notes' }];
+    const former = await declareService(app.ctx, { scopes });
+    const code = await newCode({ scope: 'notes:read' });
+    await changeService(app.ctx, former.id, { scopes: [] });
+    expect(refusal(await redeem(app, code, {}, asService()))).toEqual([400, 'invalid_grant']);
+    await changeService(app.ctx, former.id, { scopes });
+    expect(refusal(await redeem(app, code, {}, asService()))).toEqual([400, 'invalid_grant']);
+  });
+
+  test('the command line gets a session of kind device with everything', async () => {
+    const request = commandLineRequest();
+    const code = await codeFor(app, tokens, request);
+    const { body, status } = await redeem(app, code, {
+      client_id: 'latchkey-cli',
+      redirect_uri: request['redirect_uri'],
+    });
+    expect([status, body.scope]).toEqual([200, '*']);
+    const { body: list } = await app.ask('GET', '/sessions', { token: body.access_token });
+    expect(list.sessions.find(({ current }: { current: boolean }) => current)).toMatchObject({
+      kind: 'device',
+      method: 'browser_code',
+      client_name: 'Latchkey CLI',
+      device_name: 'den',
+      scope: '*',
+    });
+    const refreshed = await app.ask('POST', '/refresh', { json: { refresh_token: body.refresh_token } });
+    expect(refreshed.status).toBe(200);
+    const [mail] = await app.mails();
+    expect(mail?.subject).toContain('new device');
+  });
+
+  test('nothing of an application is a recent sign-in, and it approves nothing', async () => {
+    const trusted = await declareService(app.ctx, { redirectUris: [redirectUri], isTrusted: true });
+    const code = await codeFor(app, tokens, requestOf(trusted.id, { scope: '*' }));
+    const { body } = await redeem(app, code, {}, asService(trusted.authorization));
+    const key = { name: 'key', scope: '*', expires_in: 3600 };
+    const created = await app.ask('POST', '/keys', { token: body.access_token, json: key });
+    const approved = await asBrowser(app, body, 'approve', { ...requestOf(trusted.id), scope: '*' });
+    expect([created, approved].map(refusal)).toEqual([
+      [401, 'insufficient_user_authentication'],
+      [401, 'insufficient_user_authentication'],
+    ]);
+  });
+});

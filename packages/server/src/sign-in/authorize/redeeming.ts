@@ -1,0 +1,217 @@
+import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Context } from '../../platform/context.ts';
+import { type ReadHandle, readHandle } from '../../platform/crypto/handle.ts';
+import { idempotencyHash } from '../../platform/crypto/hash.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { commandLineId, proveClient } from '../../services/clients/clients.ts';
+import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
+import { holdService } from '../../services/service-keys/service-keys.ts';
+import {
+  type AppSession,
+  endReplayedSession,
+  repeatFirstTokens,
+  startSession,
+  tokensOf,
+} from '../../sessions/sessions.ts';
+import { codeIdOf, matchesChallenge, sessionSecretOf } from './code.ts';
+import * as store from './store.ts';
+
+/** How long a second use of a code is noticed. */
+const replayWindowMs = 600_000;
+
+/** How long a repeated request gets the same answer. */
+const repeatWindowMs = 60_000;
+
+type CodeRow = Awaited<ReturnType<typeof store.findCode>>[number];
+
+/** A code of this service, with its row while that is kept. */
+interface PresentedCode {
+  readonly handle: ReadHandle;
+  readonly id: string;
+  /** Of everything in the request, with its idempotency key; null without one. */
+  readonly requestHash: string | null;
+}
+
+/** The tokens of a code, and whose session they are of. */
+interface RedeemedCode {
+  readonly tokens: TokenSet;
+  readonly detail: 'redeemed' | 'retry';
+  readonly nonce: string | null;
+  /** Undefined for the command line, whose session is a device's. */
+  readonly app: AppSession | undefined;
+}
+
+/** A token request. Its parameters are optional because a second use of a code counts whatever else is wrong with it. */
+interface CodeRequest {
+  readonly body: {
+    readonly [Name in
+      | 'code'
+      | 'redirect_uri'
+      | 'code_verifier'
+      | 'client_id'
+      | 'scope'
+      | 'resource'
+      | 'authorization_details']?: string | undefined;
+  };
+  readonly idempotencyKey: string | undefined;
+  /** With the key of a service. */
+  readonly authorization: string | null;
+  readonly client: ClientInfo;
+}
+
+/** @throws {AuthError} `invalid_request` if the parameter is missing */
+function required({ body }: CodeRequest, name: keyof CodeRequest['body']): string {
+  const value = body[name];
+  if (value === undefined) throw new AuthError('invalid_request', `${name}: is missing`);
+  return value;
+}
+
+const refused = (detail: ErrorDetail) =>
+  new AuthError('invalid_grant', 'The code is unknown, expired or used, or not for this request.', {
+    detail,
+  });
+
+/**
+ * Exchanges an authorization code for the first tokens of a session. Of any number of requests, one gets them; every other one
+ * ends that session, except the same request with the same idempotency key.
+ * @throws {AuthError} `invalid_request`, `invalid_client`, `invalid_scope` and `invalid_target`, which spend nothing;
+ * `invalid_grant`, which spends the code
+ * @see RFC 6749 section 4.1.3
+ */
+export async function redeemCode(ctx: Context, request: CodeRequest): Promise<RedeemedCode> {
+  const { body, client } = request;
+  const code = readCode(ctx, request);
+  // First, because a second use counts whatever else is wrong with it.
+  if (code) await noticeReplay(ctx, code, client);
+  required(request, 'code');
+  const verifier = required(request, 'code_verifier');
+  if (body.authorization_details !== undefined)
+    throw new AuthError('invalid_request', 'authorization_details: is not supported here');
+  const clientId = await proveClient(ctx, request);
+  if (!code) throw refused('malformed');
+
+  const [row] = await store.findCode(ctx.db.read, { id: code.id });
+  if (!row) throw refused(code.handle.value <= ctx.clock() ? 'expired' : 'unknown');
+  if (row.spent_at !== null) return repeat(ctx, code, row);
+  requireOwnAccess(body, row);
+  if (row.redirect_uri_named === 1) required(request, 'redirect_uri');
+
+  const isRight =
+    clientId === row.client_id &&
+    (body.redirect_uri ?? row.redirect_uri) === row.redirect_uri &&
+    matchesChallenge(verifier, row.code_challenge);
+  const tokens = isRight ? await startAppSession(ctx, code, row, client) : undefined;
+  if (tokens) {
+    ctx.metrics.logins.inc({ method: 'browser_code' });
+    return { tokens, detail: 'redeemed', nonce: row.nonce, app: appOf(row) };
+  }
+  const [spent] = await store.spend(ctx.db.single, { id: code.id, now: ctx.clock() });
+  if (spent) throw refused(isRight ? 'gone' : 'unproven');
+  // Another request was faster.
+  await noticeReplay(ctx, code, client);
+  const [current] = await store.findCode(ctx.db.read, { id: code.id });
+  if (!current) throw refused('expired');
+  return repeat(ctx, code, current);
+}
+
+function readCode(ctx: Context, request: CodeRequest): PresentedCode | undefined {
+  const handle = readHandle(ctx.keys, 'authorizationCode', request.body.code ?? '');
+  if (!handle) return undefined;
+  return {
+    handle,
+    id: codeIdOf(handle.subject),
+    requestHash: idempotencyHash(handle.subject, repeatedRequest(request)),
+  };
+}
+
+/** What makes two requests the same one, besides the code. */
+const repeatedRequest = ({
+  idempotencyKey: key,
+  authorization,
+  body: { client_id, redirect_uri, code_verifier, resource, scope },
+}: CodeRequest): string | undefined =>
+  key === undefined
+    ? undefined
+    : JSON.stringify([key, authorization, client_id, redirect_uri, code_verifier, resource, scope]);
+
+/** Whether the code was redeemed by this very request, a moment ago. */
+const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number): boolean =>
+  row.redeemed === 1 &&
+  requestHash !== null &&
+  requestHash === row.request_hash &&
+  now - row.spent_at! <= repeatWindowMs;
+
+/** Ends the session of a code that is used a second time. */
+async function noticeReplay(ctx: Context, code: PresentedCode, client: ClientInfo): Promise<void> {
+  const [row] = await store.findCode(ctx.db.read, { id: code.id });
+  const now = ctx.clock();
+  if (!row || row.redeemed === 0 || isRepetition(code, row, now)) return;
+  if (now - row.spent_at! > replayWindowMs) return;
+  await endReplayedSession(ctx, { userId: row.user_id, sessionId: row.session_id, client });
+}
+
+const appOf = ({ user_id, session_id, client_id, scope }: CodeRow): AppSession | undefined =>
+  client_id === commandLineId
+    ? undefined
+    : { userId: user_id, sessionId: session_id, clientId: client_id, scope };
+
+/** @throws {AuthError} `invalid_grant` unless the spent code was spent by this very request */
+async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode> {
+  if (!isRepetition(code, row, ctx.clock())) throw refused('spent');
+  const tokens = await repeatFirstTokens(ctx, sessionSecretOf(code.handle.subject), row.scope);
+  return { tokens, detail: 'retry', nonce: row.nonce, app: appOf(row) };
+}
+
+/** Redeems the code and starts its session in one transaction; undefined if the code yields nothing any more. */
+async function startAppSession(
+  ctx: Context,
+  { handle, id, requestHash }: PresentedCode,
+  row: CodeRow,
+  client: ClientInfo,
+): Promise<TokenSet | undefined> {
+  const isCommandLine = row.client_id === commandLineId;
+  try {
+    return await ctx.db.transaction(async (tx) => {
+      await lockAccountRow(tx, { id: row.user_id });
+      if (row.client_id.startsWith('svc_') && !(await holdService(tx, row.client_id))) return undefined;
+      await holdAccess(tx, row);
+      const now = ctx.clock();
+      const [redeemed] = await store.redeem(tx, { id, user_id: row.user_id, now, request_hash: requestHash });
+      if (!redeemed) return undefined;
+      const session = await startSession(ctx, tx, {
+        userId: row.user_id,
+        sinceEpoch: row.session_epoch,
+        kind: isCommandLine ? 'device' : 'app',
+        method: 'browser_code',
+        clientName: row.client_name,
+        clientId: isCommandLine ? null : row.client_id,
+        deviceName: row.device_name,
+        approvedBy: row.approved_by,
+        authenticatedAt: redeemed.authenticated_at,
+        authenticatedBy: authenticatedBy(redeemed.authenticated_by),
+        scope: row.scope,
+        resource: row.resource,
+        client,
+        secret: sessionSecretOf(handle.subject),
+      });
+      return tokensOf(ctx, session);
+    });
+  } catch (error) {
+    if (error instanceof AuthError && error.status < 500 && error.code !== 'rate_limited') return undefined;
+    throw error;
+  }
+}
+
+type Method = NonNullable<Parameters<typeof startSession>[2]['authenticatedBy']>;
+
+/** Only browsers approve, and they sign in by these methods. */
+const authenticatedBy = (method: string | null): Method | null =>
+  method === 'passkey' || method === 'magic_link' || method === 'email_code' ? method : null;
+
+/** Spends an unredeemed code; ignores any other string. @see RFC 7009 section 2.1 */
+export async function revokeCode(ctx: Context, text: string): Promise<void> {
+  const handle = readHandle(ctx.keys, 'authorizationCode', text);
+  if (handle) await store.spend(ctx.db.single, { id: codeIdOf(handle.subject), now: ctx.clock() });
+}

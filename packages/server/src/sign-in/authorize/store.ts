@@ -1,0 +1,158 @@
+import type { Expression, ExpressionBuilder } from 'kysely';
+import { lockedAccountId } from '../../platform/database/locks.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import { statement } from '../../platform/database/statement.ts';
+import { sweepStatement } from '../../platform/database/sweep.ts';
+import { listsAny, textsOf } from '../../platform/database/texts.ts';
+
+/** The session is active, and its account enabled. */
+const isSessionActive = (
+  e: ExpressionBuilder<Tables, 'authorization_codes'>,
+  sessionId: Expression<string>,
+  now: Expression<number>,
+) =>
+  e.exists(
+    e
+      .selectFrom('sessions as s')
+      .innerJoin('users as u', 'u.id', 's.user_id')
+      .select('s.id')
+      .where('s.id', '=', sessionId)
+      .where('s.revoked_at', 'is', null)
+      .where('s.idle_expires_at', '>', now)
+      .where('u.disabled_at', 'is', null)
+      .whereRef('s.session_epoch', '=', 'u.session_epoch'),
+  );
+
+/** Issues a code to a locked account. */
+export const insertCode = statement<
+  Omit<Tables['authorization_codes'], 'spent_at' | 'redeemed' | 'request_hash'>
+>()((db, p) =>
+  db.insertInto('authorization_codes').values({
+    id: p.id,
+    user_id: p.user_id,
+    session_epoch: p.session_epoch,
+    approved_by: p.approved_by,
+    session_id: p.session_id,
+    client_id: p.client_id,
+    client_name: p.client_name,
+    device_name: p.device_name,
+    redirect_uri: p.redirect_uri,
+    redirect_uri_named: p.redirect_uri_named,
+    code_challenge: p.code_challenge,
+    scope: p.scope,
+    resource: p.resource,
+    nonce: p.nonce,
+    created_at: p.created_at,
+    expires_at: p.expires_at,
+    redeemed: 0,
+  }),
+);
+
+export const findCode = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('authorization_codes').selectAll().where('id', '=', p.id),
+);
+
+/**
+ * Redeems an unspent, unexpired code whose approving session is active, and says how its user had signed in; a row for exactly
+ * one of concurrent requests. The account must be locked.
+ */
+export const redeem = statement<{ id: string; user_id: string; now: number; request_hash: string | null }>()(
+  (db, p) =>
+    db
+      .updateTable('authorization_codes')
+      .set({ spent_at: p.now, redeemed: 1, request_hash: p.request_hash })
+      .where('id', '=', p.id)
+      .where('user_id', '=', p.user_id)
+      .where('spent_at', 'is', null)
+      .where('expires_at', '>', p.now)
+      .where((e) => isSessionActive(e, e.ref('approved_by'), p.now))
+      .returning((e) => [
+        'session_epoch',
+        e
+          .selectFrom('sessions')
+          .select('sessions.created_at')
+          .whereRef('sessions.id', '=', 'approved_by')
+          .as('authenticated_at'),
+        e
+          .selectFrom('sessions')
+          .select('sessions.method')
+          .whereRef('sessions.id', '=', 'approved_by')
+          .as('authenticated_by'),
+      ]),
+);
+
+/** Locks the account and spends a code without a session; a row for exactly one caller. */
+export const spend = statement<{ id: string; now: number }>()((db, p, dialect) =>
+  db
+    .updateTable('authorization_codes')
+    .set({ spent_at: p.now })
+    .where('id', '=', p.id)
+    .where(
+      'user_id',
+      '=',
+      lockedAccountId(
+        db,
+        db
+          .selectFrom('authorization_codes as code')
+          .select('code.user_id')
+          .where('code.id', '=', p.id)
+          .$asScalar(),
+        dialect,
+      ),
+    )
+    .where('spent_at', 'is', null)
+    .returning('id'),
+);
+
+/** Holds one of these scopes, or is for one of these resources. */
+const unspentWithAccess = (
+  e: ExpressionBuilder<Tables, 'authorization_codes'>,
+  p: { readonly scopes: Expression<string>; readonly resources: Expression<string> },
+  dialect: Parameters<typeof textsOf>[1],
+) =>
+  e.and([
+    e('spent_at', 'is', null),
+    e.or([listsAny(e.ref('scope'), p.scopes, dialect), e('resource', 'in', textsOf(p.resources, dialect))]),
+  ]);
+
+/** The accounts with unspent codes for this access, by ascending id. `scopes` and `resources` are JSON arrays. */
+export const listCodeHolders = statement<{ scopes: string; resources: string; now: number; limit: number }>()(
+  (db, p, dialect) =>
+    db
+      .selectFrom('authorization_codes')
+      .select('user_id')
+      .distinct()
+      .where('expires_at', '>', p.now)
+      .where((e) => unspentWithAccess(e, p, dialect))
+      .orderBy('user_id')
+      .limit(p.limit),
+);
+
+/** Spends the codes of these locked accounts for this access. */
+export const spendCodesWithAccess = statement<{
+  scopes: string;
+  resources: string;
+  user_ids: string;
+  now: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('authorization_codes')
+    .set({ spent_at: p.now })
+    .where('user_id', 'in', textsOf(p.user_ids, dialect))
+    .where((e) => unspentWithAccess(e, p, dialect)),
+);
+
+/** Every authorization code of the user that is kept, oldest first, without hashes. */
+export const exportCodes = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('authorization_codes')
+    .select(['client_id', 'client_name', 'device_name', 'redirect_uri', 'scope', 'resource', 'approved_by'])
+    .select(['session_id', 'created_at', 'expires_at', 'spent_at', 'redeemed'])
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at'),
+);
+
+/** Deletes a batch of codes that expired before a moment. */
+export const sweepCodes = sweepStatement()('authorization_codes', 'id', (e, p) =>
+  e('expires_at', '<', p.before),
+);
