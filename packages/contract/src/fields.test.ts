@@ -8,7 +8,8 @@ const valid = [
   'ada@example.com',
   'Ada.Lovelace+tag@sub.example.co.uk',
   "o'brien@example.com",
-  '!#$%&*+-/=?^_`{|}~@example.com',
+  '#$&*+-/=?^_`{|}~@example.com',
+  'ada=?x@example.com',
   `${'a'.repeat(64)}@example.com`,
   `a@${`${'b'.repeat(61)}.`.repeat(4)}x`.padEnd(254, 'x').slice(0, 254),
   '\u7528\u6237@xn--fsqu00a.example',
@@ -41,6 +42,8 @@ const invalid = [
     'a.@b',
     'a..b@c',
   ],
+  ...['evil%evil.example@corp.example', 'evil.example!evil@corp.example', '%@b', '!@b', '=?@b'],
+  '=?utf-8?q?evil?=x@corp.example',
   ...[
     'a@-b',
     'a@b-',
