@@ -1,5 +1,6 @@
 // What people do with an account: passkeys, notices and changes of address. All of it goes through the SDK.
 
+import { expect } from 'bun:test';
 import { type Api, createApi } from '@latchkey/client/api';
 import { LatchkeyError } from '@latchkey/client/errors';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
@@ -107,6 +108,20 @@ export async function passkeyLogin(app: TestApp, authenticator: Authenticator): 
     await api.call('loginWithPasskey', { body });
   });
 }
+
+/** Adds a passkey and signs in with it. */
+export async function throughPasskey(app: TestApp, login: Tokens, name = 'key') {
+  const authenticator = newAuthenticator(app);
+  const added = await addPasskey(app, login, authenticator, name);
+  expect(added.status).toBe(201);
+  const answer = await passkeyLogin(app, authenticator);
+  expect(answer.status).toBe(200);
+  return { authenticator, id: added.body.id as string, login: answer.body as Tokens };
+}
+
+/** Requires that a passkey no longer signs in. */
+export const requirePasskeyRefused = async (app: TestApp, authenticator: Authenticator) =>
+  expect(outcome(await passkeyLogin(app, authenticator))).toBe('400 unknown_credential');
 
 /** Whether the service accepts the access token. */
 export const isLive = async (app: TestApp, { access_token: accessToken }: Tokens): Promise<boolean> =>

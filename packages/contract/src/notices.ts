@@ -40,7 +40,7 @@ export const disownedNotice = z
       .nullable()
       .meta({
         description:
-          'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account.',
+          'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account and removes the passkeys added since.',
         examples: [null],
       }),
     sessions_ended: z.int().meta({ description: 'Number of browser sessions ended.', examples: [0] }),
@@ -53,9 +53,10 @@ export const disownedNotice = z
       description: 'Names of up to 20 of those devices, newest first, as provided by them. Unverified.',
       examples: [['den']],
     }),
-    passkeys_removed: z
-      .array(z.string())
-      .meta({ description: 'Names of the passkeys removed.', examples: [[]] }),
+    passkeys_removed: z.array(z.string()).meta({
+      description: 'Names of the passkeys removed: those that were added, and the one used to sign in.',
+      examples: [[]],
+    }),
     keys_removed: z
       .array(z.string())
       .meta({ description: 'Names of the keys removed.', examples: [['Nightly build']] }),

@@ -9,7 +9,7 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
-import { noticeTtlSeconds, notify, withdrawNotices } from '../../security-log/notices/notices.ts';
+import { noticeTtlSeconds, notify, redirectNotices } from '../../security-log/notices/notices.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import {
   getProfile,
@@ -18,7 +18,7 @@ import {
   replaceEmail,
   requireAllowedDomain,
 } from '../account/account.ts';
-import { formerAddressTtlSeconds, returnsFrom, withoutReturns } from './former-addresses.ts';
+import { formerAddressTtlSeconds, returnsFrom, undoableOf } from './former-addresses.ts';
 import { emailChangeTemplate, emailRestoredTemplate, emailReturnedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
@@ -160,7 +160,7 @@ const confirmedSince = (now: number) => now - (formerAddressTtlSeconds + noticeT
 
 /**
  * Tells the old address of a locked account that it was changed. The mail has an undo link, unless the change returns to
- * an address that the account had before: then the links mailed in between stop working too.
+ * an address that the account had before: then the notices mailed in between go to that one, and their links stop working.
  */
 async function notifyOldAddress(
   ctx: Context,
@@ -180,7 +180,9 @@ async function notifyOldAddress(
     await notify(ctx, tx, { kind, userId, sessionId, client, emailChange, at: now, recipient: old.email });
     return;
   }
-  await withdrawNotices(tx, { userId, after: leftAt });
+  const left = earlier.filter(({ changed_at }) => (changed_at ?? 0) >= leftAt);
+  const emailKeys = left.map(({ new_email_key }) => new_email_key);
+  await redirectNotices(ctx, tx, { userId, emailKeys, recipient: change.new_email });
   await enqueueMail(ctx, tx, {
     template: emailReturnedTemplate,
     recipient: old.email,
@@ -272,14 +274,22 @@ export async function voidEmailChanges(
 export async function listUndoableChanges(ctx: Context, tx: Executor, userId: string) {
   const now = ctx.clock();
   const confirmed = await store.listConfirmed(tx, { user_id: userId, since: confirmedSince(now) });
-  return withoutReturns(confirmed).filter((change) => change.expires_at > now);
+  return undoableOf(confirmed).filter((change) => change.expires_at > now);
 }
 
 type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 
+/** What undoing changes of address did. */
+export interface UndoneChanges {
+  /** The restored address. */
+  readonly email: string;
+  /** The undone changes that had set another address than that. */
+  readonly changeIds: readonly string[];
+}
+
 /**
- * Undoes an address change of a locked account and all later ones, and deletes the notices sent since then except the one
- * in use. Returns the restored address. Call `announceEmailChange` at the end of the transaction.
+ * Undoes an address change of a locked account and all later ones, and sends the notices that went to the removed addresses
+ * again, to the restored one. Call `announceEmailChange` at the end of the transaction.
  * @throws {AuthError} `conflict` if another account has that address now
  */
 export async function undoEmailChanges(
@@ -287,17 +297,17 @@ export async function undoEmailChanges(
   tx: Executor,
   { first, usedNoticeId }: { readonly first: UndoableChange; readonly usedNoticeId: string },
   client: ClientInfo,
-): Promise<string> {
+): Promise<UndoneChanges> {
   const now = ctx.clock();
   const userId = first.user_id;
-  const changedSince = first.changed_at!;
-  const restored = await replaceEmail(ctx, tx, userId, first.old_email!);
+  const restored = await replaceEmail(ctx, tx, userId, first.restores.email);
   if (!restored) throw emailTaken();
-  const undone = await store.markUndone(tx, { user_id: userId, changed_since: changedSince, now });
-  await withdrawNotices(tx, { userId, after: changedSince, exceptId: usedNoticeId });
+  const undone = await store.markUndone(tx, { user_id: userId, changed_since: first.changed_at!, now });
+  const foreign = undone.filter(({ new_email_key }) => new_email_key !== first.restores.key);
   // One mail to each address that the account no longer has.
-  const removed = new Map(undone.map((change) => [change.new_email_key, change]));
-  removed.delete(emailKeyOf(restored.email));
+  const removed = new Map(foreign.map((change) => [change.new_email_key, change]));
+  const emailKeys = [...removed.keys()];
+  await redirectNotices(ctx, tx, { userId, emailKeys, recipient: restored.email, exceptId: usedNoticeId });
   for (const change of removed.values()) {
     await enqueueMail(ctx, tx, {
       template: emailRestoredTemplate,
@@ -307,7 +317,7 @@ export async function undoEmailChanges(
     });
   }
   await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, client });
-  return restored.email;
+  return { email: restored.email, changeIds: foreign.map(({ id }) => id) };
 }
 
 /** The keys of the former addresses that are still reserved for an account. */

@@ -11,24 +11,19 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import {
-  type ConfirmedChange,
-  formerAddressTtlSeconds,
-  returnsFrom,
-  withoutReturns,
-} from './former-addresses.ts';
+import { formerAddressTtlSeconds, returnsFrom, undoableOf } from './former-addresses.ts';
 
 const day = 86_400;
 const own = 'v@example.com';
 const evil = 'e2@evil.example';
 
 /** The changes of an account that had these addresses in turn, one a second from 1 on. */
-const changesThrough = (...addresses: string[]): ConfirmedChange[] =>
-  addresses.slice(1).map((to, index) => ({
-    old_email_key: addresses[index]!,
-    new_email_key: to,
-    changed_at: (index + 1) * 1000,
-  }));
+const changesThrough = (...addresses: string[]) =>
+  addresses.slice(1).map((to, index) => {
+    const from = addresses[index]!;
+    const changed_at = (index + 1) * 1000;
+    return { old_email: from, old_email_key: from, new_email: to, new_email_key: to, changed_at };
+  });
 
 const lastOf = (...addresses: string[]) => {
   const confirmed = changesThrough(...addresses);
@@ -51,9 +46,18 @@ describe('precedence of former addresses', () => {
   test('after changes back and forth, every change away from the first address can be undone', () => {
     expect(lastOf('v', 'e', 'v', 'e')).toBeUndefined();
     expect(lastOf('v', 'e', 'v', 'e', 'v', 'e')).toBeUndefined();
-    expect(
-      withoutReturns(changesThrough('v', 'e', 'v', 'e', 'v')).map(({ changed_at }) => changed_at),
-    ).toEqual([1000, 3000]);
+    expect(undoableOf(changesThrough('v', 'e', 'v', 'e', 'v')).map(({ changed_at }) => changed_at)).toEqual([
+      1000, 3000,
+    ]);
+  });
+
+  test('undoing a change restores the address before it, or the earlier one that the account has returned to since', () => {
+    const restored = (...addresses: string[]) =>
+      undoableOf(changesThrough(...addresses)).map(({ restores }) => restores.key);
+    expect(restored('v', 'e', 'f')).toEqual(['v', 'e']);
+    expect(restored('v', 'e', 'f', 'v')).toEqual(['v', 'v']);
+    expect(restored('v', 'e', 'f', 'v', 'g', 'h')).toEqual(['v', 'v', 'v', 'g']);
+    expect(restored('w', 'v', 'e', 'f', 'v', 'w')).toEqual(['w', 'w', 'w']);
   });
 
   test('after 30 days a former address no longer takes precedence', () => {

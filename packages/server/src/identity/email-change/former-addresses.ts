@@ -12,6 +12,11 @@ export interface ConfirmedChange {
   readonly changed_at: number | null;
 }
 
+interface ChangedAddress {
+  readonly old_email: string | null;
+  readonly new_email: string;
+}
+
 type NewChange = Pick<ConfirmedChange, 'old_email_key' | 'new_email_key'>;
 
 /**
@@ -37,10 +42,33 @@ export function returnsFrom(
   );
 }
 
-/** The changes that do not return to an earlier address, oldest first: only these can be undone. */
-export const withoutReturns = <Change extends ConfirmedChange>(
+/** A confirmed change and the address that undoing it restores. */
+export type Undoable<Change> = Change & {
+  readonly restores: { readonly email: string; readonly key: string };
+};
+
+/**
+ * The changes that do not return to an earlier address, oldest first: only these can be undone. Undoing one restores the
+ * address before it, unless the account has since returned to an address that it left earlier: then it keeps that one.
+ */
+export function undoableOf<Change extends ConfirmedChange & ChangedAddress>(
   changes: readonly Change[],
-): readonly Change[] =>
-  changes.filter(
-    (change, index) => returnsFrom(change, changes.slice(0, index), change.changed_at ?? 0) === undefined,
-  );
+): Undoable<Change>[] {
+  const traced = changes.map((change, index) => ({
+    change,
+    leftAt: returnsFrom(change, changes.slice(0, index), change.changed_at ?? 0),
+  }));
+  return traced
+    .filter(({ leftAt }) => leftAt === undefined)
+    .map(({ change }) => {
+      const since = change.changed_at ?? 0;
+      const kept = traced.findLast(
+        ({ change: later, leftAt }) =>
+          leftAt !== undefined && leftAt < since && (later.changed_at ?? 0) > since,
+      )?.change;
+      const restores = kept
+        ? { email: kept.new_email, key: kept.new_email_key }
+        : { email: change.old_email!, key: change.old_email_key! };
+      return { ...change, restores };
+    });
+}

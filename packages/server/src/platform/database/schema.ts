@@ -137,6 +137,7 @@ export interface Tables {
     created_at: number;
     last_used_at: number | null;
     session_id: string | null;
+    email_change_id: string | null;
   };
   spent_challenges: { id: string; expires_at: number };
   rate_limits: { key: string; points: number; expire: number | null };
@@ -269,6 +270,7 @@ export interface Tables {
     id: string;
     user_id: string;
     kind: NoticeKind;
+    email_key: string;
     session_id: string | null;
     email_change_id: string | null;
     client_name: string | null;

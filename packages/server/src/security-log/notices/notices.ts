@@ -5,7 +5,8 @@ import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { digestTemplate, noticeTemplate } from './mail.ts';
+import { emailKeyOf } from '../../platform/values/email-key.ts';
+import { digestTemplate, maxDigestNotices, noticeTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /** How long the link of a notice is valid, and so how long the former address can undo a change of address. */
@@ -41,20 +42,7 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
     notice.recipient ?? (await store.findAddress(tx, { user_id: notice.userId })).at(0)?.email;
   if (recipient === undefined) return;
   const now = notice.at ?? ctx.clock();
-  const id = ctx.random(subjectBytes).toString('base64url');
-  const expiresAt = now + noticeTtlSeconds * 1000;
-  const { quota, windowSeconds } = ctx.config.rateLimitQuotas.notices;
-  const [window] = await store.countNotice(tx, {
-    user_id: notice.userId,
-    kind: notice.kind,
-    id: ctx.random(subjectBytes).toString('base64url'),
-    now,
-    ends_at: now + windowSeconds * 1000,
-  });
-  if (!window) throw new Error('a notice was not counted');
-  const digestId = window.notices > quota ? digestIdOf(window.id, recipient) : null;
-  await store.insertNotice(tx, {
-    id,
+  await send(ctx, tx, recipient, now, {
     user_id: notice.userId,
     kind: notice.kind,
     session_id: notice.sessionId,
@@ -66,7 +54,39 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
     new_email: notice.emailChange?.newEmail ?? null,
     ip_address: notice.client.ipAddress,
     user_agent: notice.client.userAgent,
+    created_at: now,
+  });
+}
+
+type Content = Omit<
+  Parameters<typeof store.insertNotice>[1],
+  'id' | 'email_key' | 'expires_at' | 'digest_id'
+>;
+
+/** Stores a notice under a new id and enqueues its mail, or the digest that lists it. */
+async function send(
+  ctx: Context,
+  tx: Executor,
+  recipient: string,
+  now: number,
+  content: Content,
+): Promise<void> {
+  const id = ctx.random(subjectBytes).toString('base64url');
+  const expiresAt = now + noticeTtlSeconds * 1000;
+  const { quota, windowSeconds } = ctx.config.rateLimitQuotas.notices;
+  const [window] = await store.countNotice(tx, {
+    user_id: content.user_id,
+    kind: content.kind,
+    id: ctx.random(subjectBytes).toString('base64url'),
     now,
+    ends_at: now + windowSeconds * 1000,
+  });
+  if (!window) throw new Error('a notice was not counted');
+  const digestId = window.notices > quota ? digestIdOf(window.id, recipient) : null;
+  await store.insertNotice(tx, {
+    ...content,
+    id,
+    email_key: emailKeyOf(recipient),
     expires_at: expiresAt,
     digest_id: digestId,
   });
@@ -120,16 +140,27 @@ export async function storeOutcome(
   await store.storeOutcome(tx, { id, outcome, restored_email: restoredEmail });
 }
 
-/** Deletes the notices of an account from after a moment, except one: they went to an address that it should not have had. */
-export async function withdrawNotices(
+/**
+ * Sends the notices of a locked account to these addresses again, to another one: they went, or were about to go, to addresses
+ * that the account should not have had. The links in the earlier mails stop working; mails that still wait are not sent.
+ * Of each kind, the newest are sent again, as many as a digest lists. Leaves out the notice whose link is in use.
+ */
+export async function redirectNotices(
+  ctx: Context,
   tx: Executor,
-  since: { readonly userId: string; readonly after: number; readonly exceptId?: string },
+  redirection: {
+    readonly userId: string;
+    readonly emailKeys: readonly string[];
+    readonly recipient: string;
+    readonly exceptId?: string;
+  },
 ): Promise<void> {
-  await store.deleteNoticesSince(tx, {
-    user_id: since.userId,
-    after: since.after,
-    except_id: since.exceptId ?? '',
-  });
+  const { userId, emailKeys, recipient, exceptId = '' } = redirection;
+  const misdirected = { user_id: userId, email_keys: JSON.stringify(emailKeys), except_id: exceptId };
+  const notices = await store.listNewestTo(tx, { ...misdirected, limit: maxDigestNotices });
+  await store.deleteNoticesTo(tx, misdirected);
+  const now = ctx.clock();
+  for (const notice of notices) await send(ctx, tx, recipient, now, notice);
 }
 
 /** What identifies the mails about an account's notices in the outbox: the notices themselves, and their digests. */

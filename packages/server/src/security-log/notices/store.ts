@@ -2,6 +2,7 @@ import type { NoticeKind } from '@latchkey/contract/notices';
 import { type Expression, sql } from 'kysely';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 
 /** The address that an account's notices go to; no row when the account is gone. */
 export const findAddress = statement<{ user_id: string }>()((db, p) =>
@@ -59,6 +60,7 @@ export const insertNotice = statement<{
   id: string;
   user_id: string;
   kind: NoticeKind;
+  email_key: string;
   session_id: string | null;
   email_change_id: string | null;
   client_name: string | null;
@@ -67,7 +69,7 @@ export const insertNotice = statement<{
   new_email: string | null;
   ip_address: string | null;
   user_agent: string | null;
-  now: number;
+  created_at: number;
   expires_at: number;
   digest_id: string | null;
 }>()((db, p) =>
@@ -75,6 +77,7 @@ export const insertNotice = statement<{
     id: p.id,
     user_id: p.user_id,
     kind: p.kind,
+    email_key: p.email_key,
     session_id: p.session_id,
     email_change_id: p.email_change_id,
     client_name: p.client_name,
@@ -83,7 +86,7 @@ export const insertNotice = statement<{
     new_email: p.new_email,
     ip_address: p.ip_address,
     user_agent: p.user_agent,
-    created_at: p.now,
+    created_at: p.created_at,
     expires_at: p.expires_at,
     digest_id: p.digest_id,
   }),
@@ -148,14 +151,39 @@ export const storeOutcome = statement<{ id: string; outcome: string; restored_em
       .where('id', '=', p.id),
 );
 
-/** Deletes the notices of an account from after a moment, except one. Their links stop working. */
-export const deleteNoticesSince = statement<{ user_id: string; after: number; except_id: string }>()(
-  (db, p) =>
-    db
-      .deleteFrom('notices')
-      .where('user_id', '=', p.user_id)
-      .where('created_at', '>', p.after)
-      .where('id', '<>', p.except_id),
+type NoticesTo = { user_id: string; email_keys: string; except_id: string };
+
+/** The newest notices of an account to these addresses, up to a limit for each kind, oldest first; leaves one out. */
+export const listNewestTo = statement<NoticesTo & { limit: number }>()((db, p, dialect) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('notices')
+        .selectAll()
+        .select((e) =>
+          e.fn
+            .agg<number>('row_number')
+            .over((over) => over.partitionBy('kind').orderBy('created_at', 'desc').orderBy('id', 'desc'))
+            .as('position'),
+        )
+        .where('user_id', '=', p.user_id)
+        .where('email_key', 'in', textsOf(p.email_keys, dialect))
+        .where('id', '<>', p.except_id)
+        .as('n'),
+    )
+    .selectAll()
+    .where('position', '<=', p.limit)
+    .orderBy('created_at')
+    .orderBy('id'),
+);
+
+/** Deletes the notices of an account to these addresses, except one. Their links stop working, and no mail is sent. */
+export const deleteNoticesTo = statement<NoticesTo>()((db, p, dialect) =>
+  db
+    .deleteFrom('notices')
+    .where('user_id', '=', p.user_id)
+    .where('email_key', 'in', textsOf(p.email_keys, dialect))
+    .where('id', '<>', p.except_id),
 );
 
 /** The ids of all notices of an account, and of the digests that list them. */

@@ -184,11 +184,25 @@ export const tooManyPasskeys = (config: Config) =>
     `An account can have at most ${config.passkeysPerUser} passkeys. Remove one first.`,
   );
 
-/** Removes the passkeys of a locked account that these sessions added, and returns them. */
-export const removePasskeysAddedBy = (
+/**
+ * Removes passkeys of a locked account and returns them: those with these ids, those that these sessions added, and those
+ * added while one of these changes of address was the latest.
+ */
+export const removePasskeys = (
   tx: Executor,
-  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
-) => store.deletePasskeysAddedBy(tx, { user_id: userId, session_ids: JSON.stringify(sessionIds) });
+  passkeys: {
+    readonly userId: string;
+    readonly ids: readonly string[];
+    readonly sessionIds: readonly string[];
+    readonly emailChangeIds: readonly string[];
+  },
+) =>
+  store.deletePasskeys(tx, {
+    user_id: passkeys.userId,
+    ids: JSON.stringify(passkeys.ids),
+    session_ids: JSON.stringify(passkeys.sessionIds),
+    email_change_ids: JSON.stringify(passkeys.emailChangeIds),
+  });
 
 /** The passkeys of a user for the export of personal data. */
 export const exportPasskeys = (on: Executor, userId: string) => store.exportPasskeys(on, { user_id: userId });

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Expression, Kysely } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
@@ -26,6 +26,17 @@ export const countPasskeys = statement<{ user_id: string }>()((db, p) =>
     .select((e) => e.cast<number>(e.fn.countAll(), 'integer').as('count'))
     .where('user_id', '=', p.user_id),
 );
+
+/** The latest confirmed change of an account's address that was not undone. */
+const latestEmailChange = (db: Kysely<Tables>, userId: Expression<string>) =>
+  db
+    .selectFrom('email_changes')
+    .select('email_changes.id')
+    .where('email_changes.user_id', '=', userId)
+    .where('email_changes.changed_at', 'is not', null)
+    .where('email_changes.undone_at', 'is', null)
+    .orderBy('email_changes.changed_at', 'desc')
+    .limit(1);
 
 /** Adds a passkey; no row when its credential is already registered, to any user. */
 export const insertPasskey = statement<{
@@ -56,6 +67,7 @@ export const insertPasskey = statement<{
       backed_up: p.backed_up,
       transports: p.transports,
       session_id: p.session_id,
+      email_change_id: latestEmailChange(db, p.user_id),
       created_at: p.now,
     })
     .onConflict((c) => c.column('credential_id').doNothing())
@@ -147,12 +159,23 @@ export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p
     .returning(['id', 'user_id', 'name', 'transports']),
 );
 
-/** Deletes the passkeys of the user that these sessions added, and returns them. */
-export const deletePasskeysAddedBy = statement<{ user_id: string; session_ids: string }>()((db, p, dialect) =>
+/** Deletes these passkeys of the user, those that these sessions added and those added after these changes of address. */
+export const deletePasskeys = statement<{
+  user_id: string;
+  ids: string;
+  session_ids: string;
+  email_change_ids: string;
+}>()((db, p, dialect) =>
   db
     .deleteFrom('passkeys')
     .where('user_id', '=', p.user_id)
-    .where('session_id', 'in', textsOf(p.session_ids, dialect))
+    .where((e) =>
+      e.or([
+        e('id', 'in', textsOf(p.ids, dialect)),
+        e('session_id', 'in', textsOf(p.session_ids, dialect)),
+        e('email_change_id', 'in', textsOf(p.email_change_ids, dialect)),
+      ]),
+    )
     .returning(['id', 'user_id', 'name', 'transports', 'session_id']),
 );
 

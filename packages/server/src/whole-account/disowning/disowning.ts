@@ -21,7 +21,7 @@ import {
 } from '../../security-log/notices/notices.ts';
 import { announceEnded, disownSessions } from '../../sessions/sessions.ts';
 import { denyApprovedBy } from '../../sign-in/device/device.ts';
-import { announcePasskey, removePasskeysAddedBy } from '../../sign-in/passkeys/passkeys.ts';
+import { announcePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
 import { disownedTemplate } from './mail.ts';
 import { mergeUndone, type Outcome, outcomeOf, responseOf, type Undone } from './outcome.ts';
 import { descentWithPlaces } from './places.ts';
@@ -40,8 +40,9 @@ type Account = Awaited<ReturnType<typeof lockAccount>>;
 
 /**
  * "This wasn't me": ends the session that a security notice is about and undoes everything it added, directly or through
- * sessions that came from it: passkeys, keys, approved devices, a changed address. Restoring an address ends every session of
- * the account. With `approver`, does the same for the browser session that approved the device, in this call or a
+ * sessions that came from it: passkeys, keys, approved devices, a changed address. A passkey that one of them signed in with is
+ * removed too, with every session that signed in with it. Restoring an address ends every session of the account and removes
+ * every passkey added since the address was changed. With `approver`, does the same for the browser session that approved the device, in this call or a
  * later one. Using the link again returns the same response and changes nothing.
  * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the former address
  */
@@ -127,28 +128,40 @@ async function undoSession(
   const sessions = await store.listSessionOrigins(tx, { user_id: userId });
   const changes = await listUndoableChanges(ctx, tx, userId);
   const { sessionIds, firstChange: first } = descentWithPlaces(sessionId, sessions, changes, kind);
-  const email = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, client));
+  const restored = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, client));
+  const usedPasskeyIds = sessions
+    .filter(({ id }) => sessionIds.has(id))
+    .flatMap(({ passkey_id }) => passkey_id ?? []);
+  const passkeys = await removePasskeys(tx, {
+    userId,
+    ids: usedPasskeyIds,
+    sessionIds: [...sessionIds],
+    emailChangeIds: restored?.changeIds ?? [],
+  });
+  const passkeyIds = new Set([...usedPasskeyIds, ...passkeys.map(({ id }) => id)]);
   const now = ctx.clock();
   const isActive = (session: (typeof sessions)[number]) =>
     session.revoked_at === null &&
     session.session_epoch === account.session_epoch &&
     session.idle_expires_at > now;
-  const ended = sessions.filter(
-    (session) => isActive(session) && (email !== undefined || sessionIds.has(session.id)),
+  const distrusted = sessions.filter(
+    (session) =>
+      sessionIds.has(session.id) ||
+      passkeyIds.has(session.passkey_id ?? '') ||
+      (first && (isActive(session) || session.created_at >= first.changed_at!)),
   );
-  const descendants = { userId, sessionIds: [...sessionIds] };
-  const all = { userId, sessionIds: [...new Set([...sessionIds, ...ended.map(({ id }) => id)])] };
+  const ended = distrusted.filter(isActive);
+  const all = { userId, sessionIds: [...new Set([...sessionIds, ...distrusted.map(({ id }) => id)])] };
   const disowned = await disownSessions(ctx, tx, all);
   const denied = await denyApprovedBy(ctx, tx, all);
-  await voidEmailChanges(ctx, tx, descendants);
-  const passkeys = await removePasskeysAddedBy(tx, descendants);
-  if (email !== undefined) await endAllSessions(tx, userId);
+  await voidEmailChanges(ctx, tx, all);
+  if (restored) await endAllSessions(tx, userId);
 
   const endedDevices = ended.filter(({ kind }) => kind === 'device' || kind === 'app');
   const endedKeys = ended.filter(({ kind }) => kind === 'key');
   const devices = [...endedDevices, ...denied];
   const undone = {
-    email: email ?? null,
+    email: restored?.email ?? null,
     sessions_ended: ended.filter(({ kind }) => kind === 'browser').length,
     devices_ended: devices.length,
     device_names: devices
@@ -159,7 +172,7 @@ async function undoSession(
   };
   await recordUndone(ctx, tx, { userId, kind, sessionId, undone, passkeys, client });
   for (const passkey of passkeys) await announcePasskey(ctx, tx, passkey, 'delete');
-  if (email === undefined) await announceEnded(ctx, tx, userId, disowned);
+  if (!restored) await announceEnded(ctx, tx, userId, disowned);
   else {
     await announceEmailChange(ctx, tx, userId);
     await announceEndOfAll(ctx, tx, userId);
@@ -176,7 +189,7 @@ async function recordUndone(
     readonly kind: NoticeKind;
     readonly sessionId: string | null;
     readonly undone: Undone;
-    readonly passkeys: Awaited<ReturnType<typeof removePasskeysAddedBy>>;
+    readonly passkeys: Awaited<ReturnType<typeof removePasskeys>>;
     readonly client: ClientInfo;
   },
 ): Promise<void> {

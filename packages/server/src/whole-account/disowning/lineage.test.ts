@@ -12,8 +12,8 @@ const session = (id: string, origin: Partial<SessionOrigin> = {}): SessionOrigin
 const change = (id: string, by: string, from: string, to: string): UndoableChange => ({
   id,
   session_id: by,
-  old_email_key: from,
   new_email_key: to,
+  restores: { key: from },
 });
 
 const descended = (root: string, logins: SessionOrigin[], changes: UndoableChange[]) =>

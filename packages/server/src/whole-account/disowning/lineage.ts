@@ -14,13 +14,14 @@ export interface UndoableChange {
   readonly id: string;
   readonly session_id: string;
   readonly new_email_key: string;
-  readonly old_email_key: string | null;
+  /** The address that undoing it restores. */
+  readonly restores: { readonly key: string };
 }
 
 export interface Descent<Change> {
   /** The disowned session and every session that came from it. */
   readonly sessionIds: ReadonlySet<string>;
-  /** The first change of address that one of them made: the address before it is restored. */
+  /** The first change of address that one of them made, which will be undone. */
   readonly firstChange: Change | undefined;
 }
 
@@ -38,7 +39,7 @@ export function descentOf<Change extends UndoableChange>(
   const all = sessionsFrom(rootIds, sessions, changes);
   const firstChange = changes.find((change) => all.has(change.session_id));
   if (!firstChange) return { sessionIds: all, firstChange };
-  const foreign = changes.filter((change) => change.new_email_key !== firstChange.old_email_key);
+  const foreign = changes.filter((change) => change.new_email_key !== firstChange.restores.key);
   return { sessionIds: sessionsFrom(rootIds, sessions, foreign), firstChange };
 }
 

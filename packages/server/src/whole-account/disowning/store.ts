@@ -17,6 +17,7 @@ export const listSessionOrigins = statement<{ user_id: string }>()((db, p) =>
       's.idle_expires_at',
       's.session_epoch',
       's.parent_session_id',
+      's.passkey_id',
       's.email_change_id',
       's.passkey_added_by',
     ])

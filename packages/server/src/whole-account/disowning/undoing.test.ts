@@ -11,9 +11,11 @@ import {
   newAuthenticator,
   outcome,
   passkeyLogin,
+  requirePasskeyRefused,
   sessionCookieIn,
   signInByMail,
   subjects,
+  throughPasskey,
   tokenIn,
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
@@ -35,20 +37,7 @@ const passkeysOf = async (
   { access_token: token }: Tokens,
 ): Promise<{ id: string; name: string }[]> => (await app.ask('GET', '/passkeys', { token })).body.passkeys;
 
-/** Adds a passkey and signs in with it. */
-async function throughPasskey(app: TestApp, login: Tokens, name = 'key') {
-  const authenticator = newAuthenticator(app);
-  const added = await addPasskey(app, login, authenticator, name);
-  expect(added.status).toBe(201);
-  const answer = await passkeyLogin(app, authenticator);
-  expect(answer.status).toBe(200);
-  return { authenticator, id: added.body.id as string, login: answer.body as Tokens };
-}
-
-const refused = async (app: TestApp, authenticator: Authenticator) =>
-  expect(outcome(await passkeyLogin(app, authenticator))).toBe('400 unknown_credential');
-
-const newestToken = async (app: TestApp, to: string, subject: string): Promise<string> =>
+const newestToken = async (app: TestApp, to: string, subject: string) =>
   tokenIn((await mailsTo(app, to, subject)).at(0));
 
 const disownBy = (app: TestApp, token: string, more: object = {}) =>
@@ -66,7 +55,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     const { body } = await disown(app, ada, subjects.newBrowser);
     expect(body).toMatchObject({ email: ada, sessions_ended: 4, passkeys_removed: ['theirs'] });
     for (const ended of [own, thief, atNew, login]) expect(await isLive(app, ended)).toBe(false);
-    await refused(app, authenticator);
+    await requirePasskeyRefused(app, authenticator);
     expect((await passkeysOf(app, await app.login(ada))).map(({ name }) => name)).toEqual(['mine']);
     await app.close();
   });
@@ -83,7 +72,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     const { authenticator } = await throughPasskey(app, third);
     const pending = await askForAddress(app, third, 'third@new.example');
     await disown(app, ada, subjects.newBrowser);
-    await refused(app, authenticator);
+    await requirePasskeyRefused(app, authenticator);
     expect(outcome(await verifyAddress(app, pending))).toBe('400 invalid_grant');
     const own = await app.login(ada);
     expect((await app.ask('GET', '/me', { token: own.access_token })).body.email).toBe(ada);
@@ -104,13 +93,99 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     const mine = await throughPasskey(app, own, 'mine');
     const { body } = await disown(app, ada, subjects.newBrowser);
     expect(body).toMatchObject({ email: ada, passkeys_removed: ['theirs'] });
-    await refused(app, theirs.authenticator);
+    await requirePasskeyRefused(app, theirs.authenticator);
     const back = await passkeyLogin(app, mine.authenticator);
     expect((await app.ask('GET', '/me', { token: back.body.access_token })).body.email).toBe(ada);
     const removedFrom = (await app.mails()).filter(({ subject }) =>
       subject.startsWith('This address was removed'),
     );
     expect(removedFrom.map(({ to }) => to)).toEqual([evil]);
+    await app.close();
+  });
+
+  test('a passkey that another session of the thief added since the change is removed, and its notice goes to the owner', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const before = newAuthenticator(app);
+    await addPasskey(app, own, before, 'from before');
+    const first = await signInElsewhere(app);
+    const second = (await signInByMail(app, ada, { ...elsewhere, peer: '203.0.113.7' })).body as Tokens;
+    await verifyAddress(app, await askForAddress(app, first, evil));
+    const sent = await throughPasskey(app, second, 'sent');
+    const [atEvil] = await mailsTo(app, evil, subjects.passkeyAdded);
+    expect(atEvil?.text).toContain('sent');
+    const link = await newestToken(app, ada, subjects.emailChanged);
+    const waiting = await throughPasskey(app, second, 'waiting');
+    const { body } = await disownBy(app, link);
+    expect(body).toMatchObject({ email: ada, sessions_ended: 5, passkeys_removed: ['sent', 'waiting'] });
+    for (const { authenticator } of [sent, waiting]) await requirePasskeyRefused(app, authenticator);
+    expect((await passkeyLogin(app, before)).status).toBe(200);
+    const named = (mails: { text: string }[]) => mails.map(({ text }) => /Passkey: "(.*)"/.exec(text)?.[1]);
+    const names = named(await mailsTo(app, ada, subjects.passkeyAdded)).toSorted();
+    expect(names).toEqual(['from before', 'sent', 'waiting']);
+    const toEvil = `SELECT sent_at FROM outbox WHERE template = 'notice' AND recipient = '${evil}'`;
+    const noticesToEvil = await app.ctx.db.read.run<{ sent_at: number | null }>(toEvil, []);
+    expect(noticesToEvil.map(({ sent_at }) => sent_at !== null).toSorted()).toEqual([false, true]);
+    expect(outcome(await disownBy(app, tokenIn(atEvil)))).toBe('400 invalid_grant');
+    const [told] = await mailsTo(app, ada, subjects.undone);
+    for (const name of ['sent', 'waiting']) expect(told?.text).toContain(`Passkey removed: "${name}"`);
+    await app.close();
+  });
+
+  test('when the address returns, the notices of the time in between go to it, and their earlier links stop working', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const first = await signInElsewhere(app);
+    const second = (await signInByMail(app, ada, { ...elsewhere, peer: '203.0.113.7' })).body as Tokens;
+    await verifyAddress(app, await askForAddress(app, first, evil));
+    const theirs = await throughPasskey(app, second, 'theirs');
+    const atEvil = await newestToken(app, evil, subjects.passkeyAdded);
+    app.pass(1);
+    await verifyAddress(app, await askForAddress(app, own, ada));
+    expect(outcome(await disownBy(app, atEvil))).toBe('400 invalid_grant');
+    const { body } = await disown(app, ada, subjects.passkeyAdded);
+    expect(body).toMatchObject({ kind: 'passkey_added', email: null, passkeys_removed: ['theirs'] });
+    await requirePasskeyRefused(app, theirs.authenticator);
+    expect(await isLive(app, own)).toBe(true);
+    await app.close();
+  });
+
+  test('after a return, disowning a session that had moved the account on keeps it at the owner’s address', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const first = await signInElsewhere(app);
+    const second = (await signInByMail(app, ada, { ...elsewhere, peer: '203.0.113.7' })).body as Tokens;
+    await verifyAddress(app, await askForAddress(app, first, evil));
+    app.pass(1);
+    await verifyAddress(app, await askForAddress(app, second, 'thief2@new.example'));
+    app.pass(1);
+    await verifyAddress(app, await askForAddress(app, own, ada));
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body).toMatchObject({ kind: 'new_browser', email: ada });
+    const back = await app.login(ada);
+    expect((await app.ask('GET', '/me', { token: back.access_token })).body.email).toBe(ada);
+    await app.close();
+  });
+
+  test('disowning a sign-in with a passkey removes the passkey and ends every session that came by it', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const kept = newAuthenticator(app);
+    await addPasskey(app, own, kept, 'mine');
+    const thief = await signInElsewhere(app);
+    const theirs = newAuthenticator(app);
+    await addPasskey(app, thief, theirs, 'theirs');
+    const signIn = async (peer: string) => {
+      const { body: options } = await app.ask('POST', '/passkey/login/challenge');
+      return app.ask('POST', '/passkey/login', { json: theirs.get(options), ...elsewhere, peer });
+    };
+    const [there, familiar] = [(await signIn('203.0.113.7')).body, (await signIn('198.51.100.7')).body];
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body).toMatchObject({ email: null, sessions_ended: 2, passkeys_removed: ['theirs'] });
+    for (const ended of [there, familiar]) expect(await isLive(app, ended)).toBe(false);
+    for (const other of [own, thief]) expect(await isLive(app, other)).toBe(true);
+    await requirePasskeyRefused(app, theirs);
+    expect((await passkeyLogin(app, kept)).status).toBe(200);
     await app.close();
   });
 
@@ -141,7 +216,8 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     const { body } = await disown(app, ada, subjects.newBrowser);
     expect(body.sessions_ended).toBe(254);
     expect(body.passkeys_removed.sort()).toEqual(['early', 'first', 'late']);
-    for (const each of [authenticator, late.authenticator, early.authenticator]) await refused(app, each);
+    for (const each of [authenticator, late.authenticator, early.authenticator])
+      await requirePasskeyRefused(app, each);
     for (const login of sessions) expect(await isLive(app, login)).toBe(false);
     expect(await isLive(app, own)).toBe(true);
     expect(await passkeysOf(app, own)).toEqual([]);
@@ -164,7 +240,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     }
     const device = await app.deviceLogin(thief);
     await disown(app, ada, subjects.newBrowser);
-    await refused(app, last!);
+    await requirePasskeyRefused(app, last!);
     for (const login of [thief, device]) expect(await isLive(app, login)).toBe(false);
     expect(await isLive(app, own)).toBe(true);
     await app.close();
@@ -191,7 +267,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     await app.ask('POST', '/refresh', { json: { refresh_token } });
     expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
     expect((await disown(app, ada, subjects.theft)).body.passkeys_removed).toEqual(['second']);
-    await refused(app, last.authenticator);
+    await requirePasskeyRefused(app, last.authenticator);
     await app.close();
   });
 
@@ -228,7 +304,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     expect(added.status).toBe(201);
     await disown(app, ada, subjects.newBrowser);
     expect((await withCookie('GET', '/me', second)).status).toBe(401);
-    await refused(app, authenticator);
+    await requirePasskeyRefused(app, authenticator);
     await app.close();
   });
 
@@ -384,7 +460,7 @@ onBothDatabases('disowning a device', (open) => {
     });
     expect((await disownBy(app, token)).body).toEqual(answers[0]!.body);
     for (const login of [thief, other, device]) expect(await isLive(app, login)).toBe(false);
-    await refused(app, authenticator);
+    await requirePasskeyRefused(app, authenticator);
     expect(await isLive(app, own)).toBe(true);
     expect(await mailsTo(app, ada, subjects.undone)).toHaveLength(2);
     const events = await app.ctx.db.read.run("SELECT id FROM events WHERE type = 'session_disowned'", []);

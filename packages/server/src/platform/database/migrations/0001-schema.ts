@@ -184,7 +184,7 @@ const signIns = [
 
   // A passkey of a user. `credential_id` and `public_key` (a COSE key) are base64url, `transports` is a JSON array.
   // `counter` is the last one that the authenticator reported; many always report 0. `session_id` added it, unless it was
-  // imported.
+  // imported; `email_change_id` was the latest change of address then.
   `CREATE TABLE passkeys (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -198,7 +198,8 @@ const signIns = [
     transports TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     last_used_at BIGINT,
-    session_id TEXT
+    session_id TEXT,
+    email_change_id TEXT
   )`,
   'CREATE INDEX passkeys_by_user ON passkeys (user_id, created_at)',
 
@@ -295,13 +296,14 @@ const mailsAndLimits = [
   'CREATE INDEX outbox_by_creation ON outbox (created_at)',
 
   // A security notice with the content of its mail. The token of its link is computed from the id and the server key.
-  // `session_id` is the session that caused it, `outcome` what disowning with its link undid (JSON), so that repeating the
+  // `session_id` is the session that caused it, `email_key` the address it goes to, `outcome` what disowning with its link undid (JSON), so that repeating the
   // link shows the same, and `restored_email` the address that it restored. Notices beyond the limit name the digest mail
   // that will list them, by its id in the outbox.
   `CREATE TABLE notices (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,
+    email_key TEXT NOT NULL,
     session_id TEXT,
     email_change_id TEXT,
     client_name TEXT,
