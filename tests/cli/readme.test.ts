@@ -1,6 +1,7 @@
 // The commands of the README do what it says.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { addNpx, type Home, loginAs, newHome, runIn } from '../support/cli.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -43,6 +44,8 @@ test('after the sign-in, the README shows the account and its sessions', async (
 });
 
 test('a service registered as in the README learns whose token it is', async () => {
+  // `npm start` creates it.
+  mkdirSync(join(home.path, 'data'));
   const { code, stdout } = await run(blocks[2] ?? '');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ active: true, token_type: 'Bearer' });

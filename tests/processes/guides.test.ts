@@ -318,11 +318,13 @@ describe('signing in with curl', () => {
     'prints a link, fetches the tokens after the approval, and refreshes them',
     async () => {
       const { terminal, service } = reader;
-      const [start = '', fetchTokens = '', refresh = '', ...more] = await codeBlocks('docs/curl.md', 'sh');
+      const blocks = await codeBlocks('docs/curl.md', 'sh');
+      const [start = '', fetchTokens = '', choose = '', refresh = '', ...more] = blocks;
       expect(more).toEqual([]);
       const { output } = await terminal.run(start);
       await decide(service.url, /user_code=([A-Z]{4}-[A-Z]{4})/.exec(output)?.[1] ?? '', email);
       expect((await terminal.run(fetchTokens)).output).toContain('"access_token":"lk_at_');
+      await terminal.run(choose);
       const first = await terminal.run(refresh);
       expect(first.output).toContain('"refresh_token":"lk_rt_');
       // As after a lost response.

@@ -109,6 +109,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
     test('rotate adds a second key beside the first, retire ends the older one, revoke ends both', async () => {
       const first = keyFrom(await services('create', 'Rotating'));
+      const namesake = await services('create', 'Rotating');
+      expect(namesake.stdout).toContain(`Created the service Rotating. ${first.id} has the same name.`);
+      await services('revoke', keyFrom(namesake).id);
       expect(await services('retire', first.id)).toMatchObject({ code: 1 });
       const second = keyFrom(await services('rotate', first.id));
       expect(second.id).toBe(first.id);

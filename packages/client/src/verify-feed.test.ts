@@ -1,6 +1,6 @@
 // The verifier that keeps answers until the feed ends them, against the service in this process.
 
-import { afterEach, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, spyOn, test } from 'bun:test';
 import { openApp, type TestApp } from '../../../tests/support/app.ts';
 import { createdKey } from '../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../tests/support/organizations.ts';
@@ -222,6 +222,22 @@ describe('a verifier with a feed', () => {
     await r.caughtUp();
     expect(verifier.metrics()).toMatchObject({ feed: 'following', size: 0, dropped: 1 });
     expect(await r.active(token)).toBe(true);
+  });
+
+  test('without the right it says so once on standard error if there is no onFeedError', async () => {
+    const written = spyOn(console, 'error').mockImplementation(() => {});
+    const clock = {
+      ...systemClock,
+      sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal),
+    };
+    const r = await rig({ clock }, []);
+    const { access_token: token } = await r.t.login(email);
+    expect(await r.active(token)).toBe(true);
+    while (r.sent('feed') < 3) await Bun.sleep(5);
+    expect(written.mock.calls.map(([text]) => text)).toEqual([
+      expect.stringContaining("Latchkey's feed cannot be read, so tokens are introspected more often: "),
+    ]);
+    written.mockRestore();
   });
 
   test('without the right it caches for seconds, and follows the feed once it has the right', async () => {

@@ -23,7 +23,10 @@ export interface VerifierOptions {
    * more than 2 s old, every token is introspected. Without the right, `cacheSeconds` applies to all results.
    */
   readonly feed?: boolean;
-  /** Called with each failure to read the feed, for your log. It is tried again. */
+  /**
+   * Called with each failure to read the feed, for your log. It is tried again. By default the first of each code is written to
+   * standard error.
+   */
   readonly onFeedError?: (error: LatchkeyError) => void;
   readonly timeoutMilliseconds?: number;
   /** Allows plain http to another machine, which exposes tokens and the service key to the network. */
@@ -89,7 +92,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     fetch,
     clock = systemClock,
     monotonic = () => performance.now(),
-    onFeedError = () => {},
+    onFeedError = warnOnce(),
   } = options;
   if (!(cacheSeconds >= 0 && cacheSeconds <= maxCacheSeconds))
     throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
@@ -120,6 +123,16 @@ export function createVerifier(options: VerifierOptions): Verifier {
     close: () => verifier.close(),
   };
 }
+
+const warnOnce = (): ((error: LatchkeyError) => void) => {
+  const warned = new Set<string>();
+  return ({ code, message }) => {
+    if (warned.has(code)) return;
+    warned.add(code);
+    // biome-ignore lint/suspicious/noConsole: the one channel that every runtime has
+    console.error(`Latchkey's feed cannot be read, so tokens are introspected more often: ${message}`);
+  };
+};
 
 interface VerifierParts {
   readonly ask: (token: string) => Promise<Verification>;

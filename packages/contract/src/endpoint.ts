@@ -69,6 +69,8 @@ export interface Endpoint {
   readonly response?: z.ZodType;
   /** The media type to request a signed response with, through `Accept`. */
   readonly signedAs?: string;
+  /** Programs repeat the request all the time: while it succeeds, its log line has the level `debug`. */
+  readonly isPolled?: true;
   readonly errors: readonly ErrorCode[];
   /** What codes mean here, where that is more than they mean everywhere (`errorMeanings`). */
   readonly errorMeanings?: Partial<Readonly<Record<ErrorCode, string>>>;

@@ -66,7 +66,7 @@ async function runService(): Promise<void> {
   // For the supervisor once its workers have started. A terminal that closes sends it to the workers, too.
   if (config.workers > 1) process.on('SIGHUP', () => undefined);
   const supervisor = connectToSupervisor();
-  const log = createLogger('info');
+  const log = createLogger(config.logLevel);
   try {
     if (!supervisor) await claimPort(config);
     const keys = loadKeys(config, { create: true });

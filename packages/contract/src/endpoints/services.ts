@@ -34,6 +34,7 @@ export const serviceEndpoints = {
     bodyOptional: true,
     status: 200,
     response: feedAnswer,
+    isPolled: true,
     errors: ['invalid_request', 'conflict', 'gone'],
     errorMeanings: {
       conflict: 'The service has as many readers as it can have.',

@@ -116,9 +116,13 @@ function addRegistrationCommands(services: Command, run: Run): void {
     )
     .action((name: string, options: Options) =>
       run(async (ctx) => {
+        const namesakes = (await listServices(ctx)).filter(
+          (other) => other.name === name && !other.revokedAt,
+        );
         const registration = { ...emptyRegistration, ...namedBy(options) };
         const created = await createService(ctx, name, registration, takenOver);
-        return shownOnce(`Created the service ${name}.`, created);
+        const others = namesakes.map(({ id }) => ` ${id} has the same name.`).join('');
+        return shownOnce(`Created the service ${name}.${others}`, created);
       }),
     );
 

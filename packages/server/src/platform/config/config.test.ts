@@ -42,6 +42,7 @@ test('an empty environment gives the defaults', () => {
     devMailbox: true,
     signup: 'open',
     rateLimitsEnabled: true,
+    logLevel: 'info',
     rateLimitQuotas: {
       mails_by_pair: { quota: 5, windowSeconds: 900 },
       mails_by_recipient: { quota: 20, windowSeconds: 3600 },
@@ -409,4 +410,11 @@ test('several workers need PostgreSQL, and auto is one for each core there and o
     expect(workers('3')).toBe(3);
     expect(workers('auto')).toBe(availableParallelism());
   } else expect(() => workers('3')).toThrow('LATCHKEY_WORKERS must be 1 on this system');
+});
+
+test('the log begins at a level', () => {
+  expect(readConfig({ LATCHKEY_LOG_LEVEL: 'debug' }).logLevel).toBe('debug');
+  expect(() => readConfig({ LATCHKEY_LOG_LEVEL: 'loud' })).toThrow(
+    'LATCHKEY_LOG_LEVEL must be debug, info, warn or error.',
+  );
 });

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Quota, type RateLimitName, rateLimitNames, rateLimitSetting } from '../rate-limits/rules.ts';
+import type { LogLevel } from '../telemetry/log.ts';
 import type { CidrRange } from '../values/client-address.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { postgresServers } from '../values/postgres-url.ts';
@@ -40,6 +41,7 @@ export interface Config {
   readonly signup: 'open' | 'closed' | readonly string[];
   readonly rateLimitsEnabled: boolean;
   readonly rateLimitQuotas: Readonly<Record<RateLimitName, Quota>>;
+  readonly logLevel: LogLevel;
   readonly metricsToken: string | undefined;
   readonly accessTokenTtlSeconds: number;
   readonly refreshIdleTtlSeconds: number;
@@ -109,6 +111,7 @@ export function readConfig(env: Environment = processEnvironment): Config {
     signup: s.LATCHKEY_SIGNUP,
     rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS === 'on',
     rateLimitQuotas,
+    logLevel: s.LATCHKEY_LOG_LEVEL,
     metricsToken: s.LATCHKEY_METRICS_TOKEN,
     accessTokenTtlSeconds: s.LATCHKEY_ACCESS_TOKEN_TTL,
     refreshIdleTtlSeconds: s.LATCHKEY_REFRESH_IDLE_TTL,

@@ -5,6 +5,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import type { Quota } from '../rate-limits/rules.ts';
+import { type LogLevel, logLevels } from '../telemetry/log.ts';
 import type { CidrRange } from '../values/client-address.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 
@@ -55,6 +56,11 @@ export const port: Format<number> = integer('a port number from 1 to 65535', 1, 
 export const onOff: Format<'on' | 'off'> = {
   syntax: 'on or off',
   schema: z.enum(['on', 'off'], 'must be on or off') as z.ZodType<'on' | 'off', string>,
+};
+
+export const logLevel: Format<LogLevel> = {
+  syntax: 'debug, info, warn or error',
+  schema: z.enum(logLevels, 'must be debug, info, warn or error') as z.ZodType<LogLevel, string>,
 };
 
 export const anyText: Format<string> = { syntax: 'text', schema: z.string() };

@@ -142,6 +142,11 @@ export const settings = {
     'on',
     '`off` turns rate limits off, for load tests. Security notices stay limited.',
   ),
+  LATCHKEY_LOG_LEVEL: setting(
+    format.logLevel,
+    'info',
+    'The least level that is logged. Each request is a line of `info`, but of `debug` if it reads the feed and succeeds.',
+  ),
   LATCHKEY_METRICS_TOKEN: optional(
     format.bearerToken,
     'Bearer token for `/metrics`.',

@@ -110,7 +110,9 @@ export function createApi<Credential>(
     };
 
     routes.describe(describeEndpoint(endpoint));
-    routes.on(endpoint.method.toUpperCase(), patternOf(endpoint.path), answerCall);
+    routes.on(endpoint.method.toUpperCase(), patternOf(endpoint.path), answerCall, {
+      isPolled: endpoint.isPolled,
+    });
   };
 
   return { routes, on };

@@ -9,6 +9,7 @@ export interface Route {
   /** The path with the names of its parameters: the route's name in the log and the metrics. */
   readonly pattern: string;
   readonly handler: Handler;
+  readonly isPolled?: boolean | undefined;
   /** The values of the path parameters, if the pattern has any. */
   readonly params?: Readonly<Record<string, string>>;
 }
@@ -42,8 +43,8 @@ export class Routes {
   }
 
   /** Adds a handler. Path parameters are written `:name`. The first route that matches wins. */
-  on(method: string, pattern: string, handler: Handler): void {
-    this.#add(method, { pattern, handler });
+  on(method: string, pattern: string, handler: Handler, more?: Pick<Route, 'isPolled'>): void {
+    this.#add(method, { pattern, handler, ...more });
     const known = this.#methods.get(pattern) ?? new Set();
     this.#methods.set(pattern, known.add(method));
     if (method === 'GET') known.add('HEAD');

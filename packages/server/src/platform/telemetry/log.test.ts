@@ -23,15 +23,24 @@ test.each([entry, { ...entry, detail: 'draining' }])(
   (logged) => {
     const { log, lines } = startLogger('info');
     log.info(logged, 'request');
-    log.request(logged);
+    log.request({ level: 'info', ...logged });
     expect(lines).toHaveLength(2);
     expect(withoutTime(lines[1])).toBe(withoutTime(lines[0])!);
   },
 );
 
+test('a request of a lower level than that of the log writes no line', () => {
+  const logged = (level: string) => {
+    const { log, lines } = startLogger(level);
+    for (const one of ['debug', 'info'] as const) log.request({ level: one, ...entry });
+    return lines.map((line) => JSON.parse(line).level);
+  };
+  expect([logged('debug'), logged('info'), logged('warn')]).toEqual([[20, 30], [30], []]);
+});
+
 test('a silent logger writes no line for a request', () => {
   const { log, lines } = startLogger('silent');
-  log.request(entry);
+  log.request({ level: 'info', ...entry });
   expect(lines).toEqual([]);
 });
 

@@ -9,14 +9,19 @@ const maxBatch = 4096;
 /** How long an exiting process waits until its log has been read. */
 const maxFlushMs = 1_000;
 
+/** The levels that the log can begin at. */
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
 /** The service's logger: pino, with a faster way to write the one line that every request gets. */
 export type Log = Logger & {
-  /** Writes the line that `info(entry, 'request')` would. Pino takes as long for it as the rest of a request takes. */
+  /** Writes the line that `info(entry, 'request')` or `debug` would. Pino takes as long for it as the rest of a request takes. */
   readonly request: (entry: RequestLogEntry) => void;
 };
 
 /** What the log says about a request: names and numbers of our own, never a raw path, query or header value. */
 export interface RequestLogEntry {
+  readonly level: 'debug' | 'info';
   readonly request_id: string;
   readonly method: string;
   /** The pattern of its route. */
@@ -31,7 +36,7 @@ export interface RequestLogEntry {
 }
 
 /** Logs to standard output. */
-export const createLogger = (level: string): Log => createLoggerTo(batchedStdout(), level);
+export const createLogger = (level: LogLevel | 'silent'): Log => createLoggerTo(batchedStdout(), level);
 
 /** Resolves once every line so far has been written, so that the process can exit. Gives up after a while if the reader hangs. */
 export const written = (log: Log): Promise<void> =>
@@ -41,10 +46,10 @@ export const written = (log: Log): Promise<void> =>
 export function createLoggerTo(destination: pino.DestinationStream, level: string): Log {
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   const request = (entry: RequestLogEntry): void => {
-    if (!log.isLevelEnabled('info')) return;
+    if (!log.isLevelEnabled(entry.level)) return;
     const { request_id, method, route, status, outcome, detail, duration_ms, trace_id, span_id } = entry;
     const line = {
-      level: log.levels.values['info'],
+      level: log.levels.values[entry.level],
       time: new Date().toISOString(),
       request_id,
       method,

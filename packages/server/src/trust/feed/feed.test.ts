@@ -259,6 +259,19 @@ onBothDatabases('the feed', (open, dialect) => {
     await t.close();
   });
 
+  test('a request is logged only if it fails, because programs repeat it all the time', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    expect((await service.ask({ returnImmediately: true })).status).toBe(200);
+    expect((await service.ask({ maxEvents: -1 })).status).toBe(400);
+    const statuses = t.logs
+      .map((line) => JSON.parse(line))
+      .filter(({ route }) => route === '/api/v1/auth/feed')
+      .map(({ status }) => status);
+    expect(statuses).toEqual([400]);
+    await t.close();
+  });
+
   test('what a service could not process is acknowledged and logged, without secrets', async () => {
     const t = await open();
     const service = await feedService(t);
