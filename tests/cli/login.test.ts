@@ -190,7 +190,7 @@ describe('Ctrl-C', () => {
     const { code, stderr } = await proxy.run(home, ['login'], 'unanswered@example.com');
     expect(code).toBe(130);
     expect(stderr).toEndWith(
-      'latchkey: Login cancelled, but the server does not respond. Do not approve the code; if you already have, look for the new session with `latchkey sessions`.\n',
+      'latchkey: Login cancelled, but the server does not respond. Do not approve it; if you already have, look for the new session with `latchkey sessions`.\n',
     );
     await proxy.stop();
   });

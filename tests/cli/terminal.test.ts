@@ -188,9 +188,9 @@ test('the code is copied to the clipboard on a machine with a screen, but not wi
     return { code, reported: terminal.screen().includes('The code is on your clipboard.') };
   };
   expect((await interrupted(['login', '--no-browser'], screen)).reported).toBe(false);
-  expect((await interrupted(['login'], {})).reported).toBe(false);
+  expect((await interrupted(['login', '--device'], {})).reported).toBe(false);
   expect(await Bun.file(copied).exists()).toBe(false);
-  const { code, reported } = await interrupted(['login'], screen);
+  const { code, reported } = await interrupted(['login', '--device'], screen);
   expect(reported).toBe(true);
   expect(await Bun.file(copied).text()).toBe(`-selection clipboard\n${code}`);
 });
@@ -242,7 +242,7 @@ test('the link opens in a browser on a machine with a screen, but not over SSH o
   ).toBe(false);
   expect((await interrupted(['login'], {})).reported).toBe(false);
   expect(await Bun.file(opened).exists()).toBe(false);
-  const { link, reported } = await interrupted(['login'], screen);
+  const { link, reported } = await interrupted(['login', '--device'], screen);
   expect(reported).toBe(true);
   await until(() => Bun.file(opened).exists());
   expect(await Bun.file(opened).text()).toBe(`${link}\n`);

@@ -28,9 +28,11 @@ const maxFileLines = 500;
 
 /** Parts of the client that need a file system. All others run in a browser. */
 const programParts = [
+  'browser-login.ts',
   'file-storage.ts',
   'keychain-storage.ts',
   'lock-claim.ts',
+  'loopback-listener.ts',
   'process-lock.ts',
   'session-bus.ts',
 ].map((name) => client + name);

@@ -30,8 +30,8 @@ export interface Config {
   readonly noColor: boolean;
   /** The terminal cannot rewrite a line. */
   readonly dumbTerminal: boolean;
-  /** The person sits at another machine and would not see a browser opened here. */
-  readonly overSsh: boolean;
+  /** The person sits at another machine: a browser opened here could not be seen, or not come back. */
+  readonly isRemote: boolean;
   /** There is a screen on which a browser can open. */
   readonly hasScreen: boolean;
   /** The proxy settings that `fetch` follows. */
@@ -68,7 +68,7 @@ export function readConfig(): Config {
     sessionBus: { address: value('DBUS_SESSION_BUS_ADDRESS'), runtimeDirectory: value('XDG_RUNTIME_DIR') },
     noColor: isSet('NO_COLOR'),
     dumbTerminal: value('TERM') === 'dumb',
-    overSsh: isSet('SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY'),
+    isRemote: isSet('SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'REMOTE_CONTAINERS', 'CODESPACES'),
     hasScreen: process.platform !== 'linux' || isSet('DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME'),
     proxies: (followsProxies(value('NODE_USE_ENV_PROXY')) ? proxyNames : []).flatMap((name) => {
       const setting = value(name);

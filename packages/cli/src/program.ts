@@ -145,11 +145,21 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
   const login = program
     .command('login')
     .description('sign in, with a browser on this or any other machine')
+    .option('--device', 'sign in with a code, even if a browser opens here')
     .option('--no-browser', 'only print the link and the code: open no browser, copy nothing')
+    .addOption(
+      new Option('--port <number>', 'let the browser come back to this port, even over SSH').conflicts(
+        'device',
+      ),
+    )
     .option('--device-name <name>', 'a name for this machine (default: its host name)')
     .option('--yes', 'do not ask, although you are already signed in')
     .addOption(
-      new Option('--with-token', 'store a key that is read from standard input').conflicts('deviceName'),
+      new Option('--with-token', 'store a key that is read from standard input').conflicts([
+        'device',
+        'port',
+        'deviceName',
+      ]),
     )
     .action((options, command) =>
       runCommand(command, async (ctx) =>

@@ -6,6 +6,8 @@ export type ClientErrorCode =
   | 'unreachable'
   /** No response arrived in time; whether the call took effect is unknown. */
   | 'timeout'
+  /** A login in a browser is not possible: the port is taken, or the service does not offer it. */
+  | 'browser_login_unavailable'
   /** The caller's `signal` was aborted. */
   | 'aborted'
   /** Something else responded: a wrong address, a captive portal, a proxy's own page. */
@@ -46,6 +48,7 @@ export type StorageObstacle =
 const clientCodes: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>> = {
   unreachable: true,
   timeout: true,
+  browser_login_unavailable: true,
   aborted: true,
   not_latchkey: true,
   not_logged_in: true,

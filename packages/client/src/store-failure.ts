@@ -16,6 +16,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENOTDIR: { words: 'part of the path is not a directory', obstacle: 'path' },
   EISDIR: { words: 'it is a directory', obstacle: 'path' },
   ELOOP: { words: 'too many levels of symbolic links', obstacle: 'path' },
+  EADDRINUSE: { words: 'it is already in use' },
   EMFILE: { words: 'too many files are open' },
   EIO: { words: 'the disk reported an error' },
 };

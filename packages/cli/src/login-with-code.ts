@@ -1,0 +1,91 @@
+import { isLoopbackHost } from '@latchkey/client/api';
+import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
+import { hasCode } from '@latchkey/client/errors';
+import type { TokenSet } from '@latchkey/contract/tokens';
+import { hasBrowser, openBrowser } from './browser.ts';
+import { copyToClipboard } from './clipboard.ts';
+import type { StoredConnection } from './connection.ts';
+import type { Context } from './context.ts';
+import { cancelLogin, showTimeLeft } from './login-wait.ts';
+
+const clientName = 'Latchkey CLI';
+
+/**
+ * Signs in by device flow.
+ * @param opensBrowser also puts the code on the clipboard
+ * @throws {Cancelled} on Ctrl-C, after cancelling the login at the server
+ */
+export async function loginWithCode(
+  ctx: Context,
+  connection: StoredConnection,
+  deviceName: string,
+  opensBrowser: boolean,
+): Promise<TokenSet> {
+  const { signal } = ctx;
+  const name = deviceName === '' ? {} : { deviceName };
+  const started = await startDeviceLogin(connection.api, { clientName, signal, ...name });
+  try {
+    await showCode(ctx, started, opensBrowser);
+    const tokens = await waitForApproval(ctx, started);
+    if (!signal.aborted) return tokens;
+  } catch (error) {
+    if (!hasCode(error, 'aborted')) throw error;
+  }
+  throw await cancelLogin(connection, started);
+}
+
+/** Prints the link and the code before anything else that might fail. */
+async function showCode({ output, config }: Context, started: DeviceLogin, opensBrowser: boolean) {
+  const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = started;
+  const message = {
+    verification_uri_complete: verificationUriComplete,
+    user_code: userCode,
+    verification_uri: verificationUri,
+    expires_in: expiresInSeconds,
+    interval: intervalSeconds,
+  };
+  output.message(message, () => [
+    'To sign in, open this link in any browser, on this or another machine:',
+    '',
+    { bold: verificationUriComplete },
+    '',
+    'Check that it shows this code:',
+    '',
+    { bold: userCode },
+    '',
+  ]);
+  // A phone cannot open an address of this machine.
+  if (output.interactive && !isLoopbackHost(new URL(verificationUriComplete).hostname)) {
+    const { qrCode } = await import('./qr-code.ts');
+    output.drawing(qrCode(verificationUriComplete, output.columns));
+  }
+  if (!opensBrowser || !hasBrowser(config)) return;
+  if (output.interactive && (await copyToClipboard(userCode))) {
+    output.message({ clipboard: 'code' }, () => ['The code is on your clipboard.']);
+  }
+  if (await openBrowser(verificationUriComplete)) {
+    output.message({ browser: 'opened' }, () => ['It should have opened in your browser.']);
+  }
+}
+
+/** Polls until the person has decided, and shows the time left on a terminal. */
+async function waitForApproval(ctx: Context, started: DeviceLogin): Promise<TokenSet> {
+  const { output, signal } = ctx;
+  let note = '';
+  if (!output.interactive) output.message({ waiting: 'approval' }, () => ['Waiting for your approval.']);
+  return showTimeLeft(
+    ctx,
+    started.expiresInSeconds,
+    (left) => `Waiting for your approval; ${left} left.${note}`,
+    () =>
+      started.tokens({
+        signal,
+        onWait: ({ because }) => {
+          note = isWithoutResponse(because) ? ' The server does not respond; still trying.' : '';
+        },
+      }),
+  );
+}
+
+const isWithoutResponse = (because: Wait['because']): boolean =>
+  because !== undefined && !['authorization_pending', 'slow_down', 'rate_limited'].includes(because);

@@ -1,0 +1,231 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Api } from './api.ts';
+import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
+import { checkedTokens, newIdempotencyKey } from './credentials.ts';
+import { hasCode, LatchkeyError } from './errors.ts';
+import { type Arrival, type LoopbackListener, listenOnLoopback } from './loopback-listener.ts';
+import { operations } from './operations.ts';
+import { revokeToken } from './revoke-token.ts';
+import { systemReason } from './store-failure.ts';
+
+/** How to start a login in a browser on this machine. */
+export interface BrowserLoginOptions {
+  /** Shown to the person who approves, marked as unverified. At most 100 characters. */
+  readonly deviceName?: string;
+  /** What the tokens may do: names separated by spaces. Default: everything the person may do. */
+  readonly scope?: string;
+  /** The URI of the only service that accepts the tokens. */
+  readonly resource?: string;
+  /** The port of this machine to which the browser comes back. Default: any that is free. */
+  readonly port?: number;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+}
+
+/** A login that waits for a browser to come back with the person's approval. */
+export interface BrowserLogin {
+  /** To open in a browser on this machine. It is good for this login alone. */
+  readonly authorizationUrl: string;
+  readonly expiresInSeconds: number;
+  /**
+   * Waits until the person has decided, and shows the browser a last page.
+   * @throws {LatchkeyError} `access_denied`, `expired_token` if the browser has not come back in time,
+   * `account_disabled`, `invalid_grant`, `aborted`
+   */
+  tokens(options?: { readonly signal?: AbortSignal }): Promise<TokenSet>;
+  /**
+   * Cancels the login: the browser can no longer come back, and a session that has already started ends. Call it when
+   * `tokens` was aborted.
+   */
+  cancel(timeoutMilliseconds?: number): Promise<void>;
+}
+
+const clientId = 'latchkey-cli';
+/** For the person to sign in and approve. */
+const lifetimeSeconds = 300;
+/** Gives 43 characters, the fewest that RFC 7636 allows. */
+const secretBytes = 32;
+/** Pauses between tries of one redemption, within the 60 s for which the service repeats its response. */
+const retryPausesMilliseconds: readonly number[] = [500, 1_000, 2_000, 4_000];
+
+/**
+ * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
+ * nobody can be talked into passing one on. For Node and Bun; use `startDeviceLogin` on machines without a browser.
+ * @throws {LatchkeyError} `browser_login_unavailable` if the port is taken, or the service does not offer it
+ * @see RFC 8252, RFC 7636, RFC 9207
+ * @example
+ * const login = await startBrowserLogin(api, { deviceName: hostname() });
+ * await open(login.authorizationUrl);
+ * const tokens = await login.tokens();
+ */
+export async function startBrowserLogin(api: Api, options: BrowserLoginOptions = {}): Promise<BrowserLogin> {
+  const { clock = systemClock, signal, port = 0 } = options;
+  const { issuer, authorizationEndpoint } = await readMetadata(api, signal);
+  const verifier = randomBytes(secretBytes).toString('base64url');
+  const state = randomBytes(secretBytes).toString('base64url');
+  const listener = await listen(
+    port,
+    (answer) =>
+      answer.get('state') === state &&
+      answer.get('iss') === issuer &&
+      answer.has('code') !== answer.has('error'),
+  );
+  const url = new URL(authorizationEndpoint);
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    response_mode: 'form_post',
+    client_id: clientId,
+    redirect_uri: listener.redirectUri,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    state,
+    ...definedOnly({
+      device_name: options.deviceName,
+      scope: options.scope,
+      resource: options.resource,
+    }),
+  }).toString();
+  return openLogin({ api, clock, listener, verifier, authorizationUrl: url.href });
+}
+
+const definedOnly = (members: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+
+interface Metadata {
+  readonly issuer: string;
+  readonly authorizationEndpoint: string;
+}
+
+/** The service may have been reached by another address than the one that it calls itself. @see RFC 8414 */
+async function readMetadata(api: Api, signal: AbortSignal | undefined): Promise<Metadata> {
+  const path = '/.well-known/oauth-authorization-server';
+  const { body } = await api.send(path, { method: 'GET', signal: signal ?? null });
+  const { issuer, authorization_endpoint: endpoint } = Object(body) as Record<string, unknown>;
+  if (typeof issuer !== 'string') throw new LatchkeyError('not_latchkey', 'The metadata names no issuer.');
+  if (typeof endpoint !== 'string' || !/^https?:/.test(endpoint) || !URL.canParse(endpoint))
+    throw unavailable(`${api.server} does not offer sign-ins in a browser.`);
+  return { issuer, authorizationEndpoint: endpoint };
+}
+
+const unavailable = (message: string, cause?: unknown) =>
+  new LatchkeyError('browser_login_unavailable', message, { cause });
+
+async function listen(...[port, isExpected]: Parameters<typeof listenOnLoopback>): Promise<LoopbackListener> {
+  try {
+    return await listenOnLoopback(port, isExpected);
+  } catch (error) {
+    const which = port === 0 ? 'No port of 127.0.0.1 can' : `Port ${port} of 127.0.0.1 cannot`;
+    throw unavailable(`${which} be used: ${systemReason(error)}.`, error);
+  }
+}
+
+interface Waiting {
+  readonly api: Api;
+  readonly clock: Clock;
+  readonly listener: LoopbackListener;
+  readonly verifier: string;
+  readonly authorizationUrl: string;
+}
+
+function openLogin(waiting: Waiting): BrowserLogin {
+  const { api, listener, authorizationUrl } = waiting;
+  let redemption: Promise<TokenSet> | undefined;
+  return {
+    authorizationUrl,
+    expiresInSeconds: lifetimeSeconds,
+    tokens: async ({ signal } = {}) => {
+      try {
+        const arrival = await arrivalInTime(waiting, signal);
+        // Not aborted with the wait: its outcome would be unknown.
+        redemption ??= finish(waiting, arrival);
+        return await unlessAborted(redemption, signal);
+      } finally {
+        listener.close();
+      }
+    },
+    cancel: async (timeoutMilliseconds = api.timeoutMilliseconds) => {
+      listener.close();
+      if (!redemption) {
+        void listener.arrival.then(({ respond }) => respond('failed'));
+        return;
+      }
+      const limit = AbortSignal.timeout(timeoutMilliseconds);
+      const tokens = await unlessAborted(redemption, limit).catch((error: unknown) => {
+        // Whatever else went wrong has started no session.
+        if (hasCode(error, 'aborted') || (error instanceof LatchkeyError && error.retryable)) throw error;
+      });
+      if (tokens) await revokeToken(api, tokens.refresh_token, timeoutMilliseconds);
+    },
+  };
+}
+
+/** @throws {LatchkeyError} `expired_token`, `aborted` */
+async function arrivalInTime(
+  { clock, listener }: Waiting,
+  signal: AbortSignal | undefined,
+): Promise<Arrival> {
+  const ended = new AbortController();
+  const isAborted = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+  const expired = clock.sleep(lifetimeSeconds * 1000, isAborted).then(() => {
+    throw new LatchkeyError('expired_token', 'The browser has not come back in time.');
+  });
+  try {
+    return await Promise.race([listener.arrival, expired]);
+  } catch (error) {
+    if (signal?.aborted) throw aborted(signal);
+    throw error;
+  } finally {
+    ended.abort();
+    expired.catch(() => {});
+  }
+}
+
+/** Redeems the code, and tells the browser how that went. */
+async function finish(waiting: Waiting, { parameters, respond }: Arrival): Promise<TokenSet> {
+  try {
+    const error = parameters.get('error');
+    if (error !== null) throw refused(error, parameters.get('error_description'));
+    const tokens = await redeem(waiting, parameters.get('code') ?? '');
+    await respond('signedIn');
+    return tokens;
+  } catch (error) {
+    await respond(hasCode(error, 'access_denied') ? 'denied' : 'failed');
+    throw error;
+  }
+}
+
+const refused = (error: string, description: string | null): LatchkeyError =>
+  error === 'access_denied'
+    ? new LatchkeyError('access_denied', 'The request was denied.')
+    : new LatchkeyError('invalid_request', description ?? 'The service refused the request.');
+
+/** Repeats the request after a lost response: the service then repeats its own. @see RFC 6749 section 4.1.3 */
+async function redeem({ api, clock, listener, verifier }: Waiting, code: string): Promise<TokenSet> {
+  const init = {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      'Idempotency-Key': newIdempotencyKey(),
+    },
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      code,
+      code_verifier: verifier,
+      redirect_uri: listener.redirectUri,
+    }).toString(),
+  };
+  for (const pause of [...retryPausesMilliseconds, undefined]) {
+    try {
+      const { body } = await api.send(operations.redeemDeviceCode.path, init);
+      return checkedTokens(body);
+    } catch (error) {
+      if (pause === undefined || !(error instanceof LatchkeyError && error.retryable)) throw error;
+      await clock.sleep(Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000));
+    }
+  }
+  throw new Error('the last try has neither returned nor thrown');
+}

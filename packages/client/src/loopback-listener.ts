@@ -1,0 +1,141 @@
+// Receives the answer to an authorization request on this machine, for programs without an address of their own.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type LandingOutcome, landingPage, landingPolicy } from './landing-page.ts';
+
+/** The parameters of the answer, and the browser that waits for a page. */
+export interface Arrival {
+  readonly parameters: URLSearchParams;
+  /** Shows the browser how the sign-in ended, once. */
+  respond(outcome: LandingOutcome): Promise<void>;
+}
+
+export interface LoopbackListener {
+  readonly redirectUri: string;
+  /** The first answer that is expected. Any other is refused, and changes nothing. */
+  readonly arrival: Promise<Arrival>;
+  /** Stops listening; a browser that waits for its page gets it first. */
+  close(): void;
+}
+
+const host = '127.0.0.1';
+const pathBytes = 16;
+/** Several times the longest answer. */
+const maxBodyBytes = 16 * 1024;
+/** For a request to arrive completely. */
+const requestTimeoutMilliseconds = 10_000;
+
+/**
+ * Listens on a path that nobody can guess.
+ * @param port 0 for any that is free
+ * @param isExpected whether an answer is the one to this request
+ * @throws the system's error
+ * @see RFC 8252 section 7.3
+ */
+export async function listenOnLoopback(
+  port: number,
+  isExpected: (parameters: URLSearchParams) => boolean,
+): Promise<LoopbackListener> {
+  const path = `/${randomBytes(pathBytes).toString('base64url')}`;
+  let arrive: (arrival: Arrival) => void = () => {};
+  const arrival = new Promise<Arrival>((resolve) => {
+    arrive = resolve;
+  });
+  let isTaken = false;
+  const server = createServer((request, response) => {
+    void (async () => {
+      const parameters = await readAnswer(request, `${host}:${boundPort}`, path);
+      if (typeof parameters === 'number') return refuse(response, parameters);
+      if (isTaken || !isExpected(parameters)) return refuse(response, 400);
+      isTaken = true;
+      arrive({
+        parameters,
+        respond: (outcome) => sendPage(response, outcome, request.headers['accept-language']),
+      });
+    })().catch(() => response.destroy());
+  });
+  server.requestTimeout = requestTimeoutMilliseconds;
+  server.headersTimeout = requestTimeoutMilliseconds;
+  const boundPort = await new Promise<number>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : port);
+    });
+  });
+  return {
+    redirectUri: `http://${host}:${boundPort}${path}`,
+    arrival,
+    close: () => {
+      isTaken = true;
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+/** The parameters of a form that was posted to the right place, or the status of a refusal. */
+async function readAnswer(
+  request: IncomingMessage,
+  authority: string,
+  path: string,
+): Promise<URLSearchParams | number> {
+  const hosts = request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
+  if (hosts.length !== 1 || request.headers.host !== authority) return 400;
+  if (request.url !== path) return 404;
+  if (request.method !== 'POST') return 405;
+  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded') return 415;
+  const body = await readBody(request);
+  if (body === undefined) return 413;
+  const parameters = new URLSearchParams(body);
+  const names = [...parameters.keys()];
+  return new Set(names).size === names.length ? parameters : 400;
+}
+
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBodyBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const commonHeaders = {
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  Connection: 'close',
+};
+
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status, {
+    ...commonHeaders,
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    ...(status === 405 ? { Allow: 'POST' } : {}),
+  });
+  response.end('This is not the answer that the program is waiting for.\n');
+}
+
+function sendPage(
+  response: ServerResponse,
+  outcome: LandingOutcome,
+  acceptLanguage: string | undefined,
+): Promise<void> {
+  const digest = (text: string) => createHash('sha256').update(text).digest('base64');
+  return new Promise((resolve) => {
+    // Whether the browser still listens does not matter.
+    response.once('close', resolve);
+    response.writeHead(200, {
+      ...commonHeaders,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': landingPolicy(digest),
+    });
+    response.end(landingPage(outcome, acceptLanguage), () => resolve());
+  });
+}

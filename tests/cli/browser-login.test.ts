@@ -1,0 +1,212 @@
+// `latchkey login` with a browser that comes back to this machine: when it is chosen, and what is left when it ends.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import {
+  addCommand,
+  deviceLogin,
+  type Home,
+  latchkey,
+  listener,
+  newHome,
+  program,
+  storeOf,
+} from '../support/cli.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { openTerminal, type Terminal } from '../support/terminal.ts';
+
+let service: TestService;
+/** The service, with sign-ins in a browser: whatever code comes back is redeemed for a session of its name's owner. */
+let door: ReturnType<typeof listener>;
+let holdTokens: Promise<unknown> | undefined;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
+  door = listener(async (asked) => {
+    const { pathname, search } = new URL(asked.url);
+    const headers = { 'X-Request-Id': 'one' };
+    if (pathname === '/.well-known/oauth-authorization-server')
+      return Response.json(
+        { issuer: door.url, authorization_endpoint: `${door.url}/authorize` },
+        { headers },
+      );
+    const body = asked.method === 'GET' ? null : await asked.text();
+    const form = new URLSearchParams(body ?? '');
+    if (form.get('grant_type') === 'authorization_code') {
+      const tokens = await deviceLogin(service.url, form.get('code') ?? '', 'laptop');
+      await holdTokens;
+      return Response.json(tokens, { headers });
+    }
+    return fetch(service.url + pathname + search, { method: asked.method, headers: asked.headers, body });
+  });
+});
+
+afterAll(async () => {
+  await door.stop();
+  await service.stop();
+});
+
+const interrupt = '\u0003';
+
+/** A machine with a screen, whose browser only writes down what it is to open. */
+function machine(env: Record<string, string> = {}) {
+  const home = newHome({ LATCHKEY_SERVER: door.url });
+  const opened = join(home.path, 'opened');
+  addCommand(home, 'test-browser', `#!/bin/sh\necho "$1" >>'${opened}'\n`);
+  const screen = { DISPLAY: ':99', BROWSER: 'test-browser', XDG_DATA_DIRS: home.path, ...env };
+  return {
+    home,
+    login: (...args: string[]): Terminal => openTerminal(home, [program, 'login', ...args], screen),
+    opened: async () => ((await Bun.file(opened).exists()) ? await Bun.file(opened).text() : ''),
+  };
+}
+
+const linkOf = async (terminal: Terminal): Promise<URL> =>
+  new URL(Bun.stripANSI((await terminal.shows(/http\S+\/authorize\?\S+\r$/m))[0].trim()));
+
+/** Comes back with the approval of this person, or with an error. */
+const comeBack = (link: URL, answer: { code: string } | { error: string }) => {
+  const { redirect_uri = '', state = '' } = Object.fromEntries(link.searchParams);
+  const body = new URLSearchParams({ ...answer, state, iss: door.url });
+  return fetch(redirect_uri, { method: 'POST', body });
+};
+
+const expectSignedIn = async (home: Home, terminal: Terminal, email: string) => {
+  expect(await terminal.exited).toBe(0);
+  expect(terminal.screen()).toEndWith(`Signed in to ${door.url} as ${email}.\r\n`);
+  expect(JSON.parse((await latchkey(home, 'whoami', '--json')).stdout).email).toBe(email);
+};
+
+test('a terminal on a machine with a browser opens it, and takes the approval that comes back', async () => {
+  const { home, login, opened } = machine();
+  const terminal = login('--device-name', 'workshop');
+  const link = await linkOf(terminal);
+  await terminal.shows(/Waiting for your browser; 4:5\d left/);
+  expect(link.searchParams.get('device_name')).toBe('workshop');
+  expect(Bun.stripANSI(terminal.screen()).split('\r\n')).toContain(link.href);
+  const page = await comeBack(link, { code: 'ada@example.com' });
+  expect(await page.text()).toContain('You can close this tab');
+  await expectSignedIn(home, terminal, 'ada@example.com');
+  expect(await opened()).toBe(`${link.href}\n`);
+});
+
+test('a denial in the browser ends the login with status 1', async () => {
+  const { login } = machine();
+  const terminal = login();
+  await comeBack(await linkOf(terminal), { error: 'access_denied' });
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).toContain('latchkey: The request was denied in the browser.');
+});
+
+describe('a code is used instead', () => {
+  const codeOf = async (terminal: Terminal) => {
+    await terminal.shows(/Waiting for your approval/);
+    terminal.type(interrupt);
+    await terminal.exited;
+    return terminal.screen();
+  };
+
+  test.each<[string, Record<string, string>, string[]]>([
+    ['with --device', {}, ['--device']],
+    ['with --no-browser', {}, ['--no-browser']],
+    ['over SSH', { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }, []],
+    ['without a screen', { DISPLAY: '' }, []],
+    ['in a container whose browser is elsewhere', { REMOTE_CONTAINERS: 'true' }, []],
+  ])('%s', async (_, env, args) => {
+    const screen = await codeOf(machine(env).login(...args));
+    expect(screen).not.toContain('/authorize?');
+  });
+
+  test('without a terminal', async () => {
+    const { home } = machine();
+    const child = Bun.spawn([program, 'login'], {
+      env: { ...home.env, DISPLAY: ':99' },
+      stdout: 'ignore',
+      stderr: 'pipe',
+    });
+    let stderr = '';
+    for await (const chunk of child.stderr) {
+      stderr += new TextDecoder().decode(chunk);
+      if (stderr.includes('Waiting for your approval')) child.kill('SIGINT');
+    }
+    await child.exited;
+    expect(stderr).not.toContain('/authorize?');
+  });
+
+  test('if the port is taken', async () => {
+    const { login } = machine();
+    const { port } = new URL(door.url);
+    const screen = await codeOf(login('--port', port));
+    expect(screen).toContain(
+      `Port ${port} of 127.0.0.1 cannot be used: it is already in use. Signing in with a code instead.\r\n`,
+    );
+  });
+
+  test('if the browser cannot be opened', async () => {
+    const { login } = machine({ BROWSER: 'no-such-browser', PATH: '/usr/bin:/bin' });
+    const terminal = login();
+    await terminal.shows(/Waiting for your (approval|browser)/);
+    terminal.type(interrupt);
+    await terminal.exited;
+  });
+});
+
+test('with --port, a browser of another machine comes back over a forwarded port', async () => {
+  const free = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const port = String(free.port);
+  await free.stop(true);
+  const { home, login, opened } = machine({ SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' });
+  const terminal = login('--port', port);
+  const link = await linkOf(terminal);
+  expect(new URL(link.searchParams.get('redirect_uri') ?? '').port).toBe(port);
+  await comeBack(link, { code: 'ssh@example.com' });
+  await expectSignedIn(home, terminal, 'ssh@example.com');
+  expect(await opened()).toBe('');
+});
+
+test('--port takes a port, and excludes --device', async () => {
+  const home = newHome({ LATCHKEY_SERVER: door.url });
+  for (const port of ['0', '65536', 'http', '-1', '1.5']) {
+    const { code, stderr } = await latchkey(home, 'login', `--port=${port}`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--port takes a number from 1 to 65535.')]);
+  }
+  expect((await latchkey(home, 'login', '--port', '4000', '--device')).code).toBe(2);
+});
+
+describe('an interrupted login leaves nothing', () => {
+  test('to come back to', async () => {
+    const { home, login } = machine();
+    const terminal = login();
+    const link = await linkOf(terminal);
+    await terminal.shows(/Waiting for your browser/);
+    terminal.type(interrupt);
+    expect(await terminal.exited).toBe(130);
+    expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
+    expect(await comeBack(link, { code: 'late@example.com' }).catch(() => 'refused')).toBe('refused');
+    expect(await storeOf(home, door.url).read()).toBeNull();
+  });
+
+  test('of a session whose tokens are on their way', async () => {
+    const { home, login } = machine();
+    const { access_token: token } = await loginByMail(service.url, 'held@example.com');
+    const devices = async (): Promise<number> =>
+      (await request(service.url, 'GET', '/sessions', { token })).body.sessions.filter(
+        ({ kind }: { kind: string }) => kind === 'device',
+      ).length;
+    const held = Promise.withResolvers<void>();
+    holdTokens = held.promise;
+    const terminal = login();
+    const page = comeBack(await linkOf(terminal), { code: 'held@example.com' });
+    const deadline = Date.now() + 10_000;
+    while ((await devices()) === 0 && Date.now() < deadline) await Bun.sleep(50);
+    terminal.type(interrupt);
+    await terminal.shows(/\^C/);
+    held.resolve();
+    expect(await terminal.exited).toBe(130);
+    holdTokens = undefined;
+    await page.catch(() => {});
+    expect(await devices()).toBe(0);
+    expect(await storeOf(home, door.url).read()).toBeNull();
+  });
+});
