@@ -229,7 +229,7 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
     case 'insufficient_scope':
       return 'Its scope is too narrow. Use a login or a token that allows more. Nothing was changed.';
     case 'insufficient_user_authentication':
-      return 'Sign in in the browser, and do this there.';
+      return 'Do this on your account page in the browser.';
     default:
       return `Nothing was changed. Run \`${command} --help\` for usage.`;
   }

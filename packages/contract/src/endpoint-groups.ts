@@ -21,12 +21,12 @@ export const endpointGroups = {
   passkeys: {
     title: 'Passkeys',
     description:
-      'Registers passkeys and signs in with them (WebAuthn Level 3). The options and responses are those of the browser, so a page passes them on unchanged.',
+      'Registers passkeys and signs in with them (WebAuthn Level 3). Options and responses have the format of the browser API, so a page passes them on unchanged.',
   },
   sessions: {
     title: 'Sessions and tokens',
     description:
-      'A session is one sign-in and everything that lives from it. Its access token expires after hours; its refresh token, which works once, gets the next pair. Revoking takes effect before the response is sent.',
+      'A session is one sign-in and everything derived from it. Its access token expires after hours; its refresh token, which works once, gets the next pair. Revoking takes effect before the response is sent.',
   },
   profile: {
     title: 'Profile',
@@ -72,7 +72,7 @@ export const endpointGroups = {
   },
   operations: {
     title: 'Operations',
-    description: 'For whoever runs the service: health checks and metrics.',
+    description: 'For operators: health checks and metrics.',
   },
 } as const satisfies Readonly<Record<string, EndpointGroupText>>;
 

@@ -54,11 +54,11 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   slow_down: 'The poll came too early. Wait for the new interval in the response before each poll.',
   access_denied: 'The user denied the request.',
   expired_token: 'The device code has expired. Start again.',
-  unsupported_grant_type: 'The grant_type is not one of those listed.',
+  unsupported_grant_type: 'The grant_type is not supported.',
   unsupported_response_type: 'The response_type is not `code`.',
   request_not_supported: 'The parameter `request` is not supported.',
   request_uri_not_supported: 'The parameter `request_uri` is not supported.',
-  interaction_required: 'The user has to see a page, which `prompt=none` forbids.',
+  interaction_required: 'The request needs a page, which `prompt=none` forbids.',
   login_required: 'Somebody else is signed in than the `id_token_hint` names.',
   invalid_scope: 'A scope is unknown, malformed or wider than allowed here.',
   invalid_target: 'The resource is unknown, malformed or not allowed here.',
@@ -67,21 +67,21 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   invalid_client: 'The service key is missing or wrong.',
   invalid_token: 'The access token is missing, malformed, expired or revoked. Refresh it, or sign in again.',
   insufficient_user_authentication:
-    'The sign-in is too old, or not one of a browser. The user has to sign in again.',
+    'The sign-in is too old, or did not take place in a browser. The user has to sign in again.',
   account_disabled: 'An administrator has disabled the account.',
   signup_disabled: 'There is no account with this address, and new accounts cannot be created here.',
   origin_not_allowed: 'The request came with a cookie from a page of another origin.',
   insufficient_scope: 'The token does not have a scope that this endpoint needs.',
   unauthorized_client: 'The service key does not have a right that this request needs.',
-  not_found: "There is no such thing, or it is another user's.",
+  not_found: 'No such resource, or it belongs to another user.',
   method_not_allowed: 'The path exists, but not with this method. Allow lists the methods.',
-  conflict: 'The request contradicts what is there. The description says how.',
-  gone: 'What was asked for is no longer kept.',
-  precondition_failed: 'A condition of the request does not hold: If-Match, If-None-Match or Latchkey-User.',
+  conflict: 'The request conflicts with the current state. The description says how.',
+  gone: 'The requested data is no longer available.',
+  precondition_failed: 'A condition of the request failed: If-Match, If-None-Match or Latchkey-User.',
   payload_too_large: 'The body is larger than 64 KiB.',
-  unsupported_media_type: 'The Content-Type is not one that this endpoint takes.',
-  rate_limited: 'Too many requests. Wait for the seconds in Retry-After.',
-  server_error: 'Something failed on our side. It is in the log under the request id.',
+  unsupported_media_type: 'This endpoint does not accept the Content-Type.',
+  rate_limited: 'Too many requests. Wait for the number of seconds in Retry-After.',
+  server_error: 'Internal error. The log has the details under the request id.',
   temporarily_unavailable:
     'The service is starting, stopping or has lost its database. Try again after Retry-After.',
 };
@@ -93,15 +93,15 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
 export const errorBody = z
   .object({
     error: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]).meta({
-      description: 'The error code. It is stable: decide by it.',
+      description: 'The error code. Stable: switch on this value.',
       examples: ['invalid_request'],
     }),
     error_description: z.string().meta({
-      description: 'What is wrong and what to do, for a developer. Its words may change.',
+      description: 'What is wrong and what to do, for a developer. The wording may change.',
       examples: ['email: must be an email address, like ada@example.com'],
     }),
     request_id: z.string().meta({
-      description: 'The id of the request, as in X-Request-Id. Name it when you report a problem.',
+      description: 'The id of the request, as in X-Request-Id. Include it in bug reports.',
       examples: ['0b6f2c1e-8d3a-4f57-9a10-5e7c4d2b8f96'],
     }),
     interval: z

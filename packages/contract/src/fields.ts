@@ -33,7 +33,7 @@ export const opaque = (max: number) => z.string().min(1).max(max);
 /** An opaque token, checked by whatever redeems it. */
 export const token = opaque(fieldLimits.token);
 
-/** Refused by whoever knows it, where everything unknown is ignored as RFC 6749 section 3.2 says. */
+/** A parameter that is refused, although RFC 6749 section 3.2 says to ignore unknown ones. */
 export const notSupported = text(fieldLimits.bodyBytes)
   .optional()
   // No example: no value is accepted.

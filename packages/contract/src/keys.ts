@@ -45,7 +45,7 @@ export const keyId = z.string().meta({ description: 'The id of the key.', exampl
 
 const keyMembers = {
   id: keyId,
-  name: z.string().meta({ description: 'Its name, as the user gave it.', examples: ['Nightly build'] }),
+  name: z.string().meta({ description: 'The name that the user chose.', examples: ['Nightly build'] }),
   scope: z.string().meta({
     description: 'What the key allows. `*` is everything the user may do.',
     examples: ['profile email'],

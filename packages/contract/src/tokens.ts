@@ -95,7 +95,7 @@ const unchangedAccess = {
   authorization_details: notSupported,
 };
 
-/** How a client says who it is. Its key may also come by HTTP Basic. @see RFC 6749 section 2.3.1 */
+/** How a client authenticates. Its key may also come by HTTP Basic. @see RFC 6749 section 2.3.1 */
 const clientFields = {
   client_id: opaque(fieldLimits.bodyBytes)
     .optional()
@@ -168,13 +168,13 @@ export const grantForm = z
     redirect_uri: opaque(fieldLimits.bodyBytes)
       .optional()
       .meta({
-        description: 'That of the authorization request, if it named one.',
+        description: 'The redirect URI of the authorization request. Required if that request named one.',
         examples: ['https://grafana.example/login/generic_oauth'],
       }),
     code_verifier: opaque(fieldLimits.bodyBytes)
       .optional()
       .meta({
-        description: 'What the code challenge was made of.',
+        description: 'The code verifier that the code challenge was computed from (RFC 7636).',
         examples: ['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'],
       }),
     device_code: token
@@ -198,7 +198,7 @@ export const grantForm = z
       .optional()
       .meta({
         enum: [accessTokenType],
-        description: 'The only type there is, which is also the default.',
+        description: 'The only supported type, and the default.',
         examples: [accessTokenType],
       }),
     actor_token: notSupported,

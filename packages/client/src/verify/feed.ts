@@ -5,7 +5,7 @@ import { LatchkeyError } from '../errors.ts';
 import { operations } from '../operations.ts';
 import { type FeedEvent, readEvent } from './events.ts';
 
-/** With an older feed nothing that was kept is used. */
+/** If the feed lags further, the cache is bypassed. */
 const maxFeedAgeMilliseconds = 2_000;
 
 /**
@@ -157,7 +157,7 @@ export class Feed {
       this.#acknowledged.push(jti);
       return;
     }
-    // Whatever it says, it may be about any answer.
+    // It could concern any cached answer.
     this.#options.onGap();
     this.#unreadable.push(jti);
   }

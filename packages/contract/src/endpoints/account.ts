@@ -46,8 +46,7 @@ export const accountEndpoints = {
     response: profile,
     errors: ['invalid_request', 'precondition_failed', 'rate_limited'],
     errorMeanings: {
-      precondition_failed:
-        'The profile has changed since If-Match, or the credential belongs to another user than Latchkey-User says.',
+      precondition_failed: 'The profile has changed since If-Match, or Latchkey-User names another user.',
     },
   }),
   deleteAccount: define({

@@ -17,7 +17,7 @@ const errorMeanings = {
   invalid_request:
     'A parameter is missing, duplicate or wrong. Without `redirect` or `form_post` beside it, the client or its redirect URI is unknown: show the error.',
   invalid_scope: 'A scope is unknown, or not for this client.',
-  invalid_target: 'Nobody declares the resource.',
+  invalid_target: 'No service declares the resource.',
 } as const;
 
 const notes =

@@ -24,8 +24,8 @@ export const deviceEndpoints = {
     response: deviceAuthorization,
     errors: ['invalid_request', 'invalid_scope', 'invalid_target', 'rate_limited'],
     errorMeanings: {
-      invalid_scope: 'Nobody declares one of the scopes.',
-      invalid_target: 'Nobody declares the resource.',
+      invalid_scope: 'No service declares one of the scopes.',
+      invalid_target: 'No service declares the resource.',
     },
   }),
   verifyDevice: define({

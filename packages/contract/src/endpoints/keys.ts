@@ -25,9 +25,9 @@ export const keyEndpoints = {
       'rate_limited',
     ],
     errorMeanings: {
-      conflict: 'The user has as many active keys as an account can have.',
-      invalid_scope: 'Nobody declares one of the scopes.',
-      invalid_target: 'Nobody declares the resource.',
+      conflict: 'The account has reached its limit of active keys.',
+      invalid_scope: 'No service declares one of the scopes.',
+      invalid_target: 'No service declares the resource.',
       invalid_authorization_details: 'It is not an array of objects with a type, or too large.',
     },
   }),

@@ -44,7 +44,7 @@ export const passkeyEndpoints = {
     errors: ['invalid_request', 'invalid_grant', 'conflict', 'rate_limited'],
     errorMeanings: {
       invalid_grant: 'The response does not verify, or its challenge has expired or was already used.',
-      conflict: 'The passkey is registered already, or the account has as many as it can have.',
+      conflict: 'The passkey is already registered, or the account has reached its limit of passkeys.',
     },
   }),
   startPasskeyLogin: define({

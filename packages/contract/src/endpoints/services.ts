@@ -27,7 +27,7 @@ export const serviceEndpoints = {
     path: `${auth}/feed`,
     summary: 'Returns what ended or changed: sessions, keys, accounts, memberships and profiles',
     notes:
-      'For services, which poll for security event tokens (RFC 8936). Waits for the next event unless returnImmediately is set. Fails once with gone if the feed was not read for 7 days, and then begins anew; with conflict for one reader too many.',
+      'For services, which poll for security event tokens (RFC 8936). Waits for the next event unless returnImmediately is set. Returns gone once if the feed was not read for 7 days, and then starts over; conflict if the service has too many readers.',
     access: 'service',
     rights: ['feed'],
     body: feedRequest,
@@ -37,8 +37,8 @@ export const serviceEndpoints = {
     isPolled: true,
     errors: ['invalid_request', 'conflict', 'gone'],
     errorMeanings: {
-      conflict: 'The service has as many readers as it can have.',
-      gone: 'The feed was not read for 7 days. The next request begins anew.',
+      conflict: 'The service has reached its limit of readers.',
+      gone: 'The feed was not read for 7 days. The next request starts over.',
     },
   }),
 } as const;

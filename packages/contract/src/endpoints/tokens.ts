@@ -56,8 +56,8 @@ export const tokenEndpoints = {
       conflict: 'The session or key has too many active runs.',
       invalid_client: 'The service key is missing where one is needed, or wrong.',
       unauthorized_client: 'The service may not delegate, or may not ask for this resource.',
-      invalid_scope: 'A scope is unknown, or wider than that of the session or key.',
-      invalid_target: 'Nobody declares the resource, or it is not within reach of the session or service.',
+      invalid_scope: 'A scope is unknown, or exceeds the scope of the session or key.',
+      invalid_target: 'No service declares the resource, or the session or service may not use it.',
     },
   }),
   refresh: define({

@@ -163,7 +163,7 @@ test('every operation of the API document is on one page, with its fields, error
 
 test('an error has the meaning that it has at this endpoint', () => {
   expect(sectionOf('deleteAccount')).toContain('The user is the only owner of an organization.');
-  expect(sectionOf('createKey')).toContain('The user has as many active keys as an account can have.');
+  expect(sectionOf('createKey')).toContain('The account has reached its limit of active keys.');
 });
 
 interface Member {
