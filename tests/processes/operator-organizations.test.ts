@@ -61,6 +61,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           'zoo   Zoo               0        0       …',
           '',
         ]);
+        const all = (await done('organizations', 'list', '--all', '--json')).trimEnd().split('\n');
+        expect(all).toHaveLength(4);
         const lines = (await done('organizations', 'list', '--json')).trimEnd().split('\n');
         expect(lines.join()).not.toContain('\u202E');
         expect(lines.map((line) => JSON.parse(line))).toMatchObject([

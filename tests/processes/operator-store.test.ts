@@ -58,7 +58,7 @@ const commands = [
   ['services', 'create', 'billing'],
   ['services', 'list'],
   ['services', 'revoke', 'svc_unknown'],
-  ['signing-keys', 'rotate'],
+  ['keys', 'rotate-signing'],
 ];
 
 test.each(commands.map((args) => [args.join(' '), args] as const))(

@@ -151,7 +151,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     });
 
     test('a rotated signing key is published before it signs', async () => {
-      const rotate = (...options: string[]) => operator('signing-keys', 'rotate', ...options);
+      const rotate = (...options: string[]) => operator('keys', 'rotate-signing', ...options);
       expect(Date.parse(/signs from (\S+)\.$/m.exec((await rotate()).stdout)![1]!)).toBeLessThan(Date.now());
       const second = /signs from (\S+)\.$/m.exec((await rotate()).stdout)![1]!;
       expect(Date.parse(second)).toBeGreaterThan(Date.now() + 600_000);
@@ -179,7 +179,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       };
       // Makes the node cache the old key set.
       const before = await published();
-      const rotation = operator('signing-keys', 'rotate', '--at-once');
+      const rotation = operator('keys', 'rotate-signing', '--at-once');
       let polling = true;
       const polled = (async () => {
         for (; polling; await Bun.sleep(100)) await published();

@@ -12,7 +12,12 @@ import { parseKeyRing } from '../platform/crypto/key-ring.ts';
 import { AuthError } from '../platform/errors.ts';
 import { lastSeals, sealedByAnotherAt } from '../security-log/events/events.ts';
 import { countUnchangedSince } from '../sessions/sessions.ts';
-import { listSigningKeys, signingAlgorithm } from '../trust/signing-keys/signing-keys.ts';
+import {
+  followMs,
+  listSigningKeys,
+  rotateSigningKey,
+  signingAlgorithm,
+} from '../trust/signing-keys/signing-keys.ts';
 import { shortTime, type Table, writeList } from './output.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
@@ -20,13 +25,15 @@ type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 const restart = 'A running service does not notice: restart every node';
 
 /**
- * `keys list`, `add`, `promote` and `retire`. What people read goes to standard error, so that standard output holds
+ * `keys list`, `add`, `promote`, `retire` and `rotate-signing`. What people read goes to standard error, so that standard output holds
  * nothing but settings to set.
  */
 export function keyCommands(program: Command, run: Run): void {
   const keys = program
     .command('keys')
-    .description('list and change the server keys, which sign tokens and seal the security log');
+    .description(
+      'list and change the keys: server keys sign tokens and seal the security log, signing keys sign introspections',
+    );
   keys
     .command('list')
     .description('list the server keys and the signing keys, without their secrets')
@@ -48,6 +55,25 @@ export function keyCommands(program: Command, run: Run): void {
       .action((id: string) => run((ctx) => work(ctx, id)));
   withId('promote', 'sign with a server key from the next start on; the others still verify', promote);
   withId('retire', 'remove a server key that does not sign; what it signed ends at the next start', retire);
+  keys
+    .command('rotate-signing')
+    .description(
+      'create the next signing key: it is published now and signs soon; the previous one stays published for another week',
+    )
+    .option(
+      '--at-once',
+      'after a leak: sign with the new key at once and publish no other; waits until all nodes do',
+    )
+    .action(({ atOnce = false }: { atOnce?: boolean }) =>
+      run(async (ctx) => {
+        const signsFrom = await rotateSigningKey(ctx, { atOnce });
+        if (atOnce) {
+          process.stderr.write(`Waiting ${followMs / 1000} s until all nodes publish only the new key.\n`);
+          await Bun.sleep(followMs);
+        }
+        return `Created a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;
+      }),
+    );
 }
 
 /** The arguments of the program, with `--` before an id that begins with a hyphen, as one in 64 does. */
@@ -200,7 +226,7 @@ async function retire(ctx: Context, id: string): Promise<string> {
 const unknownKey = (id: string): AuthError =>
   new AuthError(
     'not_found',
-    `No server key has the id ${id}. \`latchkey-server keys list\` shows them; signing keys are changed with \`signing-keys rotate\`.`,
+    `No server key has the id ${id}. \`latchkey-server keys list\` shows them; signing keys are changed with \`keys rotate-signing\`.`,
   );
 
 /** What may stop working without a server key. */

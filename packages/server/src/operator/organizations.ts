@@ -5,7 +5,7 @@ import {
   deleteOrganization,
   findOrganization,
   listMembers,
-  listSharedOrganizations,
+  listOrganizations,
   type MemberWithEmail,
   putOrganization,
   removeMember,
@@ -39,11 +39,12 @@ const withSlug = (command: Command): Command =>
 function addReadingCommands(organizations: Command, run: Run): void {
   organizations
     .command('list')
-    .description('list the organizations by slug, without personal ones')
+    .description('list the organizations by slug')
+    .option('--all', 'list personal ones, too')
     .option('--json', 'print JSON lines instead of a table')
-    .action((options: { json?: true }) =>
+    .action(({ all = false, ...options }: { all?: boolean; json?: true }) =>
       run(async (ctx) => {
-        await writeList(allOrganizations(ctx), organizationTable, options);
+        await writeList(allOrganizations(ctx, { personal: all }), organizationTable, options);
         return '';
       }),
     );
@@ -114,9 +115,9 @@ function addMemberCommands(organizations: Command, run: Run): void {
     );
 }
 
-async function* allOrganizations(ctx: Context) {
+async function* allOrganizations(ctx: Context, { personal }: { personal: boolean }) {
   for (let after = ''; ; ) {
-    const page = await listSharedOrganizations(ctx, after, pageSize);
+    const page = await listOrganizations(ctx, { after, limit: pageSize, most_personal: Number(personal) });
     for (const row of page) yield { ...row, created_at: new Date(row.created_at).toISOString() };
     if (page.length < pageSize) return;
     after = page.at(-1)!.slug;

@@ -16,12 +16,11 @@ import {
   setService,
 } from '../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../sessions/sessions.ts';
-import { followMs, rotateSigningKey } from '../trust/signing-keys/signing-keys.ts';
 import { shortTime, type Table, writeList } from './output.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
-/** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`; `signing-keys rotate`. */
+/** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`. */
 export function serviceCommands(program: Command, run: Run): void {
   const services = program
     .command('services')
@@ -29,7 +28,6 @@ export function serviceCommands(program: Command, run: Run): void {
   addRegistrationCommands(services, run);
   addListCommand(services, run);
   addServiceKeyCommands(services, run);
-  addSigningKeyCommands(program, run);
 }
 
 /** Undefined is not named, false is cleared. */
@@ -224,28 +222,4 @@ function addServiceKeyCommands(services: Command, run: Run): void {
     await revokeService(ctx, id, endRunsOfService);
     return `Revoked ${id}.`;
   });
-}
-
-function addSigningKeyCommands(program: Command, run: Run): void {
-  program
-    .command('signing-keys')
-    .description('manage the keys that sign introspection responses')
-    .command('rotate')
-    .description(
-      'create the next key: it is published now and signs soon; the previous key stays published for another week',
-    )
-    .option(
-      '--at-once',
-      'after a leak: sign with the new key at once and publish no other; waits until all nodes do',
-    )
-    .action(({ atOnce = false }: { atOnce?: boolean }) =>
-      run(async (ctx) => {
-        const signsFrom = await rotateSigningKey(ctx, { atOnce });
-        if (atOnce) {
-          process.stderr.write(`Waiting ${followMs / 1000} s until all nodes publish only the new key.\n`);
-          await Bun.sleep(followMs);
-        }
-        return `Created a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;
-      }),
-    );
 }

@@ -117,9 +117,9 @@ export async function putOrganization(
   });
 }
 
-/** A page of the shared organizations for the operator, by slug. */
-export const listSharedOrganizations = (ctx: Context, after: string, limit: number) =>
-  store.listSharedOrganizations(ctx.db.read, { after, limit });
+/** A page of the organizations for the operator, by slug. */
+export const listOrganizations = (ctx: Context, page: Parameters<typeof store.listOrganizations>[1]) =>
+  store.listOrganizations(ctx.db.read, page);
 
 /** @throws {AuthError} `not_found` */
 export async function findOrganization(

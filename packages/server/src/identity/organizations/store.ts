@@ -77,31 +77,32 @@ export const lockOrganization = statement<{ id: string }>()((db, p, dialect) =>
 
 const counted = sql<number>`cast(count(*) as integer)`;
 
-/** A page of the shared organizations with their numbers of members and owners, by ascending slug. */
-export const listSharedOrganizations = statement<{ after: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom('organizations as o')
-    .select((e) => [
-      'o.id',
-      'o.slug',
-      'o.name',
-      'o.created_at',
-      e
-        .selectFrom('memberships as m')
-        .select(counted.as('n'))
-        .whereRef('m.organization_id', '=', 'o.id')
-        .as('members'),
-      e
-        .selectFrom('memberships as m')
-        .select(counted.as('n'))
-        .whereRef('m.organization_id', '=', 'o.id')
-        .where('m.role', '=', 'owner')
-        .as('owners'),
-    ])
-    .where('o.personal', '=', 0)
-    .where('o.slug', '>', p.after)
-    .orderBy('o.slug')
-    .limit(p.limit),
+/** A page of the organizations with their numbers of members and owners, by ascending slug. `most_personal`: 1 for personal ones, too. */
+export const listOrganizations = statement<{ after: string; limit: number; most_personal: number }>()(
+  (db, p) =>
+    db
+      .selectFrom('organizations as o')
+      .select((e) => [
+        'o.id',
+        'o.slug',
+        'o.name',
+        'o.created_at',
+        e
+          .selectFrom('memberships as m')
+          .select(counted.as('n'))
+          .whereRef('m.organization_id', '=', 'o.id')
+          .as('members'),
+        e
+          .selectFrom('memberships as m')
+          .select(counted.as('n'))
+          .whereRef('m.organization_id', '=', 'o.id')
+          .where('m.role', '=', 'owner')
+          .as('owners'),
+      ])
+      .where('o.personal', '<=', p.most_personal)
+      .where('o.slug', '>', p.after)
+      .orderBy('o.slug')
+      .limit(p.limit),
 );
 
 /** The members of an organization after a position in the list: oldest first, then by user id. */
