@@ -50,6 +50,17 @@ async function* slices(total: number): AsyncGenerator<Uint8Array> {
   for (let sent = 0; sent < total; sent += 65_536) yield new Uint8Array(65_536).fill(0x20);
 }
 
+test.each([
+  ['two Host headers', 'Host: localhost\r\nHost: evil.example'],
+  ['a Host header with user information', 'Host: user@localhost'],
+])('a request with %s gets 400 and the error object', async (_, host) => {
+  for (const path of ['/healthz', '/api/v1/auth/me', '/device', '/nowhere']) {
+    const answer = await exchangeBytes(`GET ${path} HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`);
+    expect(answer).toStartWith('HTTP/1.1 400 ');
+    expect(answer).toContain('"error":"invalid_request"');
+  }
+});
+
 test.each(['announced', 'chunked'])('a body of 10 MB (%s) gets the 413 error object', async (how) => {
   const size = 10 * 1024 * 1024;
   const body =

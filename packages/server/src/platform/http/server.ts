@@ -44,6 +44,7 @@ export function createServer(
     const route = routes.find(request.method, path);
     let response: Response;
     try {
+      requireOneHost(request.headers);
       warnOfForwarding(connection, request.headers);
       if (lifecycle.draining && !probePaths.has(path)) throw draining();
       response = exchange.withCommonHeaders(
@@ -76,6 +77,16 @@ export function createServer(
     }
   };
   return { fetch };
+}
+
+/**
+ * Refuses several `Host` headers, which the runtime joins with commas, and one with user information: a proxy may have
+ * read another host in it.
+ * @see RFC 9112 section 3.2
+ */
+function requireOneHost(headers: Headers): void {
+  if (!/[,@]/.test(headers.get('Host') ?? '')) return;
+  throw new AuthError('invalid_request', 'The request must have one Host header without user information.');
 }
 
 function callHandler(route: Route, exchange: Exchange): Response | Promise<Response> {
