@@ -107,7 +107,8 @@ export const de: MailTexts = {
     passkey:
       '{session} Der entfernte Passkey wird nicht wiederhergestellt; Sie können ihn wieder hinzufügen.',
     key: '{session} Der entfernte Schlüssel wird nicht wiederhergestellt; Sie können einen neuen erstellen.',
-    address: 'Das stellt diese Adresse wieder her und beendet alle Sitzungen des Kontos.',
+    address:
+      'Das stellt diese Adresse wieder her und beendet alle Sitzungen des Kontos. Seit der Änderung hinzugefügte Passkeys werden entfernt.',
     theft:
       'Das macht alles rückgängig, was diese Sitzung hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen.',
   },

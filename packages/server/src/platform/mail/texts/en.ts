@@ -102,7 +102,8 @@ export const en = {
     app: '{session} The page then offers to end the session that approved the application, too.',
     passkey: '{session} It does not restore the removed passkey; you can add that again.',
     key: '{session} It does not restore the removed key; you can create a new one.',
-    address: 'It restores this address and ends every session of the account.',
+    address:
+      'It restores this address and ends every session of the account. Passkeys added since the change are removed.',
     theft:
       'It undoes everything that session added: passkeys, keys, approved devices, a changed email address, and any sessions that came from those.',
   },

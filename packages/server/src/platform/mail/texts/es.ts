@@ -100,7 +100,8 @@ export const es: MailTexts = {
     app: '{session} Después, la página permite cerrar también la sesión que aprobó la aplicación.',
     passkey: '{session} La llave de acceso eliminada no se restaura; puedes añadirla de nuevo.',
     key: '{session} La clave de API eliminada no se restaura; puedes crear una nueva.',
-    address: 'Así se restaura esta dirección y se finalizan todas las sesiones de la cuenta.',
+    address:
+      'Así se restaura esta dirección y se finalizan todas las sesiones de la cuenta. Las llaves de acceso añadidas desde el cambio se eliminan.',
     theft:
       'Así se deshace todo lo que añadió esa sesión: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos.',
   },

@@ -103,7 +103,8 @@ export const fr: MailTexts = {
     passkey: "{session} La clé d'accès supprimée n'est pas restaurée ; vous pouvez l'ajouter à nouveau.",
     key: "{session} La clé d'API supprimée n'est pas restaurée ; vous pouvez en créer une nouvelle.",
     app: "{session} La page propose ensuite de fermer aussi la session qui a approuvé l'application.",
-    address: 'Cela restaure cette adresse et met fin à toutes les sessions du compte.',
+    address:
+      "Cela restaure cette adresse et met fin à toutes les sessions du compte. Les clés d'accès ajoutées depuis le changement sont supprimées.",
     theft:
       "Cela annule tout ce que cette session a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent.",
   },

@@ -99,7 +99,8 @@ export const ptBr: MailTexts = {
     passkey: '{session} A chave de acesso removida não é restaurada; você pode adicioná-la novamente.',
     key: '{session} A chave de API removida não é restaurada; você pode criar uma nova.',
     app: '{session} Em seguida, a página permite encerrar também a sessão que aprovou o aplicativo.',
-    address: 'Isso restaura este endereço e encerra todas as sessões da conta.',
+    address:
+      'Isso restaura este endereço e encerra todas as sessões da conta. As chaves de acesso adicionadas desde a mudança são removidas.',
     theft:
       'Isso desfaz tudo o que essa sessão adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles.',
   },
