@@ -176,7 +176,7 @@ const camelCase = (role: string): string =>
 
 const mailTs = (): string => `// ${generated}
 
-/** The colors of emails: those of the web pages. */
+/** The colors of emails, which are the colors of the web pages. */
 export const palette = {
 ${(['light', 'dark'] as const)
   .map(

@@ -226,7 +226,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
             { email: 'cleo@example.com', user_handle: base64url(randomBytes(8)) },
             'user_handle: the account exists with another one, so passkeys for this one cannot sign in to it.',
           ],
-          [{ email, user_handle }, 'user_handle: another account has it.'],
+          [{ email, user_handle }, 'user_handle: belongs to another account.'],
           [
             { email, user_handle: 'AAAA', passkeys: [passkey] },
             'A passkey is registered for another account.',
@@ -270,7 +270,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         const summary = '1 created, 1 completed, 1 unchanged, 2 refused.';
         const refusals =
           'line 4 (eve@example.com): A passkey is registered for another account.\n' +
-          'line 5 (fay@example.com): user_handle: another account has it.\n';
+          'line 5 (fay@example.com): user_handle: belongs to another account.\n';
         const dry = await importing(lines, '--dry-run');
         expect(dry.stdout).toBe(`${refusals}Nothing was changed. It would be: ${summary}\n`);
         expect((await importing(lines)).stdout).toBe(`${refusals}${summary}\n`);

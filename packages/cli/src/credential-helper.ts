@@ -64,7 +64,7 @@ export async function tokenFor(
   { hosts, access }: Helper,
   origins: readonly URL[],
 ): Promise<DatedToken | undefined> {
-  // A server that is named gets only what it is named for, even if it is the own one.
+  // A host that `--host` names gets a limited token, even if it is the login's own server.
   if (access && origins.some((origin) => isNamed(origin, hosts))) {
     return narrowToken(ctx, connection, access);
   }

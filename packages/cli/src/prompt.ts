@@ -52,7 +52,7 @@ export function createPrompt(stdin: () => TextSource, output: Output, signal: Ab
 }
 
 /**
- * Asks whether to go on. Without a terminal nobody is asked, and the command goes on.
+ * Asks for confirmation. Without a terminal, the command continues without asking.
  * @param declined what the command reports if the answer is anything but yes
  * @throws {Cancelled}
  */

@@ -44,7 +44,7 @@ function isPlain(descriptor: Descriptor): boolean {
   }
 }
 
-/** Writes, and returns what a full pipe that does not block has no room for: whoever reads from it may be slow. */
+/** Writes, and returns the rest that does not fit into a full non-blocking pipe, whose reader may be slow. */
 function writeAtOnce(
   descriptor: Descriptor,
   bytes: Buffer,

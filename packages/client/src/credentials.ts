@@ -90,7 +90,7 @@ export interface CredentialStore {
   read(): Promise<StoredLogin | null>;
   /**
    * Stores a new login, puts it in use, and makes its server the current one. It replaces the login of this name;
-   * without a name, one of the same user, and it is kept beside those of others.
+   * without a name, one of the same user. Logins of other users stay.
    */
   put(login: StoredLogin): Promise<PlacedLogin>;
   /**
@@ -233,7 +233,7 @@ function ownLogin(held: ServerLogins, user: StoredUser): string | undefined {
 }
 
 /**
- * The name of a new login for which none was chosen: that of the login it replaces, if that was chosen, or else the
+ * The default name of a new login: the name of the login that it replaces, if that was chosen, or else the
  * user's address.
  * @internal
  */

@@ -17,7 +17,7 @@ export interface ExchangeOptions {
   readonly session: Session;
   /** Names separated by spaces, never more than the session allows. */
   readonly scope: string;
-  /** The only service that accepts the token. Default: that of the session. */
+  /** The only service that accepts the token. Default: the session's own resource. */
   readonly resource?: string;
   /** 60 to 3600. Default: 900. */
   readonly expiresInSeconds?: number;

@@ -8,7 +8,7 @@ export interface TokenSessionOptions extends CallOptions {
 }
 
 /**
- * A session for a token that the program was given, like the one in `LATCHKEY_TOKEN`. The token goes only to the
+ * A session for a fixed token, such as `LATCHKEY_TOKEN`. The token goes only to the
  * service and the listed origins. It is neither refreshed nor stored.
  * @throws {TypeError} if a header cannot carry the token; the message does not contain it
  * @example

@@ -38,7 +38,7 @@ export interface Endpoint {
    * narrow tokens by mistake.
    */
   readonly scopes?: readonly OwnScope[];
-  /** A cookie is accepted only from pages of this service, not from those of allowed origins. */
+  /** A cookie is accepted only from pages of this service, not from pages of allowed origins. */
   readonly ownOriginOnly?: true;
   /** Ending the caller's own session needs no scope, with `scope=session` or its own id in the path. */
   readonly endsOwnSession?: true;

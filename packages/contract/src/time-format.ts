@@ -15,7 +15,7 @@ export interface TimePreferences {
 }
 
 /**
- * What a profile asks for. Undefined stands for what it leaves open, and for what this runtime does not know: browsers
+ * The format that a profile sets. Undefined means not set, or unknown to this runtime: browsers
  * and releases differ in the locales and time zones that they have data for.
  */
 export const timeFormatOf = ({ locale, time_zone }: TimePreferences): TimeFormat => ({

@@ -1,4 +1,4 @@
-/** Where a person continues when no page was asked for. */
+/** The page after a sign-in that names no page. */
 export const home = '/account';
 
 /** Where a person sees what is signed in to their account. */

@@ -4,7 +4,7 @@ import type { PageTexts } from './languages/type.ts';
 import { productName } from './product.ts';
 
 declare global {
-  /** Set by the script with the texts, which runs before that of the page. */
+  /** Set by the script with the texts, which runs before the page's own script. */
   var latchkeyTexts: PageTexts;
 }
 

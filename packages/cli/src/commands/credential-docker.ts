@@ -13,7 +13,7 @@ import { exitStatus, ReportedError } from '../exit.ts';
 
 export type DockerOperation = 'get' | 'store' | 'erase' | 'list';
 
-/** Docker compares this text, and then goes on without a credential. */
+/** Docker compares this text, and then continues without a credential. */
 const notFound = 'credentials not found in native keychain';
 
 /**

@@ -33,7 +33,7 @@ export async function logout(ctx: Context, { all = false, yes = false }: LogoutO
   ]);
 }
 
-/** Asks, unless nobody is signed in: then there is nothing to end. */
+/** Asks, unless there is no login to end. */
 async function confirmAll({ prompt }: Context, { server, stored: { held, store } }: StoredConnection) {
   if (!loginNamed(held, store.account)) return;
   const question = `End every session and key of ${store.account} on ${server}, on every device?`;

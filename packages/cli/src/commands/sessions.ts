@@ -81,7 +81,7 @@ interface Nested {
   readonly listed: ListedSession;
 }
 
-/** Every run below what it is within. A run within a key, which is not a session, stays where it is. */
+/** Each run below its parent. A run within a key, which is not a session, keeps its place. */
 function nested(entries: readonly ListedSession[]): Nested[] {
   const ids = new Set(entries.map(({ id }) => id));
   const parentOf = ({ within: [parent = ''] = [] }: ListedSession) => (ids.has(parent) ? parent : undefined);

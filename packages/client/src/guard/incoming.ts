@@ -11,7 +11,7 @@ export interface OutgoingResponse {
   end(body: string): unknown;
 }
 
-/** Reads Node's headers like those of a web-standard `Request`. */
+/** Reads Node's headers like the headers of a web-standard `Request`. */
 export const guardedRequest = ({ headers }: IncomingRequest): GuardedRequest => ({
   headers: {
     get: (name) => {

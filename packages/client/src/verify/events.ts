@@ -2,7 +2,7 @@
 export interface FeedEvent {
   /** The user that it is about. */
   readonly user: string;
-  /** The session or key that has ended, and with it what is within it. Undefined if the event says something else. */
+  /** The session or key that has ended, with all runs within it. Undefined for other events. */
   readonly endedSession: string | undefined;
   /** Everything that is known about the user may have changed. */
   readonly isAboutUser: boolean;

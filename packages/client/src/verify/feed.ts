@@ -14,7 +14,7 @@ const maxFeedAgeMilliseconds = 2_000;
  */
 const maxGapMilliseconds = 300_000;
 
-/** The feed is no longer read when nothing was verified for so long, so that an idle process can end. */
+/** How long the feed is read after the last verification. An idle process can end. */
 const idleMilliseconds = 60_000;
 
 /** The longest wait that a service can be set to. */
@@ -40,7 +40,7 @@ interface FeedOptions {
 }
 
 /**
- * Reads the feed of the service for as long as it is used. `following` after the first answer, so that from then on no
+ * Reads the feed of the service while the verifier is in use. `following` after the first answer, so that from then on no
  * event is missed; `refused` if the service key lacks the right, or the service has no feed.
  */
 export class Feed {

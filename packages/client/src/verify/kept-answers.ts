@@ -66,7 +66,7 @@ export class KeptAnswers {
     return token;
   }
 
-  /** Call it before a token is asked for. */
+  /** Call it before introspecting a token. */
   ask(isFollowed: boolean): Question {
     const question = { touchedUsers: new Set<string>(), hasGap: false, isFollowed };
     this.#questions.add(question);

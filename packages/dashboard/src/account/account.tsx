@@ -56,7 +56,7 @@ const load = () =>
       return undefined;
     }
     if (problem.code === 'invalid_token') {
-      // A link that asks for a key does so again after the sign-in.
+      // A link that requests a key does so again after the sign-in.
       const address = isKeyRequested ? location.pathname + location.search : home;
       location.replace(loginPath(address + location.hash));
       return 'leaving';

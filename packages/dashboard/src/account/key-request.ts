@@ -34,8 +34,8 @@ export const emptyRequest: KeyRequest = {
 type Limits = { readonly name: number; readonly minSeconds: number; readonly maxSeconds: number };
 
 /**
- * The key that a link to the account page asks for with `?new-key=1&name=…&scope=…&resource=…&expires=…`, as the command
- * line opens it. Undefined for a link that asks for none. Creates nothing: the person decides.
+ * The key that a link to the account page requests with `?new-key=1&name=…&scope=…&resource=…&expires=…`, as the command
+ * line opens it. Undefined for any other link. Creates nothing: the user decides.
  */
 export function requestedKey(query: URLSearchParams, limits: Limits): KeyRequest | undefined {
   if (query.get('new-key') !== '1') return undefined;

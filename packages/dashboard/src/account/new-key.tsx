@@ -34,7 +34,7 @@ const requested = requestedKey(new URLSearchParams(location.search), {
   maxSeconds: fieldLimits.keyMaxSeconds,
 });
 
-/** Whether the page was opened by a link that asks for a key. */
+/** Whether a link with a prefilled key opened the page. */
 export const isRequested = requested !== undefined;
 
 /** What the form was opened with; undefined while it is closed. */
@@ -149,7 +149,7 @@ function Option({ scope, isDisabled = false, takesFocus = false, children }: Opt
   );
 }
 
-/** The scopes to tick. Those that allow nothing are left out, unknown ones that were asked for are not. */
+/** The scopes to select: without those that allow nothing, with unknown ones that the link requests. */
 function ScopeOptions({ known }: { known: ScopeList }) {
   const hasEverything = scopes.value.includes(everything);
   const offered = known.scopes.filter(({ name }) => !emptyScopes.includes(name));
@@ -204,7 +204,7 @@ const Select = ({ id, label, value, options, onChange }: SelectProps) => (
   </div>
 );
 
-/** Where the key works. An unknown resource that was asked for stays, so that the key does not become wider. */
+/** Where the key works. An unknown resource of the link stays, so that the key does not become wider. */
 function ResourceField({ known }: { known: ScopeList }) {
   const asked = initial.value?.resource ?? '';
   const isUnknown = asked !== '' && !known.resources.some((one) => one.resource === asked);

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 import { cautionIcon } from './icons.ts';
 
-/** Asks before something that cannot be undone. Takes the focus, since the button that asked for it is gone. */
+/** Asks before something that cannot be undone. Takes the focus, since the button that opened it is gone. */
 export function Question({ children }: { children: ComponentChildren }) {
   const question = useRef<HTMLParagraphElement>(null);
   useEffect(() => question.current?.focus(), []);

@@ -26,7 +26,7 @@ const lineOf: Readonly<Record<EventFormat, (event: PositionedEvent) => string>> 
 
 /**
  * Prints each event of the security log as a JSON line, in the order of their positions, until SIGTERM, SIGINT or the first
- * write after its reader has ended. While the database is away it waits, unless it should only print what is there.
+ * write after its reader has ended. While the database is unavailable it waits, unless it was called with `--once`.
  */
 export async function followEvents(ctx: Context, options: FollowOptions): Promise<void> {
   const stopped = Promise.withResolvers<void>();

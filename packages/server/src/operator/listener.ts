@@ -35,7 +35,7 @@ export function listen(config: Config, app: App, { shared }: { shared: boolean }
 
 /**
  * Listens for a moment, before a key file or a database is created that would stay behind if the start fails. Workers share their port
- * with whoever starts at the same moment, so their supervisor also takes a name, which it alone can have until it ends.
+ * with another supervisor that starts at the same moment. So a supervisor also binds a name, which only one can hold until it ends.
  * @throws {ConfigError} if the address is not available
  */
 export async function claimPort(config: Config): Promise<void> {

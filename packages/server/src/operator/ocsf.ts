@@ -101,7 +101,7 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
 const typesOfOperator: readonly EventType[] = ['account_disabled', 'account_enabled'];
 const reasonsOfOperator: readonly (string | undefined)[] = ['taken_over', 'service_revoked'];
 
-/** Who acted: the operator, a service, or else the user or whoever had the session. */
+/** Who acted: the operator, a service, or else the holder of the session. */
 function actorOf({ type, detail, user_id }: PositionedEvent, session: object): object {
   if (
     detail['by'] === 'operator' ||

@@ -87,7 +87,7 @@ const withOptions = (command: Command): Command =>
     .option('--public', 'it runs where it cannot keep a key, as in a browser: it signs people in without one')
     .option('--trusted', "it is one of the platform's own applications: people need not approve it");
 
-/** What the options name; undefined members stay as they are. */
+/** The declarations in the options. Undefined members stay unchanged. */
 const namedBy = ({
   resource,
   scope,

@@ -4,7 +4,7 @@ import type { MetricsSnapshot } from '../platform/telemetry/metrics.ts';
 /** What a worker tells its supervisor. */
 export type FromWorker =
   | { readonly type: 'ready' }
-  /** Its metrics, because it was asked for them or is about to end. */
+  /** Its metrics, on request or before it ends. */
   | { readonly type: 'metrics'; readonly own: MetricsSnapshot }
   /** Requests the metrics of all other workers. */
   | { readonly type: 'gather'; readonly id: number; readonly own: MetricsSnapshot };

@@ -123,7 +123,7 @@ export async function importAccount(
     if (userHandle !== undefined && owner?.id !== existing.id) throw otherHandle();
     return { id: existing.id, isNew: false, hasOtherName: name !== undefined && name !== existing.name };
   }
-  if (owner) throw new AuthError('conflict', 'user_handle: another account has it.');
+  if (owner) throw new AuthError('conflict', 'user_handle: belongs to another account.');
   requireAllowedDomain(ctx, email);
   const id = await createAccount(ctx, tx, account, { detail: { by: 'operator' } });
   if (id === undefined) {

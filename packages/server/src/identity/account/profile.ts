@@ -39,7 +39,7 @@ interface TaggedView {
   readonly etag: string;
 }
 
-/** The part of the caller's profile that its scope allows. Its tag differs from that of the whole profile. */
+/** The part of the caller's profile that its scope allows. Its ETag differs from the ETag of the whole profile. */
 export function visibleTo({ scope, account }: Caller): TaggedView {
   const whole = tagged(account);
   if (holdsEverything(scope)) return whole;

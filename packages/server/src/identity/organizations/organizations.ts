@@ -176,8 +176,10 @@ export async function findUserWithOrganizations(
     name: user.name,
     email: user.email,
     emailVerified: user.email_verified === 1,
-    organizations: found.slice(0, store.maxTold).map(([id, slug, role]) => ({ id, slug, role })),
-    isTruncated: found.length > store.maxTold,
+    organizations: found
+      .slice(0, store.maxListedOrganizations)
+      .map(([id, slug, role]) => ({ id, slug, role })),
+    isTruncated: found.length > store.maxListedOrganizations,
   };
 }
 

@@ -198,12 +198,12 @@ export const listMemberships = statement<{
     .limit(p.limit),
 );
 
-/** How many organizations are told about a user at once. */
-export const maxTold = 100;
+/** The maximum number of organizations that introspection lists for a user. */
+export const maxListedOrganizations = 100;
 
 /**
  * A user with the first of their organizations, as JSON `[id, slug, role]`: the personal one first, then the oldest membership.
- * One more than are told says that there are others.
+ * One more than the maximum shows that there are others.
  */
 export const findUserWithOrganizations = lookup((db, p, dialect) => {
   const asJson =
@@ -221,7 +221,7 @@ export const findUserWithOrganizations = lookup((db, p, dialect) => {
         .orderBy('o.personal', 'desc')
         .orderBy('m.joined_at')
         .orderBy('o.id')
-        .limit(sql.lit(maxTold + 1))
+        .limit(sql.lit(maxListedOrganizations + 1))
         .as('first');
       return [
         'u.name',

@@ -9,7 +9,7 @@ export const feedChannel = 'latchkey_feed';
 
 /**
  * Before a PostgreSQL transaction draws its first number: marks the number drawn last until the transaction has ended, so
- * that readers see from where on its events may be missing (`lowestWriter`). Waits for nobody. Also announces the commit.
+ * that readers see from where on its events may be missing (`lowestWriter`). Never waits. Also announces the commit.
  */
 export const announceWriter = statement<Record<never, never>>()((db) =>
   db

@@ -101,7 +101,7 @@ function digestMessage(
   ]);
 }
 
-/** Writes as the profile of the account's owner asks for when the mail is sent. */
+/** Writes in the language and time zone of the account's owner, as set when the mail is sent. */
 const writerForOwner = async (ctx: Context, { user_id }: NoticeRow): Promise<Writer> =>
   writerFor(ctx.config.product, (await store.findReader(ctx.db.read, { user_id })).at(0));
 

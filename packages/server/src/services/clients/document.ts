@@ -48,7 +48,7 @@ export interface DescribedClient {
   readonly redirectUris: readonly string[];
 }
 
-/** Undefined unless the document is the client's own, and that of a client without a secret. */
+/** Undefined unless the document belongs to this client, which must be a public one. */
 export function readClientDocument(url: URL, json: unknown): DescribedClient | undefined {
   const { data } = clientDocument.safeParse(json);
   if (data?.client_id !== url.href) return undefined;

@@ -66,7 +66,7 @@ export async function listScopesOfResource(on: Executor, resource: string): Prom
   return findScopesOfService(on, service.id);
 }
 
-/** What a client asked for, checked. */
+/** The requested scope and resource, validated. */
 export interface RequestedAccess {
   /** Null if it did not ask for a scope, which means everything. */
   readonly scope: string | null;

@@ -120,7 +120,7 @@ export async function setService(
 }
 
 /**
- * After a restore, when readers of the feed are missing events: whatever a service remembers may be out of date. Its own reader is told `gone`
+ * After a restore, when readers of the feed are missing events: what a service has cached may be out of date. Its own reader gets `gone`
  * once, because it seems to have been away for too long, and its named readers begin.
  */
 export async function restartFeeds(ctx: Context): Promise<void> {

@@ -41,7 +41,7 @@ class Raced extends Error {}
 
 /**
  * Declares these names for a service, in one transaction with `writeService`, which stores or locks the service. A part
- * that is undefined stays as it is; what is no longer in the other parts is withdrawn.
+ * that is undefined stays unchanged; names missing from the other parts are withdrawn.
  *
  * Up to 100 accounts that hold a name of another service lose it in that transaction. If there are more, the others lose
  * it before, in batches: the name is already withdrawn, so none can be added. If that is interrupted, declaring the names

@@ -14,7 +14,7 @@ import * as store from './store.ts';
 const tokenIdOf = (secret: Uint8Array): string =>
   sha256('service token id', secret).subarray(0, subjectBytes).toString('base64url');
 
-/** What a service asks for. */
+/** The request of a service for a token of its own. */
 export interface RequestedToken {
   readonly scope: string | undefined;
   readonly resource: string | undefined;

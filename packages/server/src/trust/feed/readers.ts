@@ -38,11 +38,11 @@ const conflict = () =>
 const gone = () =>
   new AuthError(
     'gone',
-    'The feed was not read for too long: events are missing. Drop everything that depends on it. It begins anew with the next request.',
+    'The feed was not read for too long: events are missing. Drop everything derived from it. The next request starts over.',
   );
 
 /**
- * The reader that a request names, or that of the service itself. Adds it if it does not exist.
+ * The reader that a request names, or the service's own. Creates it if missing.
  * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once
  */
 export async function openReader(

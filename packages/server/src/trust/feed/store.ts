@@ -104,7 +104,7 @@ export const listUnacknowledged = statement<{
     .limit(p.limit),
 );
 
-/** Records that a reader has acknowledged these events, as far as they are after its position. */
+/** Records the acknowledgement of these events, except those before the reader's position. */
 export const acknowledge = statement<{ reader_id: string; ids: string; after: number }>()((db, p, dialect) =>
   db
     .insertInto('feed_acknowledgements')

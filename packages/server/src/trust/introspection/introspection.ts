@@ -27,7 +27,7 @@ export async function introspect(
   return user ? { ...describeToken(ctx, found), ...describeUser(user, told) } : { active: false };
 }
 
-/** Which facts about the user the response has: those of the token's scope, and all for a service with the right `users`. */
+/** The user data in the response: what the token's scope allows, or all of it for a service with the right `users`. */
 interface Told {
   readonly name: boolean;
   readonly organizations: boolean;
