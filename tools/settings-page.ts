@@ -7,12 +7,8 @@ import {
   maxWindowSeconds,
   minWindowSeconds,
 } from '../packages/server/src/platform/config/formats.ts';
-import { keySettings, type SettingText, settings } from '../packages/server/src/platform/config/settings.ts';
-import {
-  rateLimitNames,
-  rateLimitRules,
-  rateLimitSetting,
-} from '../packages/server/src/platform/rate-limits/rules.ts';
+import { keySettings, type SettingText } from '../packages/server/src/platform/config/settings.ts';
+import { allSettings, rateLimitNames, rateLimitRules } from '../packages/server/src/settings.ts';
 
 const units = [
   { name: 'day', seconds: 86_400 },
@@ -63,22 +59,22 @@ const table = (heads: readonly string[], rows: readonly (readonly string[])[]): 
 
 const settingsTable = (entries: Readonly<Record<string, SettingText>>): string =>
   table(
-    ['setting', 'default', 'value', 'meaning'],
+    ['setting', 'default', 'value', 'meaning', 'set it when'],
     Object.entries(entries).map(([name, setting]) => [
       `\`${name}\``,
       defaultOf(setting),
       acceptedValue(setting),
       setting.description,
+      setting.when,
     ]),
   );
 
 const rateLimitsTable = (): string =>
   table(
-    ['setting', 'default', 'counted', 'what counts'],
+    ['limit', 'default', 'counted', 'what counts'],
     rateLimitNames.map((name) => {
       const { quota, windowSeconds, shared, description } = rateLimitRules[name];
-      const setting = `\`${rateLimitSetting(name)}\``;
-      return [setting, `\`${quota}/${windowSeconds}\``, shared ? 'together' : 'per node', description];
+      return [`\`${name}\``, `\`${quota}/${windowSeconds}\``, shared ? 'together' : 'per node', description];
     }),
   );
 
@@ -94,7 +90,7 @@ are not settings cause a warning.
 
 Durations are whole seconds. The settings of the command line are in its [README](../packages/cli/README.md).
 
-${settingsTable(settings)}
+${settingsTable(allSettings)}
 
 ## Keys
 
@@ -105,8 +101,8 @@ This prints a key: \`openssl rand -base64 32 | tr '+/' '-_' | tr -d '='\`. To ch
 
 ## Rate limits
 
-Each is written \`quota/seconds\`: that many requests are allowed in a window that starts with the first of them. A quota is from
-1 to ${maxQuota.toLocaleString('en')}, a window from ${minWindowSeconds} to ${maxWindowSeconds.toLocaleString('en')} seconds. On PostgreSQL, a limit counted together has one count for all nodes.
+\`LATCHKEY_LIMITS\` changes them. Each is written \`quota/seconds\`: that many requests are allowed in a window that starts with the
+first of them. A quota is from 1 to ${maxQuota.toLocaleString('en')}, a window from ${minWindowSeconds} to ${maxWindowSeconds.toLocaleString('en')} seconds. On PostgreSQL, a limit counted together has one count for all nodes.
 [Rate limits](operating.md#rate-limits) explains how addresses count.
 
 ${rateLimitsTable()}

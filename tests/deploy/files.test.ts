@@ -2,8 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { readConfig } from '../../packages/server/src/platform/config/config.ts';
-import { settingNames } from '../../packages/server/src/platform/config/settings.ts';
+import { readConfig, settingNames } from '../../packages/server/src/settings.ts';
 import { type KubernetesObject, mistakesIn } from './kubernetes.ts';
 
 const deploy = join(import.meta.dir, '../../deploy');

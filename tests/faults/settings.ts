@@ -11,11 +11,11 @@ export const budgets = {
 
 /** No client reaches these. */
 const generousLimits = [
-  'MAILS_BY_RECIPIENT',
-  'MAILS_BY_CLIENT',
-  'ACCOUNT_CHANGES',
-  'USER_CODES_BY_CLIENT',
-  'REFRESHES',
+  'mails_by_recipient',
+  'mails_by_client',
+  'account_changes',
+  'user_codes_by_client',
+  'refreshes',
 ];
 
 /** Every client says in `X-Forwarded-For` from where it comes. Nobody signs in so often that a sign-in would be old. */
@@ -31,5 +31,5 @@ export const settingsFor = ({
   LATCHKEY_RATE_LIMITS: 'on',
   LATCHKEY_TRUSTED_PROXIES: '127.0.0.1',
   LATCHKEY_RECENT_LOGIN_TTL: '86400',
-  ...Object.fromEntries(generousLimits.map((name) => [`LATCHKEY_LIMIT_${name}`, '100000/60'])),
+  LATCHKEY_LIMITS: generousLimits.map((name) => `${name}=100000/60`).join(', '),
 });

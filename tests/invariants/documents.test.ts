@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
 import { endpoints } from '../../packages/contract/src/endpoints.ts';
-import { clientSettings, settingNames } from '../../packages/server/src/platform/config/settings.ts';
+import { commandLineSettings, settingNames } from '../../packages/server/src/settings.ts';
 import { settingsPage } from '../../tools/settings-page.ts';
 
 const root = join(import.meta.dir, '../..');
@@ -116,7 +116,7 @@ test('docs/settings.md lists every setting that the code names, and says email',
   const files = [...new Glob(`${server}/platform/{config,rate-limits}/*.ts`).scanSync(root)];
   const code = await Promise.all(files.filter((path) => !path.endsWith('.test.ts')).map(read));
   for (const setting of [...settingsIn(code.join('\n')), ...settingNames]) {
-    if (clientSettings.has(setting) || !setting.startsWith('LATCHKEY_')) continue;
+    if (commandLineSettings.has(setting) || !setting.startsWith('LATCHKEY_')) continue;
     expect([setting, listed.has(setting)]).toEqual([setting, true]);
   }
   expect(page).not.toMatch(/\bmails?\b/i);

@@ -60,6 +60,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   programs: [['access-keys', 'runs', 'taken-over']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection']],
   'whole-account': [['disowning', 'personal-data']],
+  'settings.ts': [['']],
   'app.ts': [['']],
   operator: [['']],
   'main.ts': [['']],
@@ -140,6 +141,14 @@ const rules: Rule[] = [
     },
   },
   {
+    name: 'the platform declares no rate limit, and only the settings that it uses',
+    complaints: (files) =>
+      productOf(files, `${server}platform/`)
+        .filter(({ text }) => /satisfies Rules\b|declare module/.test(withoutComments(text)))
+        .map(({ path }) => `${path} declares what a capability should`),
+    bad: { [`${server}platform/mail/limits.ts`]: 'export const mailLimits = {} as const satisfies Rules;' },
+  },
+  {
     name: `no folder of the server contains more than ${maxModulesInALayer} folders`,
     complaints: (files) => {
       const folders = new Set(productOf(files, server).flatMap(({ path }) => foldersOf(path)));
@@ -153,13 +162,13 @@ const rules: Rule[] = [
     ),
   },
   {
-    name: 'other capabilities import only the main file of a capability; app.ts, which composes them, is exempt',
+    name: 'other capabilities import only the main file of a capability; app.ts and settings.ts, which compose them, are exempt',
     complaints: (files) =>
       serverImports(files)
         .filter(
           ({ from, to }) => capabilities.includes(moduleOf(to) ?? '') && moduleOf(from) !== moduleOf(to),
         )
-        .filter(({ from }) => moduleOf(from) !== 'app.ts')
+        .filter(({ from }) => !['app.ts', 'settings.ts'].includes(moduleOf(from) ?? ''))
         .filter(({ to }) => to !== `${server}${moduleOf(to)}/${basename(moduleOf(to) ?? '')}.ts`)
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}identity/account/account.ts`]: "import { revoke } from '../../sessions/store.ts';" },

@@ -7,7 +7,7 @@ import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/devi
 import type { ServiceRight } from '@latchkey/contract/services';
 import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
-import { type Config, readConfig } from '../../packages/server/src/platform/config/config.ts';
+import type { Config } from '../../packages/server/src/platform/config/config.ts';
 import { readLogKeys } from '../../packages/server/src/platform/config/keys.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
@@ -20,9 +20,9 @@ import { readMailbox } from '../../packages/server/src/platform/mail/mailbox.ts'
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
 import { type MailWorker, startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { createRateLimiter } from '../../packages/server/src/platform/rate-limits/limiter.ts';
-import { rateLimitNames } from '../../packages/server/src/platform/rate-limits/rules.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
+import { rateLimitNames, rateLimitRules, readConfig } from '../../packages/server/src/settings.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
@@ -167,6 +167,7 @@ export async function openApp(
     metrics,
     otherMetrics: undefined,
     limiter: createRateLimiter({
+      rules: rateLimitRules,
       quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
       db,
       clock,

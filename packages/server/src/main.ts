@@ -1,3 +1,4 @@
+import { rateLimitNames, rateLimitRules, readConfig } from './settings.ts';
 import './operator/early-hangup.ts';
 
 import type { Command } from 'commander';
@@ -8,7 +9,7 @@ import { createProgram } from './operator/program.ts';
 import { serve } from './operator/serve.ts';
 import { superviseWorkers } from './operator/supervisor.ts';
 import { connectToSupervisor, type SupervisorConnection } from './operator/worker.ts';
-import { type Config, readConfig, storeNameOf } from './platform/config/config.ts';
+import { type Config, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { readEnvFile } from './platform/config/environment.ts';
 import { readKeys, readLogKeys } from './platform/config/keys.ts';
@@ -20,7 +21,6 @@ import { openDatabase, openExistingDatabase } from './platform/database/database
 import type { Database, DatabaseOptions } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
 import { createRateLimiter } from './platform/rate-limits/limiter.ts';
-import { rateLimitNames } from './platform/rate-limits/rules.ts';
 import { createLogger, type Log, written } from './platform/telemetry/log.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
 import { redact } from './platform/telemetry/redact.ts';
@@ -161,7 +161,7 @@ async function createContext(config: Config, log: Log, db: Database, keys: Keys)
     log,
     metrics,
     otherMetrics: undefined,
-    limiter: createRateLimiter({ quotas, db, clock, metrics }),
+    limiter: createRateLimiter({ rules: rateLimitRules, quotas, db, clock, metrics }),
     clock,
     random: systemRandom,
     wakeMailWorker: () => undefined,

@@ -1,5 +1,6 @@
-import { type Config, unknownSettings } from '../platform/config/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import type { Context } from '../platform/context.ts';
+import { unknownSettings } from '../settings.ts';
 import { settingsWarnings } from './warnings.ts';
 
 /** Announces the service in the log, and on standard error for the person who started it. */

@@ -1,12 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Config, readConfig, unknownSettings } from '../platform/config/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import { keyFilePath } from '../platform/config/keys.ts';
 import { type Inspection, inspectDatabase } from '../platform/database/inspect.ts';
 import { canWorkWith } from '../platform/database/migrate.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
+import { readConfig, unknownSettings } from '../settings.ts';
 import { ownServiceUrl } from './own-service.ts';
 import { settingsWarnings } from './warnings.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { readConfig } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
+import { readConfig } from '../settings.ts';
 import { ownServiceUrl } from './own-service.ts';
 
 /** Shorter than the timeout of a health check in `deploy/`, so that the reason is printed. */

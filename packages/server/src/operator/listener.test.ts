@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test';
 import { freePort } from '../../../../tests/support/free-port.ts';
-import { readConfig } from '../platform/config/config.ts';
+import { readConfig } from '../settings.ts';
 import { listen } from './listener.ts';
 
 const config = (port: number) => readConfig({ PORT: String(port) });

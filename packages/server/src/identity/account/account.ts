@@ -8,7 +8,6 @@ import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
-import { accountChange } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf, lowerAscii } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
@@ -59,7 +58,7 @@ export async function limitingChanges<Changed>(
   change: () => Promise<Changed>,
 ): Promise<{ changed: Changed; headers: Record<string, string> }> {
   const counted = await recordingRateLimits(ctx, { ...caller, client }, () =>
-    ctx.limiter.take(accountChange(caller.userId)),
+    ctx.limiter.take({ limit: 'account_changes', key: caller.userId, isReported: true }),
   );
   try {
     return { changed: await change(), headers: counted.headers };

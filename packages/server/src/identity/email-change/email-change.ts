@@ -4,7 +4,7 @@ import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
-import { byClient, mailLimits } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
@@ -18,6 +18,7 @@ import {
   replaceEmail,
   requireAllowedDomain,
 } from '../account/account.ts';
+import { mailLimits } from '../known-browsers/known-browsers.ts';
 import { formerAddressTtlSeconds, returnsFrom, undoableOf } from './former-addresses.ts';
 import { emailChangeTemplate, emailRestoredTemplate, emailReturnedTemplate } from './mail.ts';
 import * as store from './store.ts';

@@ -16,7 +16,7 @@ import {
   type TestApp,
   type Tokens,
 } from '../../../../../tests/support/app.ts';
-import { rateLimitRules } from '../../platform/rate-limits/rules.ts';
+import { rateLimitRules } from '../../settings.ts';
 import { setDisabled } from '../account/account.ts';
 
 onBothDatabases('the proof for an email change', (open) => {

@@ -1,6 +1,9 @@
 import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
+import type { RateLimitKey } from '../../platform/rate-limits/limiter.ts';
+import { addressKey, networkKey } from '../../platform/values/client-address.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { knownBrowserTtlSeconds } from '../../platform/values/lifetimes.ts';
 import * as store from './store.ts';
 
@@ -119,3 +122,28 @@ export async function recognizeBrowser(
   });
   return account && browser.id.toString('base64url');
 }
+
+/** The mailbox of an address: subaddresses such as `ada+shop@` belong to the same one. */
+const mailboxOf = (emailKey: string): string => emailKey.replace(/\+.*@/s, '@');
+
+/**
+ * The limits of a requested mail. Responses report them only with a refusal: otherwise they would reveal how many mails
+ * others request, or whether the browser is known.
+ */
+export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitKey[] => [
+  { limit: 'mails_by_client', key: addressKey(client.ipAddress) },
+  { limit: 'mails_by_pair', key: `${networkKey(client.ipAddress)} ${mailboxOf(emailKey)}` },
+  { limit: 'mails_by_recipient', key: mailboxOf(emailKey) },
+];
+
+/**
+ * The limit of a mail requested by a browser that signed in to the address before. It replaces `mailLimits`, so strangers
+ * cannot exhaust it. A refusal looks the same as for an unknown browser.
+ */
+export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitKey[] => [
+  {
+    limit: 'mails_by_known_browser',
+    key: `${browser} ${mailboxOf(emailKey)}`,
+    reportedAs: 'mails_by_pair',
+  },
+];

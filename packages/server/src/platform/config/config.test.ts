@@ -4,9 +4,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
 import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
-import { rateLimitNames, rateLimitSetting } from '../rate-limits/rules.ts';
-import { type Config, readConfig, unknownSettings } from './config.ts';
+import type { Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { readKeys, readLogKeys } from './keys.ts';
 
@@ -76,7 +76,6 @@ test('an empty environment gives the defaults', () => {
     emailChangeTtlSeconds: 3600,
     recentLoginTtlSeconds: 900,
     challengeTtlSeconds: 300,
-    passkeysPerUser: 20,
     refreshReuseLeewaySeconds: 10,
     runIdleTtlSeconds: 3600,
     runTtlSeconds: 86_400,
@@ -133,7 +132,6 @@ const valid: [string, string, Partial<Config>][] = [
   ['LATCHKEY_EMAIL_CODE_TRIES', '3', { emailCodeTries: 3 }],
   ['LATCHKEY_RECENT_LOGIN_TTL', '60', { recentLoginTtlSeconds: 60 }],
   ['LATCHKEY_CHALLENGE_TTL', '60', { challengeTtlSeconds: 60 }],
-  ['LATCHKEY_PASSKEYS_PER_USER', '3', { passkeysPerUser: 3 }],
   ['LATCHKEY_REFRESH_REUSE_LEEWAY', '0', { refreshReuseLeewaySeconds: 0 }],
   ['LATCHKEY_EVENT_RETENTION', '86400', { eventRetentionSeconds: 86_400 }],
 ];
@@ -193,7 +191,6 @@ const invalid: [string, string[]][] = [
   ],
   ['LATCHKEY_RATE_LIMITS', ['ON', 'true', '0', 'no']],
   ['LATCHKEY_EMAIL_CODE_TRIES', ['0', '101', '-1', '1.5', 'x', '5 x']],
-  ['LATCHKEY_PASSKEYS_PER_USER', ['0', '21', '-1', '1.5', 'x', '5 x']],
   ...lifetimes.map((name): [string, string[]] => [
     `LATCHKEY_${name}`,
     ['-1', '1.5', 'x', '15m', '1e3', '99999999999', ' 5 s'],
@@ -208,27 +205,43 @@ for (const [name, values] of invalid) {
   });
 }
 
-for (const limit of rateLimitNames) {
-  const setting = rateLimitSetting(limit);
-  test(`${setting} accepts a quota and a window and refuses anything else in a sentence that names it`, () => {
-    const { rateLimitQuotas: limits } = readConfig({ [setting]: '7/123' });
-    expect(limits[limit]).toEqual({ quota: 7, windowSeconds: 123 });
-    expect(unknownSettings({ [setting]: '7/123' })).toEqual([]);
-    for (const value of [
-      '0/60',
-      '5',
-      '5/9',
-      '5/86401',
-      '-1/60',
-      '5/1e3',
-      'off',
-      '1000001/60',
-      '5/ 60',
-      '1.5/60',
-    ])
-      expect(refusal(() => readConfig({ [setting]: value }))).toMatch(new RegExp(`^${setting} .+\\.$`));
+test('LATCHKEY_LIMITS changes the limits that it names, and no others', () => {
+  const defaults = readConfig({}).rateLimitQuotas;
+  expect(readConfig({ LATCHKEY_LIMITS: 'runs=7/123, notices=1/60' }).rateLimitQuotas).toEqual({
+    ...defaults,
+    runs: { quota: 7, windowSeconds: 123 },
+    notices: { quota: 1, windowSeconds: 60 },
   });
-}
+  for (const name of rateLimitNames) {
+    const { rateLimitQuotas } = readConfig({ LATCHKEY_LIMITS: `${name}=7/123` });
+    expect(rateLimitQuotas[name]).toEqual({ quota: 7, windowSeconds: 123 });
+  }
+});
+
+test.each([
+  ...[
+    'runs=0/60',
+    'runs=5',
+    'runs=5/9',
+    'runs=5/86401',
+    'runs=-1/60',
+    'runs=5/1e3',
+    'off',
+    'runs=1000001/60',
+  ],
+  ...[
+    'runs=5/ 60',
+    'runs=1.5/60',
+    '5/60',
+    'runs',
+    'RUNS=5/60',
+    'runs=5/60;notices=1/60',
+    'walks=5/60',
+    'toString=5/60',
+  ],
+])('LATCHKEY_LIMITS refuses %p in a sentence that names the setting', (value) => {
+  expect(refusal(() => readConfig({ LATCHKEY_LIMITS: value }))).toMatch(/^LATCHKEY_LIMITS .+\.$/);
+});
 
 test('LATCHKEY_METRICS_TOKEN must be at least 16 printable characters', () => {
   expect(readConfig({ LATCHKEY_METRICS_TOKEN: 'x'.repeat(16) }).metricsToken).toBe('x'.repeat(16));
@@ -295,7 +308,7 @@ describe('keys', () => {
     const env = sqlite(directory);
     const importOf = (name: string, file: string) =>
       `import { ${name} } from ${JSON.stringify(join(import.meta.dir, file))};`;
-    const program = `${importOf('readConfig', 'config.ts')} ${importOf('readKeys', 'keys.ts')}
+    const program = `${importOf('readConfig', '../../settings.ts')} ${importOf('readKeys', 'keys.ts')}
       process.stdout.write(readKeys(readConfig(), { create: true }).signing.id.toString('hex'));`;
     const started = Array.from({ length: 6 }, () =>
       spawn([process.execPath, '-e', program], { env: { PATH: '', ...env }, cwd: directory, stdout: 'pipe' }),

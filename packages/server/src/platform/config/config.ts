@@ -1,17 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { type Quota, type RateLimitName, rateLimitNames, rateLimitSetting } from '../rate-limits/rules.ts';
+import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/rules.ts';
 import type { LogLevel } from '../telemetry/log.ts';
 import type { CidrRange } from '../values/client-address.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { postgresServers } from '../values/postgres-url.ts';
 import { ConfigError } from './config-error.ts';
-import { type Environment, processEnvironment } from './environment.ts';
+import type { Environment } from './environment.ts';
 import { defaultSender, type Product, readProduct } from './product.ts';
-import { rateLimitSettings, readSetting, readSettings, settingNames } from './settings.ts';
+import { type DeclaredSettings, readSetting, readSettings } from './settings.ts';
 
-/** The checked settings. `settings.ts` describes each of them. Durations carry their unit in the name. */
-export interface Config {
+/** The checked settings of the platform. Durations carry their unit in the name. */
+export interface PlatformConfig {
   readonly host: string;
   readonly port: number;
   readonly databaseUrl: string;
@@ -31,45 +31,30 @@ export interface Config {
   readonly rpId: string;
   readonly allowedOrigins: readonly string[];
   /** Hosts, some with a port, whose programs describe themselves as OAuth clients. */
-  readonly clientHosts: readonly string[];
   readonly trustedProxies: readonly CidrRange[];
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   readonly product: Product;
   /** Serve mails at /dev/mailbox. True only without an SMTP server and if host and base URL are loopback addresses. */
   readonly devMailbox: boolean;
-  readonly signup: 'open' | 'closed' | readonly string[];
   readonly rateLimitsEnabled: boolean;
   readonly rateLimitQuotas: Readonly<Record<RateLimitName, Quota>>;
   readonly logLevel: LogLevel;
   readonly metricsToken: string | undefined;
-  readonly accessTokenTtlSeconds: number;
-  readonly refreshIdleTtlSeconds: number;
-  readonly sessionTtlSeconds: number;
-  readonly deviceCodeTtlSeconds: number;
-  readonly devicePollIntervalSeconds: number;
-  readonly magicLinkTtlSeconds: number;
-  readonly emailCodeTries: number;
-  readonly emailChangeTtlSeconds: number;
-  readonly recentLoginTtlSeconds: number;
-  readonly challengeTtlSeconds: number;
-  readonly passkeysPerUser: number;
-  readonly refreshReuseLeewaySeconds: number;
-  readonly runIdleTtlSeconds: number;
-  readonly runTtlSeconds: number;
-  readonly feedWaitSeconds: number;
-  readonly eventRetentionSeconds: number;
 }
 
+/** All checked settings. Each capability adds its own. */
+export interface Config extends PlatformConfig {}
+
 /**
- * Reads and checks the settings. An empty variable counts as not set.
+ * Reads and checks the settings of the platform and those that capabilities declare.
  * @throws {ConfigError} naming the first setting that is not valid
  */
-export function readConfig(env: Environment = processEnvironment): Config {
+export function readConfigOf(env: Environment, declared: DeclaredSettings, rules: RateLimitRules): Config {
   const s = readSettings(env);
-  const rateLimitQuotas = Object.fromEntries(
-    rateLimitNames.map((name) => [name, readSetting(rateLimitSetting(name), rateLimitSettings[name], env)]),
-  ) as Record<RateLimitName, Quota>;
+  const values = Object.fromEntries(
+    Object.entries(declared).map(([member, each]) => [member, readSetting(each.name, each, env)]),
+  ) as Omit<Config, keyof PlatformConfig>;
   const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
   const { hostname, protocol } = new URL(baseUrl);
   const isLocal = isLoopbackHost(hostname);
@@ -83,9 +68,6 @@ export function readConfig(env: Environment = processEnvironment): Config {
     throw new ConfigError(
       `LATCHKEY_RP_ID must be ${hostname}, the host of LATCHKEY_BASE_URL, or a parent domain of it.`,
     );
-  }
-  if (s.LATCHKEY_REFRESH_IDLE_TTL > s.LATCHKEY_SESSION_TTL && env['LATCHKEY_REFRESH_IDLE_TTL']?.trim()) {
-    throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
   }
   const product = readProduct(s);
   const databaseUrl = s.DATABASE_URL.replace(/^sqlite:\/\//, 'sqlite:');
@@ -102,34 +84,35 @@ export function readConfig(env: Environment = processEnvironment): Config {
     isLocal,
     rpId,
     allowedOrigins: s.LATCHKEY_ALLOWED_ORIGINS,
-    clientHosts: s.LATCHKEY_CLIENT_HOSTS,
     trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
     smtpUrl: s.LATCHKEY_SMTP_URL,
     mailFrom: s.LATCHKEY_MAIL_FROM ?? defaultSender(product),
     product,
     devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopbackHost(s.HOST) && isLocal,
-    signup: s.LATCHKEY_SIGNUP,
     rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS === 'on',
-    rateLimitQuotas,
+    rateLimitQuotas: quotasOf(s.LATCHKEY_LIMITS, rules),
     logLevel: s.LATCHKEY_LOG_LEVEL,
     metricsToken: s.LATCHKEY_METRICS_TOKEN,
-    accessTokenTtlSeconds: s.LATCHKEY_ACCESS_TOKEN_TTL,
-    refreshIdleTtlSeconds: s.LATCHKEY_REFRESH_IDLE_TTL,
-    sessionTtlSeconds: s.LATCHKEY_SESSION_TTL,
-    deviceCodeTtlSeconds: s.LATCHKEY_DEVICE_CODE_TTL,
-    devicePollIntervalSeconds: s.LATCHKEY_DEVICE_POLL_INTERVAL,
-    magicLinkTtlSeconds: s.LATCHKEY_MAGIC_LINK_TTL,
-    emailCodeTries: s.LATCHKEY_EMAIL_CODE_TRIES,
-    emailChangeTtlSeconds: s.LATCHKEY_EMAIL_CHANGE_TTL,
-    recentLoginTtlSeconds: s.LATCHKEY_RECENT_LOGIN_TTL,
-    challengeTtlSeconds: s.LATCHKEY_CHALLENGE_TTL,
-    passkeysPerUser: s.LATCHKEY_PASSKEYS_PER_USER,
-    refreshReuseLeewaySeconds: s.LATCHKEY_REFRESH_REUSE_LEEWAY,
-    runIdleTtlSeconds: s.LATCHKEY_RUN_IDLE_TTL,
-    runTtlSeconds: s.LATCHKEY_RUN_TTL,
-    feedWaitSeconds: s.LATCHKEY_FEED_WAIT,
-    eventRetentionSeconds: s.LATCHKEY_EVENT_RETENTION,
+    ...values,
   });
+}
+
+/** @throws {ConfigError} for a limit that does not exist */
+function quotasOf(
+  changed: ReadonlyMap<string, Quota>,
+  rules: RateLimitRules,
+): Readonly<Record<RateLimitName, Quota>> {
+  const unknown = [...changed.keys()].find((name) => !Object.hasOwn(rules, name));
+  if (unknown !== undefined) {
+    throw new ConfigError(
+      `LATCHKEY_LIMITS has no limit ${unknown}. The limits are ${Object.keys(rules).join(', ')}.`,
+    );
+  }
+  const quotas = Object.entries<Quota>(rules).map(([name, { quota, windowSeconds }]) => [
+    name,
+    changed.get(name) ?? { quota, windowSeconds },
+  ]);
+  return Object.fromEntries(quotas);
 }
 
 /** @throws {ConfigError} where several processes cannot serve one database or share a port */
@@ -144,10 +127,6 @@ function readWorkers(wanted: number | 'auto', databaseUrl: string): number {
       : 'LATCHKEY_WORKERS must be 1 on this system: only Linux spreads the connections of a port over several processes.',
   );
 }
-
-/** Variables that start with `LATCHKEY_` but are not settings: probably misspelled. */
-export const unknownSettings = (env: Environment = processEnvironment): string[] =>
-  Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !settingNames.has(name));
 
 /** The database URL without user and password: `sqlite:` with the absolute path, or `postgres://…`. */
 export function storeNameOf({ databaseUrl }: Config): string {

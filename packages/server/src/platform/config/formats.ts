@@ -216,18 +216,25 @@ export const maxQuota = 1_000_000;
 export const minWindowSeconds = 10;
 export const maxWindowSeconds = 86_400;
 
-export const rateLimitQuota: Format<Quota> = {
-  syntax: 'quota/seconds, like 5/900',
-  schema: z
-    .string()
-    .regex(/^\d{1,7}\/\d{1,5}$/, 'must be quota/seconds, like 5/900')
-    .transform((text): Quota => {
-      const [quota, windowSeconds] = text.split('/').map(Number);
-      return { quota: quota!, windowSeconds: windowSeconds! };
-    })
-    .refine(({ quota }) => quota >= 1 && quota <= maxQuota, `must have a quota from 1 to ${maxQuota}`)
-    .refine(
-      ({ windowSeconds }) => windowSeconds >= minWindowSeconds && windowSeconds <= maxWindowSeconds,
-      `must have a window of ${minWindowSeconds} to ${maxWindowSeconds} seconds`,
-    ),
+const quotasSyntax = 'a comma-separated list of name=quota/seconds, like runs=2400/60';
+
+/** Quotas by the names of rate limits. Whether these exist is checked by `readConfigOf`. */
+export const rateLimitQuotas: Format<ReadonlyMap<string, Quota>> = {
+  syntax: quotasSyntax,
+  schema: z.string().transform((text, ctx) => {
+    const quotas = list(text).map((entry) => {
+      const [, name, quota, windowSeconds] = /^([a-z_]+)=(\d{1,7})\/(\d{1,5})$/.exec(entry) ?? [];
+      return [name ?? '', { quota: Number(quota), windowSeconds: Number(windowSeconds) }] as const;
+    });
+    const refuse = (message: string) => {
+      ctx.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    if (quotas.some(([name]) => name === '')) return refuse(`must be ${quotasSyntax}`);
+    if (quotas.some(([, { quota }]) => quota < 1 || quota > maxQuota))
+      return refuse(`must have quotas from 1 to ${maxQuota}`);
+    if (quotas.some(([, { windowSeconds: s }]) => s < minWindowSeconds || s > maxWindowSeconds))
+      return refuse(`must have windows of ${minWindowSeconds} to ${maxWindowSeconds} seconds`);
+    return new Map(quotas);
+  }),
 };

@@ -5,7 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pngLogo } from '../../../../../tests/support/logos.ts';
 import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
-import { type Config, readConfig } from './config.ts';
+import { readConfig } from '../../settings.ts';
+import type { Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { maxLogoBytes } from './logo.ts';
 

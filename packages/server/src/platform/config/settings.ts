@@ -1,19 +1,9 @@
-import { fieldLimits } from '@latchkey/contract/field-limits';
-import {
-  type RateLimitName,
-  rateLimitNames,
-  rateLimitRules,
-  rateLimitSetting,
-} from '../rate-limits/rules.ts';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './environment.ts';
 import * as format from './formats.ts';
 
-const day = 86_400;
-const maxTtlSeconds = 10 * 365 * day;
-
-/** Attempts at one emailed code. Any number up to this is safe: there are 20^8 codes. */
-const maxCodeAttempts = 100;
+export const day = 86_400;
+export const maxTtlSeconds = 10 * 365 * day;
 
 /** Far more connections than a process with one thread can use. */
 const maxPoolSize = 1000;
@@ -27,198 +17,158 @@ export interface SettingText {
   readonly withoutDefault?: string;
   /** What it is for, in Markdown. */
   readonly description: string;
+  /** Who sets it and when, in Markdown, to be read after "Set it when". */
+  readonly when: string;
 }
 
 export interface Setting<T> extends SettingText {
   readonly format: format.Format<T>;
 }
 
-const setting = <T>(
+export const setting = <T>(
   format: format.Format<T>,
   defaultValue: string | number,
   description: string,
-): Setting<T> => ({ format, default: String(defaultValue), description });
+  when: string,
+): Setting<T> => ({ format, default: String(defaultValue), description, when });
 
 const optional = <T>(
   format: format.Format<T>,
   description: string,
+  when: string,
   withoutDefault = 'none',
-): Setting<T | undefined> => ({ format, default: undefined, withoutDefault, description });
+): Setting<T | undefined> => ({ format, default: undefined, withoutDefault, description, when });
 
-/** Every setting except the key rings and the rate limits. */
+/** The settings of the platform. Capabilities declare their own (`settings.ts` of each). */
 export const settings = {
-  PORT: setting(format.port, 8787, 'TCP port to listen on.'),
+  PORT: setting(
+    format.port,
+    8787,
+    'TCP port to listen on.',
+    'the port is taken, or the platform assigns one',
+  ),
   HOST: setting(
     { ...format.anyText, syntax: 'an IP address or a host name' },
     '127.0.0.1',
     'Address to listen on. The service speaks plain HTTP: TLS ends at a proxy.',
+    'a proxy on another machine or in another container connects to it',
   ),
   DATABASE_URL: setting(
     format.databaseUrl,
     'sqlite:data/latchkey.db',
     'The database. On PostgreSQL (14 or later) any number of nodes can share it, and the URL may name a primary and its standbys (`postgres://…@one,two/latchkey`). SQLite is for one process.',
+    'in production',
   ),
   LATCHKEY_DATABASE_DIRECT_URL: optional(
     format.postgresUrl,
     'The same database without the pooler of `DATABASE_URL`. Migrations use it, and the connection that listens.',
+    '`DATABASE_URL` is that of a pooler',
     '`DATABASE_URL`',
   ),
   LATCHKEY_DATABASE_PREPARE: setting(
     format.onOff,
     'on',
     '`off` uses no prepared statements. Required behind a pooler that shares connections between transactions and does not know them, such as PgBouncer before 1.21.',
+    'behind such a pooler',
   ),
   LATCHKEY_DATABASE_POOL: setting(
     format.count(maxPoolSize),
     16,
     'How many connections each process keeps to PostgreSQL, besides one that listens. `doctor` compares the sum with what the database allows.',
+    'the database allows few connections, or `doctor` says so',
   ),
   LATCHKEY_WORKERS: setting(
     format.workers,
     1,
     'How many processes share the port. `auto` is one for each core. More than one needs PostgreSQL and Linux; otherwise `auto` is 1.',
+    'one core does not keep up with the requests',
   ),
   LATCHKEY_BASE_URL: optional(
     format.origin,
     'The public address: links in emails, cookies and passkeys belong to it. Must be `https` unless its host is a loopback one or `LATCHKEY_INSECURE_HTTP` is `on`.',
+    'in production, always',
     '`http://localhost` and the port',
   ),
   LATCHKEY_SMTP_URL: optional(
     format.smtpUrl,
     'The server that sends the emails. `smtp://` requires STARTTLS unless the host is a loopback one.',
+    'in production, always',
     'none: if host and base URL are loopback ones, emails go to the development mailbox; otherwise they stay unsent',
   ),
   LATCHKEY_MAIL_FROM: optional(
     format.mailSender,
     'The sender of all emails.',
+    'in production, always',
     'the product name with the address `no-reply@localhost`',
   ),
   LATCHKEY_PRODUCT_NAME: setting(
     format.displayName,
     'Latchkey',
     'What the service is called on pages, in emails and in the passkey prompt of browsers.',
+    'people know the product by its own name',
   ),
   LATCHKEY_PRODUCT_URL: optional(
     format.link,
     'Website of the product. Pages and emails link to it under the product name.',
+    'the product has a website',
   ),
-  LATCHKEY_SUPPORT_URL: optional(format.link, 'Where people get help. Pages and emails link to it as Help.'),
+  LATCHKEY_SUPPORT_URL: optional(
+    format.link,
+    'Where people get help. Pages and emails link to it as Help.',
+    'there is a support page',
+  ),
   LATCHKEY_LOGO: optional(
     format.imageFile,
     'A logo of at most 64 KiB, read at start and shown on pages. A PNG is also shown in emails.',
-  ),
-  LATCHKEY_SIGNUP: setting(
-    format.signupPolicy,
-    'open',
-    'Who can create an account: everyone, no one, or people with an email address in one of these domains.',
+    'the product has a logo',
   ),
   LATCHKEY_ALLOWED_ORIGINS: setting(
     format.origins,
     '',
     'Further origins whose pages may call the API, use the session cookie and use passkeys.',
-  ),
-  LATCHKEY_CLIENT_HOSTS: setting(
-    format.hosts,
-    '',
-    'Hosts of OAuth clients that describe themselves at the URL that is their `client_id`.',
+    'a dashboard of your own is at another origin',
   ),
   LATCHKEY_RP_ID: optional(
     { ...format.anyText, syntax: 'a domain' },
     'The domain that passkeys belong to: the host of the base URL or a parent domain of it. Changing it makes all passkeys unusable.',
+    'before the first passkey, so that passkeys work on other hosts of the domain',
     'the host of the base URL',
   ),
   LATCHKEY_TRUSTED_PROXIES: setting(
     format.addressRanges,
     '',
     'Proxies whose `X-Forwarded-For` determines the address of a client. Without it, all clients behind a proxy share one rate limit.',
+    'behind a proxy, always',
   ),
   LATCHKEY_INSECURE_HTTP: setting(
     format.onOff,
     'off',
     '`on` allows a public base URL without TLS, for tests in a closed network.',
+    'testing without TLS',
   ),
   LATCHKEY_RATE_LIMITS: setting(
     format.onOff,
     'on',
     '`off` turns rate limits off, for load tests. Security notices stay limited.',
+    'during a load test',
   ),
   LATCHKEY_LOG_LEVEL: setting(
     format.logLevel,
     'info',
     'The least level that is logged. Each request is a line of `info`, but of `debug` if it reads the feed and succeeds.',
+    'you look for a problem, or only problems matter',
   ),
   LATCHKEY_METRICS_TOKEN: optional(
     format.bearerToken,
     'Bearer token for `/metrics`.',
+    'Prometheus runs on another machine',
     'none: `/metrics` answers only requests from the same machine',
   ),
-  LATCHKEY_ACCESS_TOKEN_TTL: setting(format.seconds(1, 30 * day), 14_400, 'Lifetime of an access token.'),
-  LATCHKEY_REFRESH_IDLE_TTL: setting(
-    format.seconds(1, maxTtlSeconds),
-    30 * day,
-    'Idle timeout of a session. Must not be longer than `LATCHKEY_SESSION_TTL`.',
-  ),
-  LATCHKEY_SESSION_TTL: setting(
-    format.seconds(1, maxTtlSeconds),
-    180 * day,
-    'Absolute lifetime of a session.',
-  ),
-  LATCHKEY_DEVICE_CODE_TTL: setting(format.seconds(1, day), 600, 'Lifetime of a device code.'),
-  LATCHKEY_DEVICE_POLL_INTERVAL: setting(
-    format.seconds(1, 300),
-    5,
-    'Minimum time between two polls of a device.',
-  ),
-  LATCHKEY_MAGIC_LINK_TTL: setting(
-    format.seconds(1, day),
-    900,
-    'Lifetime of a magic link and of the code in the same email.',
-  ),
-  LATCHKEY_EMAIL_CODE_TRIES: setting(
-    format.count(maxCodeAttempts),
-    5,
-    'Wrong attempts before an emailed code stops working. The magic link in the same email stays valid.',
-  ),
-  LATCHKEY_EMAIL_CHANGE_TTL: setting(
-    format.seconds(1, day),
-    3600,
-    'Lifetime of the link that confirms a new email address.',
-  ),
-  LATCHKEY_RECENT_LOGIN_TTL: setting(
-    format.seconds(1, 30 * day),
-    900,
-    'How long after signing in a sensitive action needs no new sign-in.',
-  ),
-  LATCHKEY_CHALLENGE_TTL: setting(
-    format.seconds(1, day),
-    300,
-    'Time to complete a passkey ceremony. Browsers get it as their timeout.',
-  ),
-  LATCHKEY_PASSKEYS_PER_USER: setting(
-    format.count(fieldLimits.passkeys),
-    fieldLimits.passkeys,
-    'Maximum number of passkeys in one account.',
-  ),
-  LATCHKEY_REFRESH_REUSE_LEEWAY: setting(
-    format.seconds(0, 600),
-    10,
-    'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
-  ),
-  LATCHKEY_RUN_IDLE_TTL: setting(
-    format.seconds(1, 30 * day),
-    3600,
-    'Idle timeout of a run that a service refreshes, from the last token on. A run does not end before its token expires.',
-  ),
-  LATCHKEY_RUN_TTL: setting(format.seconds(1, 30 * day), day, 'Absolute lifetime of a run.'),
-  LATCHKEY_FEED_WAIT: setting(
-    format.seconds(0, 20),
-    1,
-    'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
-  ),
-  LATCHKEY_EVENT_RETENTION: setting(
-    format.seconds(day, maxTtlSeconds),
-    400 * day,
-    'How long events stay in the security log.',
+  LATCHKEY_LIMITS: setting(
+    format.rateLimitQuotas,
+    '',
+    'Quotas of rate limits other than [their defaults](#rate-limits), like `mails_by_client=100/3600, notices=5/3600`.',
+    'many people share one address, or a service makes more runs',
   ),
 };
 
@@ -228,33 +178,20 @@ export const keySettings = {
     format: { syntax: 'a comma-separated list of keys of 32 random bytes in base64url, newest first' },
     default: undefined,
     withoutDefault: 'on SQLite a key generated into a file beside the database; required with PostgreSQL',
+    when: 'on PostgreSQL, always',
     description: 'The key ring, the same on every node. The first key signs; all of them verify.',
   },
   LATCHKEY_RETIRED_KEYS: {
     format: { syntax: 'a comma-separated list of keys, as above' },
     default: undefined,
     withoutDefault: 'none',
+    when: 'a key has left the ring',
     description: 'Keys that left the ring. They only verify the security log; no token under them is valid.',
   },
 } satisfies Record<string, SettingText>;
 
-/** The setting of each rate limit. */
-export const rateLimitSettings = Object.fromEntries(
-  rateLimitNames.map((name) => {
-    const { quota, windowSeconds, description } = rateLimitRules[name];
-    return [name, setting(format.rateLimitQuota, `${quota}/${windowSeconds}`, description)];
-  }),
-) as Record<RateLimitName, ReturnType<typeof setting<{ quota: number; windowSeconds: number }>>>;
-
 /** Settings of the command line. They may be set where the service runs, too. */
 export const clientSettings: ReadonlySet<string> = new Set(['LATCHKEY_SERVER', 'LATCHKEY_CREDENTIALS']);
-
-export const settingNames: ReadonlySet<string> = new Set([
-  ...Object.keys(settings),
-  ...rateLimitNames.map(rateLimitSetting),
-  ...Object.keys(keySettings),
-  ...clientSettings,
-]);
 
 /**
  * The value of one setting, or its default. An empty variable counts as not set.
@@ -277,3 +214,17 @@ export const readSettings = (env: Environment): Values =>
   Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([name, each]) => [name, readSetting(name, each, env)]),
   ) as Values;
+
+/** A setting of a capability. The capability lists them by the member of `Config` that holds the value. */
+export interface DeclaredSetting<T> extends Setting<T> {
+  readonly name: string;
+}
+
+export const declare = <T>(name: string, each: Setting<T>): DeclaredSetting<T> => ({ name, ...each });
+
+export type DeclaredSettings = Readonly<Record<string, DeclaredSetting<unknown>>>;
+
+/** What the settings of a capability add to `Config`. */
+export type ConfigOf<Declared extends DeclaredSettings> = {
+  readonly [Member in keyof Declared]: Declared[Member] extends DeclaredSetting<infer T> ? T : never;
+};

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../../../tests/support/app.ts';
-import { rateLimitNames } from '../rate-limits/rules.ts';
+import { rateLimitNames } from '../../settings.ts';
 import { signInFailureReasons } from '../telemetry/metrics.ts';
 
 const local = { peer: '127.0.0.1' };

@@ -4,7 +4,7 @@ import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Counted, type Counter, memoryCounter, sharedCounter } from './counter.ts';
 import { type RateLimitState, rateLimitFields, secondsLeft } from './fields.ts';
-import { type Quota, type RateLimitName, rateLimitNames, rateLimitRules } from './rules.ts';
+import type { Quota, RateLimitName, RateLimitRules } from './rules.ts';
 
 /** A limit that a request counts against, and the key it is counted by. */
 export interface RateLimitKey {
@@ -48,11 +48,13 @@ const keyOf = (key: string): string => sha256('rate limit', key).toString('base6
 
 /** Counts shared limits in PostgreSQL, and all others in memory. On SQLite all limits are counted in memory. */
 export function createRateLimiter({
+  rules,
   quotas,
   db,
   clock,
   metrics,
 }: {
+  rules: RateLimitRules;
   quotas: Readonly<Record<RateLimitName, Quota>> | undefined;
   db: Database;
   clock: () => number;
@@ -60,9 +62,9 @@ export function createRateLimiter({
 }): RateLimiter {
   if (!quotas) return unlimited;
   const counters = Object.fromEntries(
-    rateLimitNames.map((name) => [
+    (Object.keys(rules) as RateLimitName[]).map((name) => [
       name,
-      rateLimitRules[name].shared && db.dialect === 'postgres'
+      rules[name].shared && db.dialect === 'postgres'
         ? sharedCounter({ db, clock }, name, quotas[name])
         : memoryCounter(name, quotas[name]),
     ]),

@@ -11,10 +11,11 @@ import {
   type Tokens,
 } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { rateLimitRules } from '../../settings.ts';
 import { randomUserCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { maxKeysInMemory, memoryCounter } from './counter.ts';
-import { type RateLimitName, rateLimitRules } from './rules.ts';
+import type { RateLimitName } from './rules.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 

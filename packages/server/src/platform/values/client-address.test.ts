@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openApp } from '../../../../../tests/support/app.ts';
-import { readConfig } from '../config/config.ts';
+import { readConfig } from '../../settings.ts';
 import { addressKey, clientAddress, maxRemembered, networkKey, sameNetwork } from './client-address.ts';
 
 const trustedProxies = (list: string) => readConfig({ LATCHKEY_TRUSTED_PROXIES: list }).trustedProxies;

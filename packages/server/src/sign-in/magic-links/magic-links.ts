@@ -1,14 +1,18 @@
 import { normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { Language } from '@latchkey/contract/languages';
 import { findAccountOf, lockAccountToSignIn, signUp } from '../../identity/account/account.ts';
-import { recognizeBrowser } from '../../identity/known-browsers/known-browsers.ts';
+import {
+  mailByKnownBrowser,
+  mailLimits,
+  recognizeBrowser,
+} from '../../identity/known-browsers/known-browsers.ts';
 import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { byClient, mailByKnownBrowser, mailLimits } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';

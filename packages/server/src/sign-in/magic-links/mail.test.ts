@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
 import { type Mail, openApp } from '../../../../../tests/support/app.ts';
-import { readConfig } from '../../platform/config/config.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { parseKeyRing } from '../../platform/crypto/key-ring.ts';
 import { writerFor } from '../../platform/mail/writer.ts';
+import { readConfig } from '../../settings.ts';
 import { emailCodeOf, signInMessage } from './mail.ts';
 
 async function signInMail(settings: Record<string, string> = {}): Promise<{ mail: Mail; keys: string }> {

@@ -377,9 +377,9 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('LATCHKEY_CHALLENGE_TTL and LATCHKEY_PASSKEYS_PER_USER take effect', async () => {
+  test('LATCHKEY_CHALLENGE_TTL takes effect', async () => {
     const app = await open({
-      settings: { LATCHKEY_CHALLENGE_TTL: '30', LATCHKEY_PASSKEYS_PER_USER: '2' },
+      settings: { LATCHKEY_CHALLENGE_TTL: '30' },
     });
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
@@ -392,9 +392,6 @@ onBothDatabases('passkeys', (open) => {
     });
     expect([late.status, late.body.error]).toEqual([400, 'invalid_grant']);
     expect((await app.ask('POST', '/passkey/login/challenge')).body.timeout).toBe(30_000);
-    const answers = [];
-    for (let i = 0; i < 3; i++) answers.push(await register(app, tokens, authenticator));
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 409]);
     await app.close();
   });
 

@@ -1,3 +1,4 @@
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Config } from '../../platform/config/config.ts';
 import type { Caller, Context } from '../../platform/context.ts';
@@ -153,7 +154,7 @@ export async function importPasskey(
     throw new AuthError('invalid_request', 'public_key: must be a COSE key for ES256, EdDSA or RS256');
   }
   const [passkeys] = await store.countPasskeys(tx, { user_id: userId });
-  if (!passkeys || passkeys.count >= ctx.config.passkeysPerUser) throw tooManyPasskeys(ctx.config);
+  if (!passkeys || passkeys.count >= fieldLimits.passkeys) throw tooManyPasskeys();
   const [row] = await store.insertPasskey(tx, {
     id: newId('pk_', ctx.random),
     user_id: userId,
@@ -178,10 +179,10 @@ export async function importPasskey(
 const registeredElsewhere = () => new AuthError('conflict', 'A passkey is registered for another account.');
 
 /** Refuses one passkey more than an account can have. */
-export const tooManyPasskeys = (config: Config) =>
+export const tooManyPasskeys = () =>
   new AuthError(
     'conflict',
-    `An account can have at most ${config.passkeysPerUser} passkeys. Remove one first.`,
+    `An account can have at most ${fieldLimits.passkeys} passkeys. Remove one first.`,
   );
 
 /**

@@ -1,3 +1,4 @@
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import {
   type CreationOptions,
   type Passkey,
@@ -82,7 +83,7 @@ export async function registerPasskey(
     case 'registered':
       throw new AuthError('conflict', 'This passkey is already registered.');
     case 'full':
-      throw tooManyPasskeys(ctx.config);
+      throw tooManyPasskeys();
     default:
       return passkeyOf(result);
   }
@@ -99,7 +100,7 @@ async function addPasskey(
   await lockAccount(tx, caller.userId);
   await requireActiveSession(ctx, tx, caller);
   const [passkeys] = await store.countPasskeys(tx, { user_id: caller.userId });
-  if (!passkeys || passkeys.count >= ctx.config.passkeysPerUser) return 'full';
+  if (!passkeys || passkeys.count >= fieldLimits.passkeys) return 'full';
   const [row] = await store.insertPasskey(tx, {
     id: newId('pk_', ctx.random),
     user_id: caller.userId,

@@ -8,8 +8,8 @@ import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simpl
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import { base64url, flag } from '../../../../../tests/support/authenticator.ts';
 import { deriveVector, type Vector, type VectorKind } from '../../../../../tests/support/w3c-vectors.ts';
-import { readConfig } from '../../platform/config/config.ts';
 import { AuthError } from '../../platform/errors.ts';
+import { readConfig } from '../../settings.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';
 import { verifyAuthentication, verifyRegistration } from './verification.ts';

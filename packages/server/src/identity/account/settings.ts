@@ -1,0 +1,32 @@
+import { signupPolicy } from '../../platform/config/formats.ts';
+import { type ConfigOf, declare, setting } from '../../platform/config/settings.ts';
+import type { Rules } from '../../platform/rate-limits/rules.ts';
+
+export const accountSettings = {
+  signup: declare(
+    'LATCHKEY_SIGNUP',
+    setting(
+      signupPolicy,
+      'open',
+      'Who can create an account: everyone, no one, or people with an email address in one of these domains.',
+      'the service is not for everyone',
+    ),
+  ),
+};
+
+export const accountLimits = {
+  account_changes: {
+    quota: 60,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Changes to the profile and to names of passkeys, by account.',
+  },
+} as const satisfies Rules;
+
+declare module '../../platform/config/config.ts' {
+  interface Config extends ConfigOf<typeof accountSettings> {}
+}
+
+declare module '../../platform/rate-limits/rules.ts' {
+  interface RateLimits extends Record<keyof typeof accountLimits, true> {}
+}

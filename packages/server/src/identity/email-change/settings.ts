@@ -1,0 +1,38 @@
+import { seconds } from '../../platform/config/formats.ts';
+import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
+import type { Rules } from '../../platform/rate-limits/rules.ts';
+
+export const emailChangeSettings = {
+  emailChangeTtlSeconds: declare(
+    'LATCHKEY_EMAIL_CHANGE_TTL',
+    setting(
+      seconds(1, day),
+      3600,
+      'Lifetime of the link that confirms a new email address.',
+      'emails arrive late',
+    ),
+  ),
+};
+
+export const emailChangeLimits = {
+  email_changes: {
+    quota: 10,
+    windowSeconds: 3600,
+    shared: true,
+    description: 'Requested email changes, by account. Their emails also count as requested emails.',
+  },
+  link_logins: {
+    quota: 600,
+    windowSeconds: 60,
+    shared: false,
+    description: 'Links of sign-ins and email changes, by client address. Forged links do not count.',
+  },
+} as const satisfies Rules;
+
+declare module '../../platform/config/config.ts' {
+  interface Config extends ConfigOf<typeof emailChangeSettings> {}
+}
+
+declare module '../../platform/rate-limits/rules.ts' {
+  interface RateLimits extends Record<keyof typeof emailChangeLimits, true> {}
+}

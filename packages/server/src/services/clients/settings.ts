@@ -1,0 +1,32 @@
+import { hosts } from '../../platform/config/formats.ts';
+import { type ConfigOf, declare, setting } from '../../platform/config/settings.ts';
+import type { Rules } from '../../platform/rate-limits/rules.ts';
+
+export const clientSettings = {
+  clientHosts: declare(
+    'LATCHKEY_CLIENT_HOSTS',
+    setting(
+      hosts,
+      '',
+      'Hosts of OAuth clients that describe themselves at the URL that is their `client_id`.',
+      'programs that are not registered here sign people in',
+    ),
+  ),
+};
+
+export const clientLimits = {
+  client_documents: {
+    quota: 30,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Metadata documents of clients fetched, by client address.',
+  },
+} as const satisfies Rules;
+
+declare module '../../platform/config/config.ts' {
+  interface Config extends ConfigOf<typeof clientSettings> {}
+}
+
+declare module '../../platform/rate-limits/rules.ts' {
+  interface RateLimits extends Record<keyof typeof clientLimits, true> {}
+}

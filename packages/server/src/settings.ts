@@ -1,0 +1,84 @@
+import { accountLimits, accountSettings } from './identity/account/settings.ts';
+import { emailChangeLimits, emailChangeSettings } from './identity/email-change/settings.ts';
+import { requestedMailLimits } from './identity/known-browsers/settings.ts';
+import { type Config, type PlatformConfig, readConfigOf } from './platform/config/config.ts';
+import { ConfigError } from './platform/config/config-error.ts';
+import { type Environment, processEnvironment } from './platform/config/environment.ts';
+import { keySettings, type SettingText, settings } from './platform/config/settings.ts';
+import type { RateLimitName, RateLimitRules } from './platform/rate-limits/rules.ts';
+import { runLimits } from './programs/runs/settings.ts';
+import { eventSettings } from './security-log/events/settings.ts';
+import { noticeLimits } from './security-log/notices/settings.ts';
+import { clientLimits, clientSettings } from './services/clients/settings.ts';
+import { serviceTokenLimits } from './services/service-tokens/settings.ts';
+import { sessionLimits, sessionSettings } from './sessions/settings.ts';
+import { authorizeLimits } from './sign-in/authorize/settings.ts';
+import { deviceLimits, deviceSettings } from './sign-in/device/settings.ts';
+import { magicLinkLimits, magicLinkSettings } from './sign-in/magic-links/settings.ts';
+import { passkeyLimits, passkeySettings } from './sign-in/passkeys/settings.ts';
+import { feedSettings } from './trust/feed/settings.ts';
+
+/** The settings of all capabilities, by their members of `Config`. */
+const declaredSettings = {
+  ...accountSettings,
+  ...sessionSettings,
+  ...deviceSettings,
+  ...magicLinkSettings,
+  ...emailChangeSettings,
+  ...passkeySettings,
+  ...feedSettings,
+  ...eventSettings,
+  ...clientSettings,
+} satisfies Record<Exclude<keyof Config, keyof PlatformConfig>, unknown>;
+
+/** The rate limits of all capabilities. */
+export const rateLimitRules: RateLimitRules = {
+  ...requestedMailLimits,
+  ...emailChangeLimits,
+  ...accountLimits,
+  ...noticeLimits,
+  ...deviceLimits,
+  ...authorizeLimits,
+  ...clientLimits,
+  ...magicLinkLimits,
+  ...passkeyLimits,
+  ...runLimits,
+  ...serviceTokenLimits,
+  ...sessionLimits,
+};
+
+export const rateLimitNames = Object.keys(rateLimitRules) as RateLimitName[];
+
+/** Every setting but the keys, by its name. */
+export const allSettings: Readonly<Record<string, SettingText>> = {
+  ...settings,
+  ...Object.fromEntries(Object.values(declaredSettings).map((each) => [each.name, each])),
+};
+
+/** Settings of the command line. They may be set where the service runs, too. */
+export const commandLineSettings: ReadonlySet<string> = new Set(['LATCHKEY_SERVER', 'LATCHKEY_CREDENTIALS']);
+
+export const settingNames: ReadonlySet<string> = new Set([
+  ...Object.keys(allSettings),
+  ...Object.keys(keySettings),
+  ...commandLineSettings,
+]);
+
+/**
+ * Reads and checks the settings. An empty variable counts as not set.
+ * @throws {ConfigError} naming the first setting that is not valid
+ */
+export function readConfig(env: Environment = processEnvironment): Config {
+  const config = readConfigOf(env, declaredSettings, rateLimitRules);
+  // A shorter session alone also ends idle ones.
+  if (
+    config.refreshIdleTtlSeconds > config.sessionTtlSeconds &&
+    env[sessionSettings.refreshIdleTtlSeconds.name]?.trim()
+  )
+    throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
+  return config;
+}
+
+/** Variables that start with `LATCHKEY_` but are not settings: probably misspelled. */
+export const unknownSettings = (env: Environment = processEnvironment): string[] =>
+  Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !settingNames.has(name));

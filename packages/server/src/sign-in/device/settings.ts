@@ -1,0 +1,54 @@
+import { seconds } from '../../platform/config/formats.ts';
+import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
+import type { Rules } from '../../platform/rate-limits/rules.ts';
+
+export const deviceSettings = {
+  deviceCodeTtlSeconds: declare(
+    'LATCHKEY_DEVICE_CODE_TTL',
+    setting(seconds(1, day), 600, 'Lifetime of a device code.', 'people take longer to reach a browser'),
+  ),
+  devicePollIntervalSeconds: declare(
+    'LATCHKEY_DEVICE_POLL_INTERVAL',
+    setting(
+      seconds(1, 300),
+      5,
+      'Minimum time between two polls of a device.',
+      'very many devices poll at once',
+    ),
+  ),
+};
+
+export const deviceLimits = {
+  device_authorizations: {
+    quota: 30,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Device sign-ins started, by client address.',
+  },
+  device_polls: {
+    quota: 600,
+    windowSeconds: 60,
+    shared: false,
+    description: 'Polls, by device code, for clients that ignore `slow_down`.',
+  },
+  user_codes_by_user: {
+    quota: 10,
+    windowSeconds: 600,
+    shared: true,
+    description: 'Wrong user codes of devices, by account. Verifying, approving and denying count together.',
+  },
+  user_codes_by_client: {
+    quota: 30,
+    windowSeconds: 600,
+    shared: true,
+    description: 'Wrong user codes of devices, by client address.',
+  },
+} as const satisfies Rules;
+
+declare module '../../platform/config/config.ts' {
+  interface Config extends ConfigOf<typeof deviceSettings> {}
+}
+
+declare module '../../platform/rate-limits/rules.ts' {
+  interface RateLimits extends Record<keyof typeof deviceLimits, true> {}
+}
