@@ -2,22 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import {
-  addCommand,
-  deviceLogin,
-  type Home,
-  latchkey,
-  listener,
-  newHome,
-  program,
-  storeOf,
-} from '../support/cli.ts';
+import { addCommand, type Home, latchkey, listener, newHome, program, storeOf } from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
 
 let service: TestService;
-/** The service, with sign-ins in a browser: whatever code comes back is redeemed for a session of its name's owner. */
+/** The service behind a proxy that can hold tokens back. */
 let door: ReturnType<typeof listener>;
 let holdTokens: Promise<unknown> | undefined;
 
@@ -25,20 +16,16 @@ beforeAll(async () => {
   service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
   door = listener(async (asked) => {
     const { pathname, search } = new URL(asked.url);
-    const headers = { 'X-Request-Id': 'one' };
-    if (pathname === '/.well-known/oauth-authorization-server')
-      return Response.json(
-        { issuer: door.url, authorization_endpoint: `${door.url}/authorize` },
-        { headers },
-      );
     const body = asked.method === 'GET' ? null : await asked.text();
-    const form = new URLSearchParams(body ?? '');
-    if (form.get('grant_type') === 'authorization_code') {
-      const tokens = await deviceLogin(service.url, form.get('code') ?? '', 'laptop');
-      await holdTokens;
-      return Response.json(tokens, { headers });
+    const { method, headers } = asked;
+    const response = await fetch(service.url + pathname + search, { method, headers, body });
+    if (pathname.startsWith('/.well-known/oauth-a')) {
+      const known = (await response.json()) as Record<string, unknown>;
+      const named = { ...known, authorization_endpoint: `${service.url}/authorize` };
+      return Response.json(named, { headers: { 'X-Request-Id': 'one' } });
     }
-    return fetch(service.url + pathname + search, { method: asked.method, headers: asked.headers, body });
+    if (response.ok && pathname.endsWith('/token')) await holdTokens;
+    return response;
   });
 });
 
@@ -65,12 +52,16 @@ function machine(env: Record<string, string> = {}) {
 const linkOf = async (terminal: Terminal): Promise<URL> =>
   new URL(Bun.stripANSI((await terminal.shows(/http\S+\/authorize\?\S+\r$/m))[0].trim()));
 
-/** Comes back with the approval of this person, or with an error. */
-const comeBack = (link: URL, answer: { code: string } | { error: string }) => {
-  const { redirect_uri = '', state = '' } = Object.fromEntries(link.searchParams);
-  const body = new URLSearchParams({ ...answer, state, iss: door.url });
-  return fetch(redirect_uri, { method: 'POST', body });
-};
+/** Comes back as the page of the service does after this person's decision. */
+async function comeBack(link: URL, decision: 'approve' | 'deny', email: string): Promise<Response> {
+  const { access_token: token } = await loginByMail(service.url, email);
+  const asked = Object.fromEntries(link.searchParams);
+  const { scope } = (await request(service.url, 'POST', '/authorize/verify', { json: asked, token })).body;
+  const json = { ...asked, scope };
+  const { body } = await request(service.url, 'POST', `/authorize/${decision}`, { json, token });
+  const { action, fields } = body.form_post;
+  return fetch(action, { method: 'POST', body: new URLSearchParams(fields) });
+}
 
 const expectSignedIn = async (home: Home, terminal: Terminal, email: string) => {
   expect(await terminal.exited).toBe(0);
@@ -85,7 +76,7 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
   await terminal.shows(/Waiting for your browser; 4:5\d left/);
   expect(link.searchParams.get('device_name')).toBe('workshop');
   expect(Bun.stripANSI(terminal.screen()).split('\r\n')).toContain(link.href);
-  const page = await comeBack(link, { code: 'ada@example.com' });
+  const page = await comeBack(link, 'approve', 'ada@example.com');
   expect(await page.text()).toContain('You can close this tab');
   await expectSignedIn(home, terminal, 'ada@example.com');
   expect(await opened()).toBe(`${link.href}\n`);
@@ -94,7 +85,8 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
 test('a denial in the browser ends the login with status 1', async () => {
   const { login } = machine();
   const terminal = login();
-  await comeBack(await linkOf(terminal), { error: 'access_denied' });
+  const page = await comeBack(await linkOf(terminal), 'deny', 'denier@example.com');
+  expect(await page.text()).toContain('You denied the sign-in');
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).toContain('latchkey: The request was denied in the browser.');
 });
@@ -160,7 +152,7 @@ test('with --port, a browser of another machine comes back over a forwarded port
   const terminal = login('--port', port);
   const link = await linkOf(terminal);
   expect(new URL(link.searchParams.get('redirect_uri') ?? '').port).toBe(port);
-  await comeBack(link, { code: 'ssh@example.com' });
+  await comeBack(link, 'approve', 'ssh@example.com');
   await expectSignedIn(home, terminal, 'ssh@example.com');
   expect(await opened()).toBe('');
 });
@@ -183,7 +175,7 @@ describe('an interrupted login leaves nothing', () => {
     terminal.type(interrupt);
     expect(await terminal.exited).toBe(130);
     expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
-    expect(await comeBack(link, { code: 'late@example.com' }).catch(() => 'refused')).toBe('refused');
+    expect(await comeBack(link, 'approve', 'late@example.com').catch(() => 'refused')).toBe('refused');
     expect(await storeOf(home, door.url).read()).toBeNull();
   });
 
@@ -197,7 +189,7 @@ describe('an interrupted login leaves nothing', () => {
     const held = Promise.withResolvers<void>();
     holdTokens = held.promise;
     const terminal = login();
-    const page = comeBack(await linkOf(terminal), { code: 'held@example.com' });
+    const page = comeBack(await linkOf(terminal), 'approve', 'held@example.com');
     const deadline = Date.now() + 10_000;
     while ((await devices()) === 0 && Date.now() < deadline) await Bun.sleep(50);
     terminal.type(interrupt);

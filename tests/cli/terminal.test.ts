@@ -3,7 +3,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
-import { addCommand, type Home, latchkey, listener, newHome, program, storeLogin } from '../support/cli.ts';
+import {
+  addCommand,
+  deviceLogin,
+  type Home,
+  latchkey,
+  listener,
+  newHome,
+  program,
+  storeLogin,
+} from '../support/cli.ts';
 import { mailTo } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
@@ -121,6 +130,42 @@ test('a login asks first if one is stored, unless --yes is given', async () => {
     await unasked.exited;
     expect(unasked.screen()).not.toContain('Sign in again');
   }
+});
+
+test('a code that the service requires after the approval is asked for in place', async () => {
+  const tokens = await deviceLogin(service.url, 'confirmed@example.com', 'laptop');
+  const headers = { 'X-Request-Id': 'one' };
+  const started: unknown[] = [];
+  const codes: unknown[] = [];
+  const confirming = listener(async (asked) => {
+    const { pathname, search } = new URL(asked.url);
+    const body = asked.method === 'GET' ? null : await asked.text();
+    if (pathname.endsWith('/token')) {
+      codes.push(JSON.parse(body ?? '').confirmation_code);
+      if (codes.at(-1) === '123456') return Response.json(tokens, { headers });
+      const refusal = { error: 'confirmation_required', error_description: 'It is.', request_id: 'one' };
+      return Response.json(refusal, { status: 400, headers });
+    }
+    if (pathname.endsWith('/device')) started.push(JSON.parse(body ?? ''));
+    return fetch(service.url + pathname + search, { method: asked.method, headers: asked.headers, body });
+  });
+  const home = newHome();
+  const terminal = inTerminal(home, ['login'], { LATCHKEY_SERVER: confirming.url });
+  await terminal.shows(/Enter the code that your browser shows now: $/);
+  terminal.type('\n111 111\n');
+  await terminal.shows(/That code is wrong\.\r\nEnter the code that your browser shows now: $/);
+  terminal.type('123-456\n');
+  expect(await terminal.exited).toBe(0);
+  expect(terminal.screen()).toContain(`Signed in to ${confirming.url} as confirmed@example.com.`);
+  expect(started).toMatchObject([{ confirmation: true }]);
+  expect(codes).toEqual([undefined, '111111', '123456']);
+  const cancelled = inTerminal(newHome(), ['login'], { LATCHKEY_SERVER: confirming.url });
+  await cancelled.shows(/Enter the code that your browser shows now: $/);
+  cancelled.type('\u0004');
+  expect(await cancelled.exited).toBe(130);
+  expect((await latchkey(newHome({ LATCHKEY_SERVER: confirming.url }), 'login')).code).toBe(1);
+  expect(started.at(-1)).not.toHaveProperty('confirmation');
+  await confirming.stop();
 });
 
 test('logout --all asks first, unless --yes is given', async () => {

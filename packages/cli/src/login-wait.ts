@@ -10,11 +10,11 @@ const progressMilliseconds = 1_000;
 /** For the server to confirm after Ctrl-C that nothing can be approved any more. */
 const cancelMilliseconds = 2_000;
 
-/** Shows on a terminal how much time is left for the work. */
+/** Shows on a terminal how much time is left for the work, unless there is no line to show. */
 export async function showTimeLeft<T>(
   { output }: Context,
   seconds: number,
-  line: (left: string) => string,
+  line: (left: string) => string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   const beganAt = performance.now();

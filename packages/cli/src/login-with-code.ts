@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '@latchkey/client/api';
 import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
-import { hasCode } from '@latchkey/client/errors';
+import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { hasBrowser, openBrowser } from './browser.ts';
 import { copyToClipboard } from './clipboard.ts';
@@ -23,15 +23,43 @@ export async function loginWithCode(
 ): Promise<TokenSet> {
   const { signal } = ctx;
   const name = deviceName === '' ? {} : { deviceName };
-  const started = await startDeviceLogin(connection.api, { clientName, signal, ...name });
+  const question = { isOpen: false };
+  const started = await startDeviceLogin(connection.api, {
+    clientName,
+    signal,
+    ...name,
+    ...(ctx.prompt.isPossible
+      ? { askConfirmationCode: (attempt: number) => askConfirmationCode(ctx, question, attempt) }
+      : {}),
+  });
   try {
     await showCode(ctx, started, opensBrowser);
-    const tokens = await waitForApproval(ctx, started);
+    const tokens = await waitForApproval(ctx, started, question);
     if (!signal.aborted) return tokens;
   } catch (error) {
     if (!hasCode(error, 'aborted')) throw error;
   }
   throw await cancelLogin(connection, started);
+}
+
+interface Question {
+  isOpen: boolean;
+}
+
+/** The code that the browser shows after an approval from another network. */
+async function askConfirmationCode(ctx: Context, question: Question, attempt: number): Promise<string> {
+  question.isOpen = true;
+  try {
+    if (attempt > 1) ctx.output.message({ confirmation: 'wrong' }, () => ['That code is wrong.']);
+    for (;;) {
+      const typed = await ctx.prompt.ask('Enter the code that your browser shows now:');
+      if (typed === undefined) throw new LatchkeyError('aborted', 'The input has ended.');
+      const code = typed.replace(/[\s-]/g, '');
+      if (code !== '') return code;
+    }
+  } finally {
+    question.isOpen = false;
+  }
 }
 
 /** Prints the link and the code before anything else that might fail. */
@@ -69,14 +97,14 @@ async function showCode({ output, config }: Context, started: DeviceLogin, opens
 }
 
 /** Polls until the person has decided, and shows the time left on a terminal. */
-async function waitForApproval(ctx: Context, started: DeviceLogin): Promise<TokenSet> {
+async function waitForApproval(ctx: Context, started: DeviceLogin, question: Question): Promise<TokenSet> {
   const { output, signal } = ctx;
   let note = '';
   if (!output.interactive) output.message({ waiting: 'approval' }, () => ['Waiting for your approval.']);
   return showTimeLeft(
     ctx,
     started.expiresInSeconds,
-    (left) => `Waiting for your approval; ${left} left.${note}`,
+    (left) => (question.isOpen ? undefined : `Waiting for your approval; ${left} left.${note}`),
     () =>
       started.tokens({
         signal,

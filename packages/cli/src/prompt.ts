@@ -8,10 +8,10 @@ export interface Prompt {
   /** Whether there is somebody to ask: standard input and standard error are terminals. */
   readonly isPossible: boolean;
   /**
-   * The line that the person types, without surrounding spaces. Empty at the end of the input.
+   * The line that the person types, without surrounding spaces; undefined at the end of the input.
    * @throws {LatchkeyError} `aborted`
    */
-  ask(question: string): Promise<string>;
+  ask(question: string): Promise<string | undefined>;
 }
 
 export function createPrompt(stdin: () => TextSource, output: Output, signal: AbortSignal): Prompt {
@@ -44,6 +44,7 @@ export function createPrompt(stdin: () => TextSource, output: Output, signal: Ab
         // Otherwise the terminal has echoed the end of the line.
         if (!isComplete) output.question('\n');
       }
+      if (!isComplete) return undefined;
       const [line = '', ...rest] = typed.split('\n');
       typed = rest.join('\n');
       return line.trim();
@@ -58,5 +59,5 @@ export function createPrompt(stdin: () => TextSource, output: Output, signal: Ab
  */
 export async function confirm(prompt: Prompt, question: string, declined: string): Promise<void> {
   if (!prompt.isPossible) return;
-  if (!/^y(es)?$/i.test(await prompt.ask(`${question} [y/N]`))) throw new Cancelled(declined);
+  if (!/^y(es)?$/i.test((await prompt.ask(`${question} [y/N]`)) ?? '')) throw new Cancelled(declined);
 }

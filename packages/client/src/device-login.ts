@@ -1,6 +1,6 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import { checkedTokens, newIdempotencyKey } from './credentials.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Answer } from './operations.ts';
@@ -15,6 +15,11 @@ export interface DeviceLoginOptions {
   readonly scope?: string;
   /** The URI of the only service that accepts the tokens. */
   readonly resource?: string;
+  /**
+   * Asks the person for the code that their browser shows after approving, where the service requires it: for approvals
+   * from another network. Called again after a wrong code. Without it, such an approval is not possible.
+   */
+  readonly askConfirmationCode?: (attempt: number) => Promise<string>;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
@@ -82,13 +87,22 @@ const lifetimesToWait = 2;
  * const tokens = await login.tokens();
  */
 export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {}): Promise<DeviceLogin> {
-  const { clientName, deviceName, scope, resource, clock = systemClock, signal } = options;
+  const {
+    clientName,
+    deviceName,
+    scope,
+    resource,
+    askConfirmationCode,
+    clock = systemClock,
+    signal,
+  } = options;
   const response = await api.call('startDeviceAuthorization', {
     body: {
       ...(clientName === undefined ? {} : { client_name: clientName }),
       ...(deviceName === undefined ? {} : { device_name: deviceName }),
       ...(scope === undefined ? {} : { scope }),
       ...(resource === undefined ? {} : { resource }),
+      ...(askConfirmationCode ? { confirmation: true } : {}),
     },
     signal,
   });
@@ -101,6 +115,7 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     idempotencyKey: newIdempotencyKey(),
     intervalSeconds,
     expiresInSeconds: started.expires_in,
+    askConfirmationCode,
   };
   return {
     userCode: started.user_code,
@@ -133,6 +148,7 @@ interface Polling {
   readonly idempotencyKey: string;
   readonly intervalSeconds: number;
   readonly expiresInSeconds: number;
+  readonly askConfirmationCode: DeviceLoginOptions['askConfirmationCode'];
 }
 
 /** @see RFC 8628 section 3.5 */
@@ -144,15 +160,24 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
   let intervals = intervalsToWait;
   let waited = 0;
   let last: LatchkeyError | undefined;
+  let confirmationCode: string | undefined;
+  let attempts = 0;
   while (waited <= expiresInSeconds * lifetimesToWait) {
+    let askedSeconds = 0;
+    if (last && requiresConfirmation(last)) {
+      const askedAt = clock.now();
+      confirmationCode = await askForCode(polling, ++attempts, signal);
+      askedSeconds = Math.max(0, (clock.now() - askedAt) / 1000);
+    }
     // A poll that is held may come at once. One that is not would be too early to be of use.
     if (last || holdSeconds === 0) {
-      const seconds = Math.min(secondsToWait(interval * intervals, last), expiresInSeconds);
+      const usual = Math.max(0, interval * intervals - askedSeconds);
+      const seconds = Math.min(secondsToWait(usual, last), expiresInSeconds);
       onWait?.(last ? { seconds, because: last.code } : { seconds });
       await clock.sleep(seconds * 1000, signal);
       waited += seconds;
     }
-    const answer = await pollOnce(polling, signal, holdSeconds);
+    const answer = await pollOnce(polling, signal, holdSeconds, confirmationCode);
     if (!(answer instanceof LatchkeyError)) return answer;
     last = answer;
     if (isCutOff(last)) holdSeconds = 0;
@@ -169,9 +194,10 @@ async function pollOnce(
   polling: Polling,
   signal: AbortSignal | undefined,
   holdSeconds: number,
+  confirmationCode: string | undefined,
 ): Promise<TokenSet | LatchkeyError> {
   try {
-    return await requestTokens(polling, signal, holdSeconds);
+    return await requestTokens(polling, signal, holdSeconds, confirmationCode);
   } catch (error) {
     if (!(error instanceof LatchkeyError) || !canPollAgain(error)) throw error;
     return error;
@@ -182,9 +208,13 @@ async function requestTokens(
   { api, deviceCode, idempotencyKey }: Polling,
   signal: AbortSignal | undefined,
   holdSeconds: number,
+  confirmationCode: string | undefined,
 ): Promise<TokenSet> {
   const tokens = await api.call('redeemDeviceCode', {
-    body: { device_code: deviceCode },
+    body: {
+      device_code: deviceCode,
+      ...(confirmationCode === undefined ? {} : { confirmation_code: confirmationCode }),
+    },
     headers: {
       'Idempotency-Key': idempotencyKey,
       ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),
@@ -203,7 +233,22 @@ const isCutOff = ({ code, requestId }: LatchkeyError): boolean =>
 
 /** Includes `not_latchkey`: the server has already proved to be one, so this is a captive portal or the like. */
 const canPollAgain = ({ retryable, code }: LatchkeyError): boolean =>
-  retryable || ['authorization_pending', 'slow_down', 'not_latchkey'].includes(code);
+  retryable || ['authorization_pending', 'slow_down', 'confirmation_required', 'not_latchkey'].includes(code);
+
+/** The person has approved, and the browser shows a code that proves it was this login. */
+const requiresConfirmation = ({ code }: { readonly code: string }): boolean =>
+  code === 'confirmation_required';
+
+/** @throws {LatchkeyError} `access_denied` if the program cannot ask, `aborted` */
+async function askForCode(
+  { askConfirmationCode }: Polling,
+  attempt: number,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  if (!askConfirmationCode)
+    throw new LatchkeyError('access_denied', 'The service requires a code that this program cannot ask for.');
+  return unlessAborted(askConfirmationCode(attempt), signal);
+}
 
 function secondsToWait(usual: number, last: LatchkeyError | undefined): number {
   if (!last) return usual;

@@ -175,3 +175,63 @@ test('an abort ends polling at once, between polls and during one', async () => 
   const api = createApi({ server: 'https://login.example' });
   expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
 });
+
+/** A service that requires a code after the approval; the next polls get these responses. */
+async function confirmed(
+  answers: (() => Response)[],
+  codes: readonly string[] | undefined,
+  secondsToType = 0,
+) {
+  let now = 0;
+  const bodies: Record<string, unknown>[] = [];
+  const waits: number[] = [];
+  const fetch = async (url: string, { body }: RequestInit) => {
+    bodies.push(JSON.parse(String(body)));
+    if (url.endsWith('/device')) return Response.json(started, { headers: id });
+    return (answers.shift() ?? answer(error('confirmation_required')))();
+  };
+  const attempts: number[] = [];
+  const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }), {
+    clock: { now: () => now, sleep: async (milliseconds) => void waits.push(milliseconds / 1000) },
+    ...(codes && {
+      askConfirmationCode: async (attempt: number) => {
+        attempts.push(attempt);
+        now += secondsToType * 1000;
+        return codes[attempt - 1] ?? '';
+      },
+    }),
+  });
+  const outcome = await login.tokens().catch((thrown) => thrown.code);
+  const [start, ...polls] = bodies;
+  return { outcome, start, polls: polls.map((poll) => poll['confirmation_code']), attempts, waits };
+}
+
+test('a code that the service requires is asked for, and sent until it is answered', async () => {
+  const required = answer(error('confirmation_required'));
+  const lost = () => {
+    throw new Error('lost');
+  };
+  const result = await confirmed(
+    [required, answer(error('slow_down', { interval: 10 })), lost, required, approved],
+    ['111111', '222222'],
+  );
+  expect(result.outcome).toEqual(tokens);
+  expect(result.start).toEqual({ confirmation: true });
+  expect(result.polls).toEqual([undefined, '111111', '111111', '111111', '222222']);
+  expect(result.attempts).toEqual([1, 2]);
+});
+
+test('the time it takes to type the code counts as waiting', async () => {
+  const required = answer(error('confirmation_required'));
+  expect((await confirmed([required, approved], ['111111'], 4)).waits).toEqual([2]);
+  expect((await confirmed([required, approved], ['111111'], 60)).waits).toEqual([0]);
+});
+
+test('a third wrong code ends the login, and so does a program that cannot ask', async () => {
+  const required = answer(error('confirmation_required'));
+  const denied = answer(error('access_denied'));
+  const wrong = await confirmed([required, required, required, denied], ['1', '2', '3']);
+  expect([wrong.outcome, wrong.attempts]).toEqual(['access_denied', [1, 2, 3]]);
+  const silent = await confirmed([required], undefined);
+  expect([silent.outcome, silent.start]).toEqual(['access_denied', {}]);
+});
