@@ -58,7 +58,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['failures'], ['authorize', 'device', 'magic-links', 'passkeys']],
   programs: [['access-keys', 'runs', 'taken-over']],
-  trust: [['signing-keys'], ['discovery', 'feed', 'introspection']],
+  trust: [['signing-keys'], ['discovery', 'feed', 'introspection', 'openid']],
   'whole-account': [['disowning', 'personal-data']],
   'settings.ts': [['']],
   'app.ts': [['']],

@@ -73,6 +73,13 @@ const asService =
 
 /** What each endpoint does to an account; `reads` and `stranger` for those that write to no existing account. */
 const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger'> = {
+  getUserinfo: 'reads',
+  postUserinfo: 'reads',
+  confirmSignOut: {
+    run: asOwner('POST', '/end_session/confirm', () => ({})),
+    status: 200,
+    leaves: event('session_revoked', '%logout%'),
+  },
   verifyAuthorization: 'reads',
   denyAuthorization: 'reads',
   approveAuthorization: {
@@ -140,7 +147,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   verifyMagicLink: {
     run: post('/magic_link/verify', ({ links }, side) => ({ json: { token: links[side].token } })),
     status: 200,
-    leaves: `${event('login')} OFFSET 4`,
+    leaves: `${event('login')} OFFSET 5`,
   },
   refresh: {
     run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.tokens.refresh_token } })),
@@ -276,7 +283,7 @@ const others: Record<string, Operation> = {
   'redemption of a code': {
     run: (node, { authorizationCode }) => redeemAs(node, authorizationCode),
     status: 200,
-    leaves: event('login', '%browser_code%'),
+    leaves: `${event('login', '%browser_code%')} OFFSET 1`,
   },
   'second use of a code': {
     run: (node, { redeemedCode }) => redeemAs(node, redeemedCode),

@@ -5,6 +5,7 @@ import { authorizeEndpoints } from './endpoints/authorize.ts';
 import { deviceEndpoints } from './endpoints/device.ts';
 import { keyEndpoints } from './endpoints/keys.ts';
 import { magicLinkEndpoints } from './endpoints/magic-links.ts';
+import { openidEndpoints } from './endpoints/openid.ts';
 import { organizationEndpoints } from './endpoints/organizations.ts';
 import { passkeyEndpoints } from './endpoints/passkeys.ts';
 import { serviceEndpoints } from './endpoints/services.ts';
@@ -21,6 +22,7 @@ export const endpoints = {
   ...sessionEndpoints,
   ...accountEndpoints,
   ...keyEndpoints,
+  ...openidEndpoints,
   ...organizationEndpoints,
   ...userEndpoints,
   ...serviceEndpoints,

@@ -199,20 +199,35 @@ const inactiveToken = z
 export const introspection = z.union([activeToken, inactiveToken]);
 export type Introspection = z.infer<typeof introspection>;
 
-/** @see RFC 8414 section 2, RFC 8628 section 4 */
+/** @see RFC 8414 section 2, RFC 8628 section 4, RFC 9207, OpenID Connect Discovery section 3 */
 export const serverMetadata = z
   .object({
     issuer: z
       .url()
       .meta({ description: 'The base URL of this service.', examples: ['https://login.example'] }),
+    authorization_endpoint: z.url().meta({
+      description: 'The page where people sign in to a program.',
+      examples: ['https://login.example/authorize'],
+    }),
+    userinfo_endpoint: z.url().meta({
+      description: 'Where applications read about their user.',
+      examples: ['https://login.example/api/v1/auth/userinfo'],
+    }),
+    end_session_endpoint: z.url().meta({
+      description: 'Where an application sends people to sign out.',
+      examples: ['https://login.example/api/v1/auth/end_session'],
+    }),
     token_endpoint: z.url().meta({
-      description: 'Where device codes and refresh tokens are exchanged for tokens.',
+      description: 'Where codes, device codes and refresh tokens are exchanged for tokens.',
       examples: ['https://login.example/api/v1/auth/token'],
     }),
-    device_authorization_endpoint: z.url().meta({
-      description: 'Where a device sign-in starts.',
-      examples: ['https://login.example/api/v1/auth/device'],
-    }),
+    device_authorization_endpoint: z
+      .url()
+      .optional()
+      .meta({
+        description: 'Where a device sign-in starts.',
+        examples: ['https://login.example/api/v1/auth/device'],
+      }),
     revocation_endpoint: z.url().meta({
       description: 'Where tokens are revoked.',
       examples: ['https://login.example/api/v1/auth/revoke'],
@@ -226,7 +241,7 @@ export const serverMetadata = z
       examples: ['https://login.example/.well-known/jwks.json'],
     }),
     scopes_supported: z.array(z.string()).meta({
-      description: 'The scopes of Latchkey itself and those that services declare.',
+      description: 'The scopes of Latchkey itself. Services declare others.',
       examples: [['profile', 'email', 'organizations', 'openid', 'offline_access']],
     }),
     grant_types_supported: z.array(z.string()).meta({
@@ -235,7 +250,30 @@ export const serverMetadata = z
     }),
     response_types_supported: z
       .array(z.string())
-      .meta({ description: 'Empty: there is no authorization endpoint.', examples: [[]] }),
+      .meta({ description: 'Only the authorization code.', examples: [['code']] }),
+    response_modes_supported: z
+      .array(z.string())
+      .meta({ description: 'How a client gets its code.', examples: [['query', 'form_post']] }),
+    code_challenge_methods_supported: z
+      .array(z.string())
+      .meta({ description: 'The code challenge that each request needs.', examples: [['S256']] }),
+    authorization_response_iss_parameter_supported: z
+      .literal(true)
+      .meta({ description: 'Each response names its issuer (RFC 9207).' }),
+    client_id_metadata_document_supported: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Whether clients of some hosts may describe themselves at their client_id.' }),
+    subject_types_supported: z
+      .array(z.string())
+      .meta({ description: 'A user has the same id for every client.', examples: [['public']] }),
+    id_token_signing_alg_values_supported: z
+      .array(z.string())
+      .meta({ description: 'The algorithm of identity tokens.', examples: [['RS256']] }),
+    claims_parameter_supported: z.literal(false).meta({ description: 'Scopes choose the claims.' }),
+    request_uri_parameter_supported: z
+      .literal(false)
+      .meta({ description: 'Requests are made by their parameters.' }),
     token_endpoint_auth_methods_supported: z.array(z.string()).meta({
       description: 'How clients of the token endpoint identify themselves.',
       examples: [['none', 'client_secret_basic']],
@@ -257,7 +295,15 @@ export const serverMetadata = z
   .meta({ id: 'ServerMetadata', description: 'RFC 8414 section 2' });
 export type ServerMetadata = z.infer<typeof serverMetadata>;
 
-const publicKey = z.object({
+const keyMembers = {
+  kid: z.string().meta({
+    description: 'The id of the key. Signatures name it in their header.',
+    examples: ['Qm7xKp2vTz'],
+  }),
+  use: z.literal('sig').meta({ description: 'For signatures.' }),
+};
+
+const ellipticKey = z.object({
   kty: z.literal('EC').meta({ description: 'The key type.' }),
   crv: z.literal('P-256').meta({ description: 'The curve.' }),
   x: z.string().meta({
@@ -268,13 +314,24 @@ const publicKey = z.object({
     description: 'The y coordinate, in base64url.',
     examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'],
   }),
-  kid: z.string().meta({
-    description: 'The id of the key. Signatures name it in their header.',
-    examples: ['Qm7xKp2vTz'],
-  }),
-  alg: z.literal('ES256').meta({ description: 'The algorithm.' }),
-  use: z.literal('sig').meta({ description: 'For signatures.' }),
+  ...keyMembers,
+  alg: z.literal('ES256').meta({ description: 'The algorithm of introspection responses and feed events.' }),
 });
+
+const rsaKey = z.object({
+  kty: z.literal('RSA').meta({ description: 'The key type.' }),
+  n: z
+    .string()
+    .meta({ description: 'The modulus, in base64url.', examples: ['0vx7agoebGcQSuuPiLJXZptN9nnd'] }),
+  e: z.string().meta({ description: 'The exponent, in base64url.', examples: ['AQAB'] }),
+  ...keyMembers,
+  alg: z.literal('RS256').meta({ description: 'The algorithm of identity tokens.' }),
+});
+
+const publicKey = z.union([
+  ellipticKey.meta({ id: 'EllipticKey', title: 'For responses and events' }),
+  rsaKey.meta({ id: 'RsaKey', title: 'For identity tokens' }),
+]);
 export type PublicKey = z.infer<typeof publicKey>;
 
 export const keySet = z

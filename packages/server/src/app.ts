@@ -79,6 +79,8 @@ import { feedRetentionSeconds, readerTtlMs } from './trust/feed/readers.ts';
 import { feedRoutes } from './trust/feed/routes.ts';
 import { sweepReaders } from './trust/feed/store.ts';
 import { introspectionRoutes } from './trust/introspection/routes.ts';
+import { identityTokens, readIdentityToken } from './trust/openid/identity-tokens.ts';
+import { openidRoutes } from './trust/openid/routes.ts';
 import { openSigningKeys } from './trust/signing-keys/signing-keys.ts';
 import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
 import { disowningRoutes } from './whole-account/disowning/routes.ts';
@@ -174,11 +176,16 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     manifest.version,
   );
   const heldPolls = openHeldPolls(ctx);
-  const authorizing = { clients: openClients(ctx), userOfIdToken: async () => undefined };
+  const signingKeys = openSigningKeys(ctx);
+  const issueIdentityToken = identityTokens(ctx, signingKeys);
+  const authorizing = {
+    clients: openClients(ctx),
+    userOfIdToken: async (token: string) => (await readIdentityToken(ctx, signingKeys, token))?.userId,
+  };
   tokenRoutes(api, ctx, {
-    [authorizationCodeGrantType]: authorizationCodeGrant(async () => undefined),
+    [authorizationCodeGrantType]: authorizationCodeGrant(issueIdentityToken),
     [deviceCodeGrantType]: deviceCodeGrant(heldPolls),
-    [refreshGrantType]: refreshGrant,
+    [refreshGrantType]: refreshGrant(issueIdentityToken),
     [tokenExchangeGrantType]: tokenExchangeGrant,
     [clientCredentialsGrantType]: clientCredentialsGrant,
   });
@@ -200,8 +207,8 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   eventRoutes(api, ctx);
   scopeRoutes(api, ctx);
   accessKeyRoutes(api, ctx);
-  const signingKeys = openSigningKeys(ctx);
   introspectionRoutes(api, ctx, signingKeys);
+  openidRoutes(api, ctx, signingKeys);
   feedRoutes(api, ctx, signingKeys);
   discoveryRoutes(api, ctx, signingKeys);
 

@@ -124,7 +124,7 @@ export async function refresh(
   refreshToken: string,
   call: RefreshCall,
   repeated: RepeatedAccess = {},
-): Promise<RefreshResult> {
+): Promise<RefreshResult & { readonly sessionId: string }> {
   const read = readRequest(ctx, refreshToken, call);
   if (!read) {
     countOutcome(ctx, 'malformed');
@@ -141,7 +141,7 @@ export async function refresh(
   const request = { ...read, service, clientId };
   await checkRepeatedAccess(ctx, request, repeated);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
-  return { tokens: withRequestedScope(tokens, repeated), detail };
+  return { tokens: withRequestedScope(tokens, repeated), detail, sessionId: request.sessionId };
 }
 
 /** The service that authenticates with this header; the error if its key is wrong. Undefined without a service key. */

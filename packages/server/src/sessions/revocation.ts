@@ -149,6 +149,16 @@ function reasonOf(sessionId: string, by: string | undefined): Record<string, str
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
 
+/** Ends an active session because its user signed out of the application that it is of. */
+export const endSignedOut = async (
+  ctx: Context,
+  userId: string,
+  sessionId: string,
+  client: ClientInfo,
+): Promise<void> => {
+  await endSession(ctx, { userId }, sessionId, client);
+};
+
 /** The session that revokes all sessions of its user, or the operator. */
 export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | 'operator';
 

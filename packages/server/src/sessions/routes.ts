@@ -18,16 +18,18 @@ import {
   revokeSession,
   type WithdrawApproval,
 } from './revocation.ts';
+import type { IssueIdentityToken } from './sessions.ts';
 
 /** The refresh token grant. @see RFC 6749 section 6 */
-export const refreshGrant: Grant<TokenSet> = {
+export const refreshGrant = (issueIdentityToken: IssueIdentityToken): Grant<TokenSet> => ({
   redeem: async (ctx, call) => {
     refuseAuthorizationDetails(call.body);
     const token = requireParameter(call.body, 'refresh_token');
-    const { tokens, detail } = await refresh(ctx, token, call, call.body);
-    return { body: tokens, detail };
+    const { tokens, sessionId, detail } = await refresh(ctx, token, call, call.body);
+    const id_token = await issueIdentityToken(sessionId, tokens, null);
+    return { body: id_token === undefined ? tokens : { ...tokens, id_token }, detail };
   },
-};
+});
 
 /** Transitions of tables that capabilities above this one own. */
 interface Transitions {

@@ -17,11 +17,18 @@ import { holdAccess } from '../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { announceEnd } from './announcements.ts';
+import { type Authentication, authenticationClaims } from './authentication-claims.ts';
 import { insertKey, type NewKey, recordNewKey, recordRemovedKey } from './keys.ts';
 import { recordUse } from './last-use.ts';
 import { listSessions } from './listing.ts';
 import { isSignedInWithin, requireSignInWithin } from './policy.ts';
-import { endRunsOfService as endServiceRuns, endStolenSession, revokeKeySession } from './revocation.ts';
+import {
+  endRunsOfService as endServiceRuns,
+  endSignedOut,
+  endStolenSession,
+  revokeKeySession,
+  revokeOwnSession,
+} from './revocation.ts';
 import {
   endReplacedRun,
   findPlace,
@@ -83,21 +90,51 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
 export type { SignInOrigin, StartedSession };
 export { isSignedInWithin, requireSignInWithin };
 
-/** The session of an application that a user signed in to. */
+/** The session of an application that a user signed in to. Times are milliseconds since 1970. */
 export interface AppSession {
   readonly userId: string;
-  readonly sessionId: string;
   readonly clientId: string;
   /** Scope names separated by spaces. */
   readonly scope: string;
+  /** When it got its newest tokens. */
+  readonly rotatedAt: number;
+  /** How and when the user had signed in to the browser that approved it. */
+  readonly authentication: Authentication | undefined;
 }
 
-/** The identity token of an application's session; undefined if the application did not ask for one. */
+/** Undefined for a session that is not of an application. */
+export async function findAppSession(ctx: Context, id: string): Promise<AppSession | undefined> {
+  const [session] = await store.findSession(ctx.db.read, { id });
+  if (!session?.client_id) return undefined;
+  const { authenticated_at: startedAt, authenticated_by: method } = session;
+  return {
+    userId: session.user_id,
+    clientId: session.client_id,
+    scope: session.scope ?? everything,
+    rotatedAt: session.rotated_at,
+    authentication: startedAt === null || method === null ? undefined : { method, startedAt },
+  };
+}
+
+/** The identity token of a session; undefined unless it is an application's that asked for one. */
 export type IssueIdentityToken = (
-  session: AppSession,
+  sessionId: string,
   tokens: TokenSet,
   nonce: string | null,
 ) => Promise<string | undefined>;
+
+export { authenticationClaims };
+
+/** Ends the session of an application for its user, who signs out. */
+export const endAppSession = (
+  ctx: Context,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+  client: ClientInfo,
+): Promise<void> => endSignedOut(ctx, userId, sessionId, client);
+
+/** Ends the caller's own session; succeeds if another request has already ended it. */
+export const endOwnSession = (ctx: Context, caller: Caller, client: ClientInfo): Promise<void> =>
+  revokeOwnSession(ctx, caller, client);
 
 /** Ends a session whose authorization code was used a second time, and notifies the owner. */
 export const endReplayedSession = (

@@ -4,7 +4,7 @@
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { User } from '@latchkey/contract/users';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Caller, CallerAccount, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
@@ -219,6 +219,10 @@ export async function deleteUser(ctx: Context, tx: Executor, userId: string): Pr
 export async function exportUser(on: Executor, userId: string) {
   return (await store.exportUser(on, { id: userId })).at(0);
 }
+
+/** An account as its profile shows it; undefined if it is gone. */
+export const findAccount = async (on: Executor, userId: string): Promise<CallerAccount | undefined> =>
+  (await store.findUser(on, { id: userId })).at(0);
 
 /**
  * The response to a sign-in: tokens, or in cookie mode the profile, because the credential goes into the cookie only. Cookie

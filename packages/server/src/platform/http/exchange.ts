@@ -41,14 +41,14 @@ export class Exchange {
   readonly #cors: Readonly<Record<string, string>> | undefined;
   #hasCommonHeaders = false;
 
-  constructor(request: Request, connection: ConnectionInfo, config: Config) {
+  constructor(request: Request, connection: ConnectionInfo, config: Config, path: string) {
     this.request = request;
     this.connection = connection;
     const sent = request.headers.get('X-Request-Id');
     const isWellFormed = sent !== null && requestIdPattern.test(sent);
     this.requestId = isWellFormed ? sent : crypto.randomUUID();
     this.loggedId = isWellFormed ? redact(sent) : this.requestId;
-    this.#cors = corsHeaders(config, request.headers);
+    this.#cors = corsHeaders(config, request, path);
   }
 
   /** A JSON response, or one without a body if `body` is undefined. */

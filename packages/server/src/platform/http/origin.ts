@@ -1,6 +1,8 @@
 import { userHeader } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
 import type { Config } from '../config/config.ts';
 import { AuthError } from '../errors.ts';
+import { dialectOf } from './body.ts';
 
 const isAllowedOrigin = (config: Config, origin: string | null): origin is string =>
   origin !== null && (origin === config.baseUrl || config.allowedOrigins.includes(origin));
@@ -36,10 +38,29 @@ const exposedHeaders =
 const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, ${userHeader}, Prefer, X-Request-Id`;
 const preflightSeconds = 600;
 
-/** The CORS headers of a response: for allowed origins only, never a wildcard. */
-export function corsHeaders(config: Config, headers: Headers): Record<string, string> {
-  const origin = headers.get('Origin');
-  if (!isAllowedOrigin(config, origin)) return {};
+const openPaths: ReadonlySet<string> = new Set([
+  endpoints.redeemDeviceCode.path,
+  endpoints.revoke.path,
+  endpoints.getUserinfo.path,
+]);
+
+/**
+ * Whether pages of every origin may read the response, without credentials: what OAuth clients in browsers need. Only the form of a
+ * revocation takes its token from the body.
+ */
+function isOpenToAll(request: Request, path: string): boolean {
+  if (path === endpoints.revoke.path && request.method === 'POST') return dialectOf(request) === 'form';
+  return path.startsWith('/.well-known/') || openPaths.has(path);
+}
+
+/** The CORS headers of a response: with credentials for allowed origins only. */
+export function corsHeaders(config: Config, request: Request, path: string): Record<string, string> {
+  const origin = request.headers.get('Origin');
+  if (origin === null) return {};
+  if (!isAllowedOrigin(config, origin)) {
+    if (!isOpenToAll(request, path)) return {};
+    return { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': exposedHeaders };
+  }
   return {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Allow-Credentials': 'true',
@@ -47,18 +68,24 @@ export function corsHeaders(config: Config, headers: Headers): Record<string, st
   };
 }
 
-/** The headers that answer a preflight from an allowed origin; undefined for any other request. */
+/** The headers that answer a preflight from an origin that may call the path; undefined for any other request. */
 export function preflightHeaders(
   config: Config,
-  headers: Headers,
+  request: Request,
+  path: string,
   methods: readonly string[],
 ): Record<string, string> | undefined {
-  if (!headers.has('Access-Control-Request-Method') || !isAllowedOrigin(config, headers.get('Origin'))) {
-    return undefined;
-  }
+  const { headers } = request;
+  const origin = headers.get('Origin');
+  if (origin === null || !headers.has('Access-Control-Request-Method')) return undefined;
+  const isAllowed = isAllowedOrigin(config, origin);
+  if (!isAllowed && !isOpenToAll(request, path)) return undefined;
   return {
     'Access-Control-Allow-Methods': methods.join(', '),
-    'Access-Control-Allow-Headers': allowedHeaders,
+    // Of other origins no credentials come along, so they may send whatever they ask for.
+    'Access-Control-Allow-Headers': isAllowed
+      ? allowedHeaders
+      : (headers.get('Access-Control-Request-Headers') ?? ''),
     'Access-Control-Max-Age': String(preflightSeconds),
   };
 }

@@ -167,7 +167,10 @@ function requireCredential<Credential>(
 ): Credential | AuthError | undefined {
   const presented = readPresentedCredential(config, headers);
   if (!presented) {
-    if (endpoint.access === 'optional' && !namesBearer(headers)) return undefined;
+    if (endpoint.access === 'optional' && !namesBearer(headers)) {
+      if (endpoint.ownOriginOnly) requireOwnOrigin(config, headers);
+      return undefined;
+    }
     throw access.missingCredential();
   }
   if (endpoint.ownOriginOnly && presented.type === 'cookie') requireOwnOrigin(config, headers);

@@ -39,8 +39,8 @@ export function createServer(
   const warnOfForwarding = watchForwardingHeaders(ctx);
 
   const handleRequest = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
-    const exchange = new Exchange(request, connection, ctx.config);
     const path = pathOf(request);
+    const exchange = new Exchange(request, connection, ctx.config, path);
     const route = routes.find(request.method, path);
     let response: Response;
     try {
@@ -155,8 +155,11 @@ export function rejectOtherMethods(routes: Routes, ctx: Context): void {
   routes.onOtherMethods((allowed) => {
     const methods = allowed.join(', ');
     return (exchange) => {
-      const { method, headers } = exchange.request;
-      const preflight = method === 'OPTIONS' ? preflightHeaders(ctx.config, headers, allowed) : undefined;
+      const { request } = exchange;
+      const preflight =
+        request.method === 'OPTIONS'
+          ? preflightHeaders(ctx.config, request, pathOf(request), allowed)
+          : undefined;
       if (preflight) return exchange.json(undefined, 204, preflight);
       throw new AuthError('method_not_allowed', `The methods of this path are ${methods}.`, {
         headers: { Allow: methods },

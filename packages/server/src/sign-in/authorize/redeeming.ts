@@ -8,13 +8,7 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { commandLineId, proveClient } from '../../services/clients/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
 import { holdService } from '../../services/service-keys/service-keys.ts';
-import {
-  type AppSession,
-  endReplayedSession,
-  repeatFirstTokens,
-  startSession,
-  tokensOf,
-} from '../../sessions/sessions.ts';
+import { endReplayedSession, repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { codeIdOf, matchesChallenge, sessionSecretOf } from './code.ts';
 import * as store from './store.ts';
 
@@ -34,13 +28,13 @@ interface PresentedCode {
   readonly requestHash: string | null;
 }
 
-/** The tokens of a code, and whose session they are of. */
+/** The tokens of a code, and the session that they are of. */
 interface RedeemedCode {
   readonly tokens: TokenSet;
   readonly detail: 'redeemed' | 'retry';
+  readonly sessionId: string;
+  /** For the identity token. */
   readonly nonce: string | null;
-  /** Undefined for the command line, whose session is a device's. */
-  readonly app: AppSession | undefined;
 }
 
 /** A token request. Its parameters are optional because a second use of a code counts whatever else is wrong with it. */
@@ -105,7 +99,7 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   const tokens = isRight ? await startAppSession(ctx, code, row, client) : undefined;
   if (tokens) {
     ctx.metrics.logins.inc({ method: 'browser_code' });
-    return { tokens, detail: 'redeemed', nonce: row.nonce, app: appOf(row) };
+    return { tokens, detail: 'redeemed', sessionId: row.session_id, nonce: row.nonce };
   }
   const [spent] = await store.spend(ctx.db.single, { id: code.id, now: ctx.clock() });
   if (spent) throw refused(isRight ? 'gone' : 'unproven');
@@ -152,16 +146,11 @@ async function noticeReplay(ctx: Context, code: PresentedCode, client: ClientInf
   await endReplayedSession(ctx, { userId: row.user_id, sessionId: row.session_id, client });
 }
 
-const appOf = ({ user_id, session_id, client_id, scope }: CodeRow): AppSession | undefined =>
-  client_id === commandLineId
-    ? undefined
-    : { userId: user_id, sessionId: session_id, clientId: client_id, scope };
-
 /** @throws {AuthError} `invalid_grant` unless the spent code was spent by this very request */
 async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode> {
   if (!isRepetition(code, row, ctx.clock())) throw refused('spent');
   const tokens = await repeatFirstTokens(ctx, sessionSecretOf(code.handle.subject), row.scope);
-  return { tokens, detail: 'retry', nonce: row.nonce, app: appOf(row) };
+  return { tokens, detail: 'retry', sessionId: row.session_id, nonce: row.nonce };
 }
 
 /** Redeems the code and starts its session in one transaction; undefined if the code yields nothing any more. */

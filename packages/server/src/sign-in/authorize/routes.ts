@@ -10,9 +10,9 @@ import { redeemCode } from './redeeming.ts';
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
 export const authorizationCodeGrant = (issueIdentityToken: IssueIdentityToken): Grant<TokenSet> => ({
   redeem: async (ctx, call) => {
-    const { tokens, app, nonce, detail } = await redeemCode(ctx, call);
-    const idToken = app && (await issueIdentityToken(app, tokens, nonce));
-    return { body: idToken === undefined ? tokens : { ...tokens, id_token: idToken }, detail };
+    const { tokens, sessionId, nonce, detail } = await redeemCode(ctx, call);
+    const id_token = await issueIdentityToken(sessionId, tokens, nonce);
+    return { body: id_token === undefined ? tokens : { ...tokens, id_token }, detail };
   },
 });
 

@@ -2,11 +2,16 @@ import { keySet, serverMetadata as metadataSchema } from '@latchkey/contract/ser
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { documentStaticPath } from '../../platform/http/static-path.ts';
-import { listScopes } from '../../services/scopes/scopes.ts';
 import { keySetMaxAgeSeconds, type SigningKeys } from '../signing-keys/signing-keys.ts';
 import { keySetPath, serverMetadata } from './discovery.ts';
 
 const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
+
+/** The same document, for OAuth and for OpenID clients. */
+const metadataPaths = [
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+] as const;
 
 /** The well-known documents that OAuth clients and verifiers of signatures start from. */
 export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
@@ -14,23 +19,22 @@ export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void
     id: 'serverMetadata',
     title: 'Get the server metadata',
     group: 'discovery',
-    path: '/.well-known/oauth-authorization-server',
-    summary: 'OAuth authorization server metadata (RFC 8414)',
+    path: metadataPaths[0],
+    summary: 'OAuth authorization server metadata (RFC 8414), also at /.well-known/openid-configuration',
     type: 'application/json',
     schema: metadataSchema,
   });
-  api.routes.get('/.well-known/oauth-authorization-server', async (exchange) => {
-    const { scopes } = await listScopes(ctx.db.read);
-    const names = scopes.map(({ name }) => name);
-    return exchange.json(serverMetadata(ctx.config.baseUrl, names), 200, cacheable);
-  });
+  const metadata = serverMetadata(ctx.config);
+  for (const path of metadataPaths)
+    api.routes.get(path, (exchange) => exchange.json(metadata, 200, cacheable));
 
   documentStaticPath(api.routes, {
     id: 'keySet',
     title: 'Get the public keys',
     group: 'discovery',
     path: keySetPath,
-    summary: 'Public keys that verify signed introspection responses and events of the feed (RFC 7517)',
+    summary:
+      'Public keys that verify identity tokens, signed introspection responses and events of the feed (RFC 7517)',
     type: 'application/json',
     schema: keySet,
   });

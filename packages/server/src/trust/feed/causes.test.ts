@@ -166,6 +166,13 @@ const nothing: readonly Step[] = [];
 
 /** The operations of each endpoint; `nothing` for those that end and change nothing that services care about. */
 const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
+  getUserinfo: nothing,
+  postUserinfo: nothing,
+  confirmSignOut: [
+    async ({ t, tokens }) =>
+      () =>
+        t.ask('POST', '/end_session/confirm', { token: tokens.access_token, json: {} }),
+  ],
   verifyAuthorization: nothing,
   approveAuthorization: nothing,
   denyAuthorization: nothing,

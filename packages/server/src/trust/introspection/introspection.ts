@@ -5,7 +5,12 @@ import {
 } from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { includesAny } from '../../platform/values/scope.ts';
-import { type ActiveServiceToken, type ActiveToken, findActiveToken } from '../../sessions/sessions.ts';
+import {
+  type ActiveServiceToken,
+  type ActiveToken,
+  authenticationClaims,
+  findActiveToken,
+} from '../../sessions/sessions.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
 /**
@@ -111,26 +116,5 @@ const actorOf = ([sub = '', ...earlier]: readonly string[]): Actor => ({
   sub,
   ...(earlier.length === 0 ? {} : { act: actorOf(earlier) }),
 });
-
-/**
- * When and how the user authenticated. Empty for a device code: it only proves that someone approved the device, in
- * another session and some time ago.
- * @see RFC 8176, RFC 9470 section 6.2
- */
-function authenticationClaims({ method, startedAt }: ActiveToken) {
-  const auth_time = inSeconds(startedAt);
-  switch (method) {
-    case 'passkey':
-      return { auth_time, amr: ['pop', 'user', 'mfa'], acr: 'phr' as const };
-    case 'magic_link':
-    case 'email_code':
-      return { auth_time, amr: ['otp'] };
-    case 'device_code':
-    case 'browser_code':
-    case 'key':
-    case 'token_exchange':
-      return {};
-  }
-}
 
 const inSeconds = (ms: number): number => Math.floor(ms / 1000);

@@ -4,6 +4,7 @@ import {
   exportJWK,
   generateKeyPair,
   importJWK,
+  type JWK,
   type JWTPayload,
   SignJWT,
 } from 'jose';
@@ -15,7 +16,14 @@ import { AuthError } from '../../platform/errors.ts';
 import { publishedKeys, signingCandidates } from './rotation.ts';
 import * as store from './store.ts';
 
+/** What signs introspection responses and events of the feed. */
 export const signingAlgorithm = 'ES256';
+
+/** What signs identity tokens. Every OpenID client can verify it. @see OpenID Connect Core section 15.1 */
+export const identityAlgorithm = 'RS256';
+
+const algorithms = [signingAlgorithm, identityAlgorithm] as const;
+type Algorithm = (typeof algorithms)[number];
 
 /** How long a verifier may cache the published keys. */
 export const keySetMaxAgeSeconds = 300;
@@ -43,17 +51,17 @@ interface Signer {
 
 interface LoadedKeys {
   readonly published: readonly PublicKey[];
-  readonly signer: Signer;
+  readonly signers: Readonly<Record<Algorithm, Signer>>;
 }
 
 export interface SigningKeys {
   /** The public keys, newest first; never empty. */
   published(): Promise<readonly PublicKey[]>;
   /** Signs a compact JWS with this `typ`. */
-  sign(type: string, payload: JWTPayload): Promise<string>;
+  sign(type: string, payload: JWTPayload, algorithm?: Algorithm): Promise<string>;
 }
 
-/** The keys that sign introspection responses and events of the feed. The first one is created at its first use. */
+/** The keys that sign introspection responses, events of the feed and identity tokens. The first ones are created at their first use. */
 export function openSigningKeys(ctx: Context): SigningKeys {
   let loaded: Promise<LoadedKeys> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -70,10 +78,10 @@ export function openSigningKeys(ctx: Context): SigningKeys {
   };
   return {
     published: async () => (await current()).published,
-    sign: async (type, payload) => {
-      const { signer } = await current();
+    sign: async (type, payload, algorithm = signingAlgorithm) => {
+      const signer = (await current()).signers[algorithm];
       return new SignJWT(payload)
-        .setProtectedHeader({ alg: signingAlgorithm, kid: signer.kid, typ: type })
+        .setProtectedHeader({ alg: algorithm, kid: signer.kid, typ: type })
         .sign(signer.key);
     },
   };
@@ -82,14 +90,35 @@ export function openSigningKeys(ctx: Context): SigningKeys {
 async function load(ctx: Context): Promise<LoadedKeys> {
   const rows = await store.listKeys(ctx.db.read, {});
   const now = ctx.clock();
-  for (const row of signingCandidates(rows, now)) {
-    const signer = await signerOf(ctx, row);
-    if (signer) return { signer, published: publishedKeys(rows, now).map(publicKeyOf) };
+  const signers: Partial<Record<Algorithm, Signer>> = {};
+  for (const algorithm of algorithms) {
+    for (const row of signingCandidates(rowsOf(rows, algorithm), now)) {
+      const signer = await signerOf(ctx, row);
+      if (signer) {
+        signers[algorithm] = signer;
+        break;
+      }
+    }
+  }
+  const { [signingAlgorithm]: signer, [identityAlgorithm]: identitySigner } = signers;
+  if (signer && identitySigner) {
+    return {
+      signers: { [signingAlgorithm]: signer, [identityAlgorithm]: identitySigner },
+      published: publishedRows(rows, now).map(publicKeyOf),
+    };
   }
   // No key yet, or none that this ring can decrypt: the next key signs at once, whichever node creates it.
-  await addKey(ctx, ctx.db.single, nextSequence(rows), now);
+  const missing = signer ? identityAlgorithm : signingAlgorithm;
+  await addKey(ctx, ctx.db.single, { algorithm: missing, sequence: nextSequence(rows), signsFrom: now });
   return load(ctx);
 }
+
+/** The keys of one algorithm, newest first. Each algorithm has its own succession of keys. */
+const rowsOf = (rows: readonly KeyRow[], algorithm: Algorithm): KeyRow[] =>
+  rows.filter((row) => publicKeyOf(row).alg === algorithm);
+
+const publishedRows = (rows: readonly KeyRow[], now: number): KeyRow[] =>
+  algorithms.flatMap((algorithm) => publishedKeys(rowsOf(rows, algorithm), now));
 
 const nextSequence = (newestFirst: readonly KeyRow[]): number => (newestFirst[0]?.sequence ?? 0) + 1;
 
@@ -103,29 +132,42 @@ async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> 
     const to = encrypt(ctx.keys, ctx.random, encryptionLabel, row.kid, decrypted.secret);
     await store.reencryptKey(ctx.db.single, { sequence: row.sequence, from: row.sealed_private, to });
   }
-  const jwk = { ...publicKeyOf(row), d: decrypted.secret.toString('base64url') };
-  return { kid: row.kid, key: (await importJWK(jwk, signingAlgorithm)) as CryptoKey };
+  const publicKey = publicKeyOf(row);
+  const jwk = { ...publicKey, ...(JSON.parse(decrypted.secret.toString()) as JWK) };
+  return { kid: row.kid, key: (await importJWK(jwk, publicKey.alg)) as CryptoKey };
+}
+
+interface NewKey {
+  readonly algorithm: Algorithm;
+  readonly sequence: number;
+  readonly signsFrom: number;
 }
 
 /** Creates the key with this sequence number; false when another caller already has. */
-async function addKey(ctx: Context, on: Executor, sequence: number, signsFrom: number): Promise<boolean> {
-  const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true });
-  const { kty, crv, x, y } = await exportJWK(publicKey);
-  const kid = await calculateJwkThumbprint({ kty, crv, x, y } as PublicKey);
-  const { d } = await exportJWK(privateKey);
+async function addKey(
+  ctx: Context,
+  on: Executor,
+  { algorithm, sequence, signsFrom }: NewKey,
+): Promise<boolean> {
+  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
+  const shared = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint(shared);
+  const secret = Object.fromEntries(
+    Object.entries(await exportJWK(privateKey)).filter(([name]) => !(name in shared)),
+  );
   const rows = await store.insertKey(on, {
     sequence,
     kid,
-    public_jwk: JSON.stringify({ kty, crv, x, y, kid, alg: signingAlgorithm, use: 'sig' }),
-    sealed_private: encrypt(ctx.keys, ctx.random, encryptionLabel, kid, Buffer.from(d!, 'base64url')),
+    public_jwk: JSON.stringify({ ...shared, kid, alg: algorithm, use: 'sig' }),
+    sealed_private: encrypt(ctx.keys, ctx.random, encryptionLabel, kid, Buffer.from(JSON.stringify(secret))),
     signs_from: signsFrom,
   });
   return rows.length === 1;
 }
 
 /**
- * Creates the next signing key for the operator. It is published now and signs after `leadSeconds`; the previous key
- * stays published for another week. With `atOnce`, after a leak, it signs now and all other keys are deleted.
+ * Creates the next signing key of each algorithm for the operator. They are published now and sign after `leadSeconds`; the previous ones
+ * stay published for another week. With `atOnce`, after a leak, they sign now and all other keys are deleted.
  * @returns when it starts to sign, in milliseconds since 1970
  * @throws {AuthError} `conflict` when another rotation was faster
  */
@@ -134,13 +176,19 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   const rows = await store.listKeys(ctx.db.read, {});
   const sequence = nextSequence(rows);
   const signsFrom = atOnce || rows.length === 0 ? now : now + leadSeconds * 1000;
-  if (!(await addKey(ctx, ctx.db.single, sequence, signsFrom))) {
+  const isAdded = await ctx.db.transaction(async (tx) => {
+    for (const [index, algorithm] of algorithms.entries())
+      if (!(await addKey(ctx, tx, { algorithm, sequence: sequence + index, signsFrom }))) return false;
+    return true;
+  });
+  if (!isAdded) {
     throw new AuthError(
       'conflict',
       'The signing keys were just rotated by someone else. Try again if you need another key.',
     );
   }
-  const oldestInUse = atOnce ? sequence : (publishedKeys(rows, now).at(-1)?.sequence ?? sequence);
+  const inUse = atOnce ? [] : publishedRows(rows, now).map((row) => row.sequence);
+  const oldestInUse = Math.min(sequence, ...inUse);
   await store.deleteKeysBefore(ctx.db.single, { sequence: oldestInUse });
   return signsFrom;
 }
@@ -156,14 +204,16 @@ export interface ListedSigningKey {
   readonly serverKey: ServerKey | undefined;
 }
 
-/** The published signing keys, newest first. */
+/** The published signing keys, newest first for each algorithm. */
 export async function listSigningKeys(ctx: Context): Promise<ListedSigningKey[]> {
   const rows = await store.listKeys(ctx.db.read, {});
   const now = ctx.clock();
-  const [signing] = signingCandidates(rows, now);
-  return publishedKeys(rows, now).map((row) => ({
+  const signing = algorithms.flatMap((algorithm) =>
+    signingCandidates(rowsOf(rows, algorithm), now).slice(0, 1),
+  );
+  return publishedRows(rows, now).map((row) => ({
     kid: row.kid,
-    state: row === signing ? 'signing' : row.signs_from > now ? 'next' : 'accepted',
+    state: signing.includes(row) ? 'signing' : row.signs_from > now ? 'next' : 'accepted',
     signsFrom: row.signs_from,
     serverKey: decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private)?.key,
   }));

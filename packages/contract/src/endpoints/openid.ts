@@ -1,0 +1,49 @@
+import { auth, define } from '../endpoint.ts';
+import { signedOut, signOutParameters, userinfo } from '../openid.ts';
+
+const userinfoEndpoint = {
+  group: 'authorization',
+  path: `${auth}/userinfo`,
+  summary: 'Returns what an application may know about its user',
+  notes: 'The scope must name openid, which `*` does not include. See OpenID Connect Core section 5.3.',
+  access: 'bearer',
+  scopes: ['openid'],
+  status: 200,
+  response: userinfo,
+  errors: [],
+} as const;
+
+export const openidEndpoints = {
+  getUserinfo: define({
+    ...userinfoEndpoint,
+    id: 'getUserinfo',
+    title: 'Get the user of an application',
+    method: 'get',
+  }),
+  postUserinfo: define({
+    ...userinfoEndpoint,
+    id: 'postUserinfo',
+    title: 'Get the user of an application by POST',
+    method: 'post',
+  }),
+  confirmSignOut: define({
+    id: 'confirmSignOut',
+    title: 'Confirm signing out',
+    group: 'authorization',
+    method: 'post',
+    path: `${auth}/end_session/confirm`,
+    summary: "Ends the browser's session and that of the application that asked for it",
+    notes:
+      'For the page that an application sends people to (OpenID Connect RP-Initiated Logout). The session of the application is the one that its identity token names, if it is of the same user or nobody is signed in. Accepted only from pages of this service.',
+    access: 'optional',
+    ownOriginOnly: true,
+    body: signOutParameters,
+    bodyOptional: true,
+    status: 200,
+    response: signedOut,
+    errors: ['invalid_request'],
+    errorMeanings: {
+      invalid_request: 'The identity token, the client or its redirect URI is wrong. Nothing has ended.',
+    },
+  }),
+} as const;

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { compactVerify, importJWK } from 'jose';
+import { findAccount } from '../../identity/account/account.ts';
+import { findUserWithOrganizations } from '../../identity/organizations/organizations.ts';
+import type { Context } from '../../platform/context.ts';
+import { authenticationClaims, findAppSession, type IssueIdentityToken } from '../../sessions/sessions.ts';
+import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';
+import { claimsOf, namesOrganizations } from './claims.ts';
+
+const identityTtlSeconds = 300;
+
+/** How long the response to a code can be repeated: for so long, the identity token stays the same. */
+const repeatWindowMs = 60_000;
+
+const inSeconds = (ms: number): number => Math.floor(ms / 1000);
+
+/** The left half of the hash of the access token. @see OpenID Connect Core section 3.1.3.6 */
+const accessTokenHash = (token: string): string =>
+  createHash('sha256').update(token).digest().subarray(0, 16).toString('base64url');
+
+/** Issues the identity token of an application's session, if its scope names openid. @see OpenID Connect Core section 2 */
+export const identityTokens =
+  (ctx: Context, keys: SigningKeys): IssueIdentityToken =>
+  async (sessionId, tokens, nonce) => {
+    if (!tokens.scope?.split(' ').includes('openid')) return undefined;
+    const session = await findAppSession(ctx, sessionId);
+    if (!session) return undefined;
+    const account = await findAccount(ctx.db.read, session.userId);
+    if (!account) return undefined;
+    const { scope } = session;
+    const memberships = namesOrganizations(scope)
+      ? await findUserWithOrganizations(ctx.db.read, session.userId)
+      : undefined;
+    const now = ctx.clock();
+    const issuedAt = now - session.rotatedAt <= repeatWindowMs ? session.rotatedAt : now;
+    return keys.sign(
+      'JWT',
+      {
+        ...claimsOf(scope, account, memberships),
+        iss: ctx.config.baseUrl,
+        aud: session.clientId,
+        iat: inSeconds(issuedAt),
+        exp: inSeconds(issuedAt) + identityTtlSeconds,
+        ...(session.authentication ? authenticationClaims(session.authentication) : {}),
+        sid: sessionId,
+        ...(nonce === null ? {} : { nonce }),
+        at_hash: accessTokenHash(tokens.access_token),
+      },
+      identityAlgorithm,
+    );
+  };
+
+/** An identity token of this service, expired or not. */
+export interface ReadIdentityToken {
+  readonly userId: string;
+  readonly clientId: string;
+  readonly sessionId: string;
+}
+
+/** Undefined unless this service signed it for an application, under a key that is still published. */
+export async function readIdentityToken(
+  ctx: Context,
+  keys: SigningKeys,
+  token: string,
+): Promise<ReadIdentityToken | undefined> {
+  const published = await keys.published();
+  try {
+    const { payload } = await compactVerify(
+      token,
+      async ({ kid }) => {
+        const key = published.find((one) => one.kid === kid && one.alg === identityAlgorithm);
+        if (!key) throw new Error('no such key');
+        return importJWK(key, identityAlgorithm);
+      },
+      { algorithms: [identityAlgorithm] },
+    );
+    const claims = JSON.parse(new TextDecoder().decode(payload)) as Readonly<Record<string, unknown>>;
+    const { iss, sub, aud, sid } = claims;
+    const isOurs = iss === ctx.config.baseUrl && typeof sub === 'string' && sub.startsWith('usr_');
+    if (!isOurs || typeof aud !== 'string' || typeof sid !== 'string') return undefined;
+    return { userId: sub, clientId: aud, sessionId: sid };
+  } catch {
+    return undefined;
+  }
+}

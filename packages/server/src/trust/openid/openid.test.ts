@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import {
+  addPasskey,
+  newAuthenticator,
+  passkeyLogin,
+  sameOrigin,
+} from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  appLogin,
+  asBrowser,
+  codeFor,
+  commandLineRequest,
+  redeem,
+  redirectUri,
+  requestOf,
+  responseIn,
+} from '../../../../../tests/support/authorize.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+
+setDefaultTimeout(60_000);
+
+const signedOutUri = 'https://app.example/bye';
+
+onBothDatabases('OpenID Connect', (open) => {
+  let app: TestApp;
+  let service: TestService;
+  let tokens: Tokens;
+  beforeAll(async () => {
+    app = await open();
+    service = await declareService(app.ctx, {
+      name: 'Charts',
+      redirectUris: [redirectUri],
+      signOutRedirectUris: [signedOutUri],
+      isTrusted: false,
+    });
+  });
+  beforeEach(async () => {
+    tokens = await app.login();
+  });
+  afterAll(() => app.close());
+
+  const me = async () => (await app.ask('GET', '/me', { token: tokens.access_token })).body;
+  const verify = async (idToken: string, audience = service.id) => {
+    const keys = (await app.ask('GET', '.well-known/jwks.json')).body as JSONWebKeySet;
+    return jwtVerify(idToken, createLocalJWKSet(keys), {
+      issuer: app.ctx.config.baseUrl,
+      audience,
+      algorithms: ['RS256'],
+      currentDate: new Date(app.ctx.clock()),
+    });
+  };
+  const openid = (scope: string, changed = {}) => appLogin(app, tokens, service, { scope, ...changed });
+
+  test('openid adds an identity token, signed by RS256, with what the contract of OpenID says', async () => {
+    const before = Math.floor(app.ctx.clock() / 1000);
+    const { id_token = '', access_token } = await openid('openid', { nonce: 'n-1' });
+    const { payload, protectedHeader } = await verify(id_token);
+    expect(protectedHeader).toEqual({ alg: 'RS256', kid: expect.any(String), typ: 'JWT' });
+    const introspected = await app.ask('POST', '/introspect', {
+      form: { token: access_token },
+      headers: { Authorization: service.authorization },
+    });
+    expect(payload).toEqual({
+      iss: app.ctx.config.baseUrl,
+      sub: (await me()).id,
+      aud: service.id,
+      iat: expect.any(Number),
+      exp: payload.iat! + 300,
+      auth_time: expect.any(Number),
+      amr: ['otp'],
+      sid: introspected.body.sid,
+      nonce: 'n-1',
+      at_hash: createHash('sha256').update(access_token).digest().subarray(0, 16).toString('base64url'),
+    });
+    expect(payload.iat).toBeGreaterThanOrEqual(before);
+    expect(introspected.body).toMatchObject({ client_id: service.id, session_kind: 'app' });
+    expect(introspected.body.auth_time).toBeUndefined();
+  });
+
+  test('a sign-in by passkey is told in amr and acr', async () => {
+    const passkey = newAuthenticator(app);
+    await addPasskey(app, tokens, passkey);
+    tokens = (await passkeyLogin(app, passkey)).body;
+    const { payload } = await verify((await openid('openid')).id_token ?? '');
+    expect(payload).toMatchObject({ acr: 'phr', amr: ['pop', 'user', 'mfa'] });
+  });
+
+  test('without openid there is no identity token, and none for the command line', async () => {
+    expect((await openid('profile')).id_token).toBeUndefined();
+    const request = commandLineRequest({ scope: '* openid' });
+    const code = await codeFor(app, tokens, request);
+    const { body } = await redeem(app, code, {
+      client_id: 'latchkey-cli',
+      redirect_uri: request['redirect_uri'],
+    });
+    expect(body.id_token).toBeUndefined();
+    expect(body.scope).toBe('* openid');
+  });
+
+  test('a refresh has a new identity token without the nonce, of the same session and sign-in', async () => {
+    const first = await openid('openid', { nonce: 'n-1' });
+    app.pass(1_000);
+    const { body } = await app.ask('POST', '/refresh', {
+      form: { grant_type: 'refresh_token', refresh_token: first.refresh_token },
+      headers: { Authorization: service.authorization },
+    });
+    const { payload } = await verify(body.id_token);
+    const claims = JSON.parse(atob((first.id_token ?? '').split('.')[1]!));
+    expect(payload['nonce']).toBeUndefined();
+    expect([payload['sid'], payload['auth_time'], payload.sub]).toEqual([
+      claims.sid,
+      claims.auth_time,
+      claims.sub,
+    ]);
+    expect(payload.iat!).toBeGreaterThan(claims.iat + 900);
+  });
+
+  test('the repeated answer to a code has the same identity token', async () => {
+    const code = await codeFor(app, tokens, requestOf(service.id, { scope: 'openid' }));
+    const again = { headers: { 'Idempotency-Key': 'x', Authorization: service.authorization } };
+    const first = await redeem(app, code, {}, again);
+    app.pass(20);
+    expect((await redeem(app, code, {}, again)).body.id_token).toBe(first.body.id_token);
+  });
+
+  test('identity token and userinfo carry the claims of the scopes, without those that have no value', async () => {
+    const profile = { name: 'Ada Lovelace', time_zone: 'Europe/London', locale: 'en' };
+    await app.ask('PATCH', '/me', { token: tokens.access_token, json: profile });
+    const { id, updated_at, email } = await me();
+    const ofProfile = {
+      name: 'Ada Lovelace',
+      locale: 'en',
+      zoneinfo: 'Europe/London',
+      updated_at: Math.floor(Date.parse(updated_at) / 1000),
+    };
+    const ofEmail = { email, email_verified: true };
+    const organizations = [{ id: expect.any(String), slug: expect.any(String), role: 'owner' }];
+    const expected: Record<string, object> = {
+      openid: {},
+      'openid profile': ofProfile,
+      'openid email': ofEmail,
+      'openid organizations': { organizations },
+    };
+    for (const [scope, claims] of Object.entries(expected)) {
+      const { access_token, id_token = '' } = await openid(scope);
+      for (const method of ['GET', 'POST']) {
+        const answer = await app.ask(method, '/userinfo', { token: access_token });
+        expect([answer.status, answer.body]).toEqual([200, { sub: id, ...claims }]);
+      }
+      const { payload } = await verify(id_token);
+      expect(payload).toMatchObject(claims);
+      expect('email' in payload).toBe('email' in claims);
+    }
+  });
+
+  test('everything does not hold openid, but may have it beside', async () => {
+    const trusted = await declareService(app.ctx, { redirectUris: [redirectUri], isTrusted: true });
+    const everything = await appLogin(app, tokens, trusted, { scope: '*' });
+    expect(everything.id_token).toBeUndefined();
+    const refused = await app.ask('GET', '/userinfo', { token: everything.access_token });
+    expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope']);
+    expect(refused.headers.get('WWW-Authenticate')).toContain('scope="openid"');
+    const both = await appLogin(app, tokens, trusted, { scope: 'openid *' });
+    expect(both.scope).toBe('* openid');
+    const { body } = await app.ask('GET', '/userinfo', { token: both.access_token });
+    expect(Object.keys(body)).toEqual(expect.arrayContaining(['sub', 'email', 'organizations']));
+  });
+
+  test('userinfo refuses a token that is bound to a resource, and a browser session', async () => {
+    const resource = 'https://charts.example/';
+    await declareService(app.ctx, { resource });
+    const bound = await openid('openid', { resource });
+    for (const token of [bound.access_token, tokens.access_token])
+      expect((await app.ask('GET', '/userinfo', { token })).status).toBe(403);
+    expect((await app.ask('GET', '/userinfo')).status).toBe(401);
+  });
+
+  const refused: readonly (readonly [Record<string, string>, string])[] = [
+    [{ prompt: 'none' }, 'interaction_required'],
+    [{ prompt: 'none login' }, 'invalid_request'],
+    [{ prompt: 'create' }, 'invalid_request'],
+    [{ max_age: '-1' }, 'invalid_request'],
+    [{ nonce: 'n'.repeat(513) }, 'invalid_request'],
+    [{ id_token_hint: 'not one' }, 'invalid_request'],
+  ];
+  for (const [changed, error] of refused)
+    test(`${JSON.stringify(changed).slice(0, 40)} is ${error}`, async () => {
+      const answer = await asBrowser(app, tokens, 'verify', requestOf(service.id, changed));
+      expect([answer.status, answer.body.error]).toEqual([400, error]);
+      expect(responseIn(answer)).toMatchObject({ error, state: 'a state', iss: app.ctx.config.baseUrl });
+    });
+
+  test('prompt=login and max_age need a sign-in that is recent enough', async () => {
+    const trusted = await declareService(app.ctx, { redirectUris: [redirectUri], isTrusted: true });
+    const cases: readonly (readonly [Record<string, string>, number])[] = [
+      [{ prompt: 'login' }, 300],
+      [{ max_age: '0' }, 300],
+      [{ max_age: '100' }, 100],
+      [{ prompt: 'consent' }, 900],
+    ];
+    for (const [changed, seconds] of cases) {
+      const request = { ...requestOf(trusted.id, { scope: 'openid', ...changed }) };
+      tokens = await app.login();
+      app.pass(seconds - 1);
+      expect((await asBrowser(app, tokens, 'verify', request)).body.sign_in_needed).toBe(false);
+      expect((await asBrowser(app, tokens, 'approve', request)).status).toBe(200);
+      app.pass(2);
+      expect((await asBrowser(app, tokens, 'verify', request)).body.sign_in_needed).toBe(true);
+      const answer = await asBrowser(app, tokens, 'approve', request);
+      expect([answer.status, answer.body.error]).toEqual([401, 'insufficient_user_authentication']);
+      expect(answer.headers.get('WWW-Authenticate')).toContain(`max_age="${seconds}"`);
+    }
+  });
+
+  test('a trusted service is given its approval, without a recent sign-in, unless it asks for consent', async () => {
+    const trusted = await declareService(app.ctx, { redirectUris: [redirectUri], isTrusted: true });
+    app.pass(3_600);
+    const request = requestOf(trusted.id, { scope: undefined });
+    const { body } = await asBrowser(app, tokens, 'verify', request);
+    expect([body.approval, body.scope, body.sign_in_needed]).toEqual(['given', '*', false]);
+    expect((await asBrowser(app, tokens, 'approve', { ...request, scope: '*' })).status).toBe(200);
+    const asked = await asBrowser(app, tokens, 'verify', { ...request, prompt: 'consent' });
+    expect([asked.body.approval, asked.body.sign_in_needed]).toEqual(['needed', true]);
+  });
+
+  test('id_token_hint, expired or not, lets only its own user approve', async () => {
+    const { id_token: id_token_hint = '' } = await openid('openid');
+    app.pass(400);
+    tokens = await app.login();
+    const request = { ...requestOf(service.id), id_token_hint };
+    expect((await asBrowser(app, tokens, 'approve', request)).status).toBe(200);
+    const other = await app.login('grace@example.com');
+    const answer = await asBrowser(app, other, 'approve', request);
+    expect(responseIn(answer)['error']).toBe('login_required');
+  });
+
+  test('an identity token under another key, or with another algorithm, is no hint', async () => {
+    const { id_token = '' } = await openid('openid');
+    const [head = '', body, signature] = id_token.split('.');
+    const header = JSON.parse(Buffer.from(head, 'base64url').toString());
+    const withHeader = (changed: object) =>
+      [Buffer.from(JSON.stringify({ ...header, ...changed })).toString('base64url'), body, signature].join(
+        '.',
+      );
+    const forged = [
+      withHeader({ alg: 'none' }),
+      `${withHeader({ alg: 'none' }).split('.').slice(0, 2).join('.')}.`,
+      withHeader({ alg: 'HS256' }),
+      withHeader({ alg: 'ES256' }),
+      withHeader({ kid: 'other' }),
+      id_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+    ];
+    for (const id_token_hint of forged) {
+      const answer = await asBrowser(app, tokens, 'verify', { ...requestOf(service.id), id_token_hint });
+      expect(answer.body.error).toBe('invalid_request');
+    }
+  });
+
+  const signOut = (json: object, more: object = {}) =>
+    app.ask('POST', '/end_session/confirm', { json, headers: sameOrigin, ...more });
+  const isActive = async (token: string) =>
+    (
+      await app.ask('POST', '/introspect', {
+        form: { token },
+        headers: { Authorization: service.authorization },
+      })
+    ).body.active;
+
+  test("signing out ends the browser's session and the application's, and leads back", async () => {
+    const { id_token: id_token_hint, access_token } = await openid('openid');
+    const parameters = { id_token_hint, post_logout_redirect_uri: signedOutUri, state: 'a b' };
+    const answer = await signOut(parameters, { token: tokens.access_token });
+    expect([answer.status, answer.body]).toEqual([200, { redirect: `${signedOutUri}?state=a+b` }]);
+    expect([await isActive(tokens.access_token), await isActive(access_token)]).toEqual([false, false]);
+  });
+
+  test('nobody who is signed in as another ends the session of a hint; nobody at all does', async () => {
+    const { id_token: id_token_hint, access_token } = await openid('openid');
+    const other = await app.login('grace@example.com');
+    expect((await signOut({ id_token_hint }, { token: other.access_token })).body).toEqual({
+      redirect: null,
+    });
+    expect([await isActive(other.access_token), await isActive(access_token)]).toEqual([false, true]);
+    app.pass(400);
+    expect((await signOut({ id_token_hint })).status).toBe(200);
+    expect(await isActive(access_token)).toBe(false);
+  });
+
+  test('a wrong redirect URI, hint or client is refused and ends nothing', async () => {
+    const { id_token: id_token_hint } = await openid('openid');
+    const other = await declareService(app.ctx, {
+      redirectUris: [redirectUri],
+      signOutRedirectUris: ['https://other.example/bye'],
+    });
+    const wrong = [
+      { id_token_hint, post_logout_redirect_uri: 'https://evil.example/' },
+      { id_token_hint, post_logout_redirect_uri: redirectUri },
+      { id_token_hint, post_logout_redirect_uri: 'https://other.example/bye' },
+      { id_token_hint, client_id: other.id },
+      { id_token_hint: 'x' },
+      { post_logout_redirect_uri: signedOutUri },
+      { client_id: 'svc_unknown', post_logout_redirect_uri: signedOutUri },
+    ];
+    for (const parameters of wrong) {
+      const answer = await signOut(parameters, { token: tokens.access_token });
+      expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
+    }
+    expect(await isActive(tokens.access_token)).toBe(true);
+  });
+
+  test('only a page of this service confirms signing out', async () => {
+    const { id_token: id_token_hint, access_token } = await openid('openid');
+    const foreign = [{}, { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }];
+    for (const headers of foreign) {
+      const answer = await signOut({ id_token_hint }, { headers });
+      expect([answer.status, answer.body.error]).toEqual([403, 'origin_not_allowed']);
+    }
+    expect(await isActive(access_token)).toBe(true);
+  });
+});

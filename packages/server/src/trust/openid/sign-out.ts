@@ -1,0 +1,59 @@
+import type { SignedOut, SignOutParameters } from '@latchkey/contract/openid';
+import type { Caller, Context } from '../../platform/context.ts';
+import { AuthError } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
+import { findServiceClient } from '../../services/service-keys/service-keys.ts';
+import { endAppSession, endOwnSession } from '../../sessions/sessions.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import { type ReadIdentityToken, readIdentityToken } from './identity-tokens.ts';
+
+const invalid = (sentence: string): AuthError => new AuthError('invalid_request', sentence);
+
+interface SignOutRequest {
+  readonly hint: ReadIdentityToken | undefined;
+  /** Where to go afterwards. */
+  readonly redirect: string | null;
+}
+
+/**
+ * Judges a request to sign out. Ends nothing.
+ * @throws {AuthError} `invalid_request`
+ * @see OpenID Connect RP-Initiated Logout section 2
+ */
+export async function checkSignOut(
+  ctx: Context,
+  keys: SigningKeys,
+  { id_token_hint, client_id, post_logout_redirect_uri: uri, state }: SignOutParameters,
+): Promise<SignOutRequest> {
+  const hint = id_token_hint === undefined ? undefined : await readIdentityToken(ctx, keys, id_token_hint);
+  if (id_token_hint !== undefined && !hint)
+    throw invalid('id_token_hint: is not an identity token of this service');
+  if (hint && client_id !== undefined && hint.clientId !== client_id)
+    throw invalid('client_id: is not that of the id_token_hint');
+  if (uri === undefined) return { hint, redirect: null };
+  const clientId = client_id ?? hint?.clientId;
+  const service = clientId === undefined ? undefined : await findServiceClient(ctx.db.read, clientId);
+  if (!service?.signOutRedirectUris.some((registered) => allowsRedirect(registered, uri)))
+    throw invalid('post_logout_redirect_uri: is not registered for this client');
+  const separator = uri.includes('?') ? '&' : '?';
+  const query = state === undefined ? '' : `${separator}${new URLSearchParams({ state })}`;
+  return { hint, redirect: `${uri}${query}` };
+}
+
+/**
+ * Ends the browser's session, and the session of the application that the identity token names, if it is of the same user or
+ * nobody is signed in.
+ * @throws {AuthError} `invalid_request`
+ */
+export async function confirmSignOut(
+  ctx: Context,
+  keys: SigningKeys,
+  parameters: SignOutParameters,
+  { caller, client }: { readonly caller: Caller | undefined; readonly client: ClientInfo },
+): Promise<SignedOut> {
+  const { hint, redirect } = await checkSignOut(ctx, keys, parameters);
+  if (hint && (!caller || caller.userId === hint.userId)) await endAppSession(ctx, hint, client);
+  if (caller) await endOwnSession(ctx, caller, client);
+  return { redirect };
+}
